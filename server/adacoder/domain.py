@@ -1,0 +1,412 @@
+"""The words of AdaCoder as frozen data.
+
+Every room speaks in these. Nothing here does I/O, reads a clock, or knows of prompts, strategies or editors.
+Offsets are code points into one text, half open. Lines are 0-based unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+import doctest
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
+"""What `--json`, the Journal and `adacoder/run` are made of."""
+
+
+class AdaCoderError(Exception):
+    """Something a user can mend; its text is one sentence that says what to do."""
+
+
+class TargetError(AdaCoderError):
+    """No function to work on: no such file, not Python, nothing at that place, no docstring."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of code-point offsets in one text."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        """The part of `text` that this span covers."""
+        return text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace `start:end` (code-point offsets of one text) by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One statement of the docstring and the output it must give, as `doctest` reads them."""
+
+    source: str
+    """The statement, ending in a newline."""
+    want: str
+    """The output that must appear, ending in a newline; empty if none is asked for."""
+    line: int
+    """Where the statement begins: 0-based line in the module's text."""
+    flags: int = 0
+    """The sum of the doctest option flags switched on for this example by its directives."""
+    exception: str | None = None
+    """The last part of a wanted traceback, such as `"ValueError: no\\n"`."""
+    runs_target: bool = False
+    """Whether the statement calls the target, or uses what an earlier statement got from it."""
+
+    @property
+    def skipped(self) -> bool:
+        """Whether `# doctest: +SKIP` takes this example out."""
+        return bool(self.flags & doctest.SKIP)
+
+    @property
+    def decides(self) -> bool:
+        """Whether this example can verify a candidate (DESIGN, Words: `verified`)."""
+        return self.runs_target and bool(self.want) and not self.skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """Where a text lives in the user's project, so that it can be imported as itself."""
+
+    path: Path
+    """The file, absolute."""
+    name: str
+    """Its dotted name, `pkg.sub.mod`; for `pkg/__init__.py` it is `pkg`."""
+    root: Path
+    """The directory that must be on `sys.path` for `name` to be importable."""
+
+    @property
+    def is_package(self) -> bool:
+        """Whether the file is a package's `__init__.py`."""
+        return self.path.stem == "__init__"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The function to write: where it is, its signature, docstring and examples, in its module's text."""
+
+    module: Module
+    text: str
+    """The whole text of the module at the moment it was read; line endings as they are."""
+    qualname: str
+    """`Class.method`, as `__qualname__` spells it without `<locals>`."""
+    definition: Span
+    """From the line start of the first decorator (or `def`) to the end of the last line that belongs to the
+    function, without that line's terminator."""
+    header: Span
+    """From `def` or `async def` to the colon, inclusive."""
+    docstring_span: Span
+    """The docstring's string literal, quotes included."""
+    docstring: str
+    """The docstring's value, cleaned as `inspect.cleandoc` does."""
+    body: Span
+    """What a new body replaces: from the end of the docstring's logical line (its comment included) to
+    `definition.end`; empty when there is nothing but a docstring."""
+    indent: str
+    """The white space before `def`."""
+    examples: tuple[Example, ...]
+    is_stub: bool
+    """Whether the body is nothing but `pass`, `...`, a bare `raise NotImplementedError` or comments."""
+    in_class: bool = False
+    """Whether the function stands directly in a class body: a method, property, classmethod, …"""
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return self.qualname.rpartition(".")[2]
+
+    @property
+    def source(self) -> str:
+        """The function's own text, decorators included."""
+        return self.definition.of(self.text)
+
+    @property
+    def signature(self) -> str:
+        """The text from `def` to the colon."""
+        return self.header.of(self.text)
+
+    @property
+    def deciding(self) -> tuple[Example, ...]:
+        """The examples that can verify a candidate."""
+        return tuple(example for example in self.examples if example.decides)
+
+    @property
+    def label(self) -> str:
+        """How people and `--json` name the target: `path::qualname`."""
+        return f"{self.module.path}::{self.qualname}"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The target function as somebody wrote it, with what it brings along. May not parse.
+
+    The one form every room uses. Text uses `\\n`, stands at column 0, and each part ends without a newline.
+    """
+
+    function: str
+    """The function, from its first decorator (or `def`) on; empty if the reply held no such thing."""
+    imports: tuple[str, ...] = ()
+    """Import statements, one a string."""
+    definitions: tuple[str, ...] = ()
+    """Module-level helpers, classes and constants, one statement a string."""
+    cut: bool = False
+    """Whether the reply broke off or left parts out; such a candidate is never inserted as it came."""
+
+    @property
+    def text(self) -> str:
+        """The whole candidate as one small module."""
+        parts = ["\n".join(self.imports), *self.definitions, self.function]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+class Ended(StrEnum):
+    """Why a model's reply ended."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    STOPPED_EARLY = "stopped_early"
+    """We closed the stream because the code was complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens read and written by a model."""
+
+    prompt: int = 0
+    completion: int = 0
+    estimated: bool = False
+    """Whether any part was estimated, because a stream was closed before the server's counts arrived."""
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
+            self.prompt + other.prompt, self.completion + other.completion, self.estimated or other.estimated
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a chat."""
+
+    role: str
+    """`system`, `user` or `assistant`."""
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The raw text a model returned."""
+
+    text: str
+    tokens: Tokens
+    ended: Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The Prompt Engineer's numbered steps, as text."""
+
+    text: str
+
+
+class Level(StrEnum):
+    """How candidate code was isolated, strongest first."""
+
+    FULL = "full"
+    LSM = "lsm"
+    SEATBELT = "seatbelt"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """The isolation that candidate code ran in, reported in every Verdict."""
+
+    level: Level
+    by: tuple[str, ...] = ()
+    """The mechanisms at work, such as `bubblewrap` and `rlimits`."""
+
+    def json(self) -> dict[str, JSON]:
+        """The `isolation` object of `--json`."""
+        return {"level": self.level.value, "by": list(self.by)}
+
+
+class FailureKind(StrEnum):
+    """What went wrong with a candidate. Values are part of `--json`."""
+
+    CUT_OFF = "cut_off"
+    SYNTAX_ERROR = "syntax_error"
+    NO_FUNCTION = "no_function"
+    UNDEFINED_NAME = "undefined_name"
+    IMPORT_ERROR = "import_error"
+    """The module raised while it was imported with the candidate in place."""
+    WRONG_OUTPUT = "wrong_output"
+    EXCEPTION = "exception"
+    BROKEN_EXAMPLE = "broken_example"
+    """The example itself cannot run, whatever the candidate: no plan can mend it."""
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    KILLED = "killed"
+    DENIED = "denied"
+    """It needs processes, network or files that isolation denies."""
+    PROTOCOL = "protocol"
+    """The child broke the evaluator's protocol, as only hostile or badly broken code does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a candidate did not pass, with the first Example that showed it."""
+
+    kind: FailureKind
+    message: str
+    """One sentence for people."""
+    example: Example | None = None
+    got: str | None = None
+    """The output instead of `example.want`."""
+    error: str | None = None
+    """The exception, as `Type: message`."""
+    line: int | None = None
+    """1-based line of the candidate's function where it was raised, if it was raised there."""
+
+    def json(self) -> dict[str, JSON]:
+        """The `failure` object of `--json`."""
+        return {
+            "kind": self.kind.value,
+            "message": self.message,
+            "example": None if self.example is None else self.example.source,
+            "want": None if self.example is None else self.example.want,
+            "got": self.got,
+            "error": self.error,
+            "line": self.line,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleResult:
+    """What one Example gave."""
+
+    example: Example
+    matched: bool
+    got: str = ""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the Code Evaluator found: passed, or the first failure; and how far the candidate got."""
+
+    failure: Failure | None
+    parses: bool = False
+    defines: bool = False
+    """Whether the module defines the target with the candidate in place."""
+    undefined: tuple[str, ...] = ()
+    """Names the candidate uses and nothing defines."""
+    imports: bool = False
+    """Whether the module could be imported with the candidate in place."""
+    results: tuple[ExampleResult, ...] = ()
+    """The examples that ran, in order; skipped ones are left out."""
+    isolation: Isolation | None = None
+    """How the code ran; None if nothing had to run."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the evidence should know, such as a part of the module that had to be left out."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed. It verifies something only if an example decided."""
+        return self.failure is None
+
+    @property
+    def examples_passed(self) -> int:
+        """How many of the deciding examples matched."""
+        return sum(result.matched for result in self.results if result.example.decides)
+
+    @property
+    def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
+        """How far the candidate got; of two candidates the one with the greater reach got further."""
+        return (
+            self.parses,
+            self.defines,
+            -len(self.undefined),
+            self.imports,
+            self.examples_passed,
+            self.passed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate and what the Code Evaluator found of it."""
+
+    candidate: Candidate
+    verdict: Verdict
+
+
+class Status(StrEnum):
+    """How a request ended."""
+
+    VERIFIED = "verified"
+    PARTIAL = "partial"
+    """Some deciding examples passed, not all."""
+    UNVERIFIED = "unverified"
+    """Nothing failed, and nothing could be verified: no deciding example."""
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+    """It could not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a request, with its candidate and evidence."""
+
+    status: Status
+    target: Target
+    reason: str | None = None
+    """Why it is not `verified`: one sentence."""
+    candidate: Candidate | None = None
+    verdict: Verdict | None = None
+    rounds: int = 0
+    edits: tuple[Edit, ...] = ()
+    """What turns `target.text` into the text with the candidate in place; empty if nothing may be offered."""
+    model: str | None = None
+    strategy: str | None = None
+    steps: tuple[Step, ...] = ()
+    seconds: float = 0.0
+    """From the request's start to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing an Agent did: an entry of the Journal."""
+
+    agent: str
+    """`programming_assistant`, `code_evaluator`, `debug_specialist` or `prompt_engineer`."""
+    action: str
+    """`write`, `evaluate`, `repair` or `plan`."""
+    round: int
+    """1-based round of the loop."""
+    seconds: float
+    tokens: Tokens = Tokens()
+    details: dict[str, JSON] = field(default_factory=dict)
+    """What the Agent was given and returned."""
+
+    def json(self) -> dict[str, JSON]:
+        """An entry of `journal` in `--json`."""
+        return {
+            "agent": self.agent,
+            "action": self.action,
+            "round": self.round,
+            "seconds": round(self.seconds, 3),
+            "tokens": {"prompt": self.tokens.prompt, "completion": self.tokens.completion},
+            **self.details,
+        }

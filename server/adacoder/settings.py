@@ -1,0 +1,192 @@
+"""One typed Settings for the editor, the command line and the arena.
+
+A value that cannot be used is replaced by its default, with one notice; settings never stop anything from starting.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from adacoder.domain import Level
+
+T = TypeVar("T")
+
+
+class OnUnverified(StrEnum):
+    """What an editor does with a candidate that nothing failed and nothing could verify."""
+
+    ASK = "ask"
+    DISCARD = "discard"
+    INSERT = "insert"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user can choose. Names are those of section `adacoder`, in Python's spelling."""
+
+    model: str | None = None
+    """`ollama:NAME` (the prefix may be left out) or `replay:PATH`; None: the best installed code model."""
+    host: str | None = None
+    """Ollama's address (`ollama.host`); None: `OLLAMA_HOST`, else Ollama's default."""
+    strategy: str = "adacoder"
+    max_iterations: int = 5
+    """The paper's t: rounds after the first."""
+    timeout: float = 10.0
+    """Seconds one evaluation may take, the import of the module included."""
+    interpreter: Path | None = None
+    """The Python that runs the examples; None: the project's `.venv`, else the server's own."""
+    isolation: Level = Level.SEATBELT
+    """The weakest level accepted; only `none` runs code unconfined."""
+    on_unverified: OnUnverified = OnUnverified.ASK
+    context_tokens: int = 8192
+    """The model's context window, in tokens; the same in every request, since a change makes Ollama reload."""
+    keep_alive: str = "10m"
+    """How long the model stays loaded after a request, as Ollama spells durations."""
+    temperature: float = 0.2
+    """The paper's open models were sampled at 0.2."""
+    seed: int | None = None
+    instructions: str = ""
+    """A project's own wishes, added to the prompt."""
+    allow_cloud: bool = False
+    """Whether a model that runs on Ollama's servers, not on this machine, may be used."""
+    trusted: bool = True
+    """Whether the workspace is trusted; an editor sets it. Nothing runs in one that is not."""
+    record: Path | None = None
+    """Write the conversation with the model to this file (`--record`); no file and no project can set it."""
+
+
+_SPELLING = {"ollama.host": "host"}
+_EDITOR_ONLY = frozenset({"host", "interpreter", "isolation", "trusted", "allow_cloud"})
+"""What a project's own pyproject.toml may not say: it would let a cloned repository choose where code runs."""
+
+
+def field_name(key: str) -> str:
+    """The Settings field behind a key of section `adacoder`: `maxIterations` → `max_iterations`."""
+    if key in _SPELLING:
+        return _SPELLING[key]
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key).replace("-", "_")
+
+
+def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], None]) -> Settings:
+    """`base` with `values` (keys as in section `adacoder`; nested `ollama: {host}` too) over it.
+
+    A value that cannot be used is left out, with one `notice`. None means not set.
+    """
+    known = {item.name for item in fields(Settings)} - {"record"}
+    settings = base
+    for key, value in _flatten(values):
+        name = field_name(key)
+        if name not in known:
+            notice(f"adacoder.{key} is no setting of AdaCoder; it is ignored.")
+            continue
+        if value is None or (value == "" and name in ("model", "host", "interpreter")):
+            continue
+        try:
+            settings = replace(settings, **{name: _READERS[name](value)})  # type: ignore[arg-type]  # _READERS pairs each field with its type
+        except (TypeError, ValueError) as error:
+            notice(f"adacoder.{key} = {value!r} is ignored: {error}.")
+    return settings
+
+
+def from_project(base: Settings, folder: Path, notice: Callable[[str], None]) -> Settings:
+    """`base` with `[tool.adacoder]` of the nearest pyproject.toml at or above `folder` over it.
+
+    Host, interpreter, isolation and the like are not for a project to say; each such key gets a notice.
+    """
+    path = next((p for d in (folder, *folder.parents) if (p := d / "pyproject.toml").is_file()), None)
+    if path is None:
+        return base
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("adacoder", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        notice(f"{path} cannot be read ({error}); its [tool.adacoder] is ignored.")
+        return base
+    if not isinstance(table, dict):
+        notice(f"[tool.adacoder] in {path} is not a table; it is ignored.")
+        return base
+    allowed: dict[str, object] = {}
+    for key, value in _flatten(table):
+        is_path = field_name(key) == "model" and str(value).startswith("replay:")
+        if field_name(key) in _EDITOR_ONLY or is_path:
+            notice(f"adacoder.{key} in {path} is ignored: a project may not set it; set it in your editor.")
+        else:
+            allowed[key] = value
+    return merge(base, allowed, notice)
+
+
+def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
+    flat: list[tuple[str, object]] = []
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat.extend((f"{key}.{inner}", inner_value) for inner, inner_value in value.items())
+        else:
+            flat.append((key, value))
+    return flat
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("it must be a text")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("it must be true or false")
+    return value
+
+
+def _between(low: float, high: float) -> Callable[[object], float]:
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise ValueError(f"it must be a number from {low:g} to {high:g}")
+        return value
+
+    return read
+
+
+def _whole(low: int, high: int) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"it must be a whole number from {low} to {high}")
+        return value
+
+    return read
+
+
+def _one_of(kind: type[StrEnum]) -> Callable[[object], StrEnum]:
+    def read(value: object) -> StrEnum:
+        try:
+            return kind(_text(value))
+        except ValueError:
+            raise ValueError(f"it must be one of {', '.join(kind)}") from None
+
+    return read
+
+
+def _path(value: object) -> Path:
+    return Path(_text(value)).expanduser()
+
+
+_READERS: dict[str, Callable[[object], object]] = {
+    "model": _text,
+    "host": _text,
+    "strategy": _text,
+    "max_iterations": _whole(0, 50),
+    "timeout": _between(0.1, 600),
+    "interpreter": _path,
+    "isolation": _one_of(Level),
+    "on_unverified": _one_of(OnUnverified),
+    "context_tokens": _whole(1024, 1_048_576),
+    "keep_alive": _text,
+    "temperature": _between(0, 2),
+    "seed": _whole(0, 2**31 - 1),
+    "instructions": _text,
+    "allow_cloud": _flag,
+    "trusted": _flag,
+}
