@@ -141,11 +141,6 @@ class Target:
         """The examples that can verify a candidate."""
         return tuple(example for example in self.examples if example.decides)
 
-    @property
-    def label(self) -> str:
-        """How people and `--json` name the target: `path::qualname`."""
-        return f"{self.module.path}::{self.qualname}"
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -208,8 +203,8 @@ class Reply:
     """The raw text a model returned."""
 
     text: str
-    tokens: Tokens
-    ended: Ended
+    tokens: Tokens = Tokens()
+    ended: Ended = Ended.STOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +248,9 @@ class FailureKind(StrEnum):
     WRONG_OUTPUT = "wrong_output"
     EXCEPTION = "exception"
     BROKEN_EXAMPLE = "broken_example"
-    """The example itself cannot run, whatever the candidate: no plan can mend it."""
+    """The example itself cannot run, whatever the candidate."""
+    BROKEN_MODULE = "broken_module"
+    """The module cannot be imported, whatever the candidate."""
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     KILLED = "killed"
@@ -261,6 +258,9 @@ class FailureKind(StrEnum):
     """It needs processes, network or files that isolation denies."""
     PROTOCOL = "protocol"
     """The child broke the evaluator's protocol, as only hostile or badly broken code does."""
+
+
+_OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +326,12 @@ class Verdict:
         return self.failure is None
 
     @property
+    def final(self) -> bool:
+        """Whether nothing more is to be done: it passed, or what failed lies outside the candidate, where no
+        plan and no other candidate can mend it."""
+        return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
+
+    @property
     def examples_passed(self) -> int:
         """How many of the deciding examples matched."""
         return sum(result.matched for result in self.results if result.example.decides)
@@ -349,6 +355,11 @@ class Attempt:
 
     candidate: Candidate
     verdict: Verdict
+
+
+def further(one: Attempt, other: Attempt) -> Attempt:
+    """Of two attempts the one that got further; the first where neither did."""
+    return other if other.verdict.reach > one.verdict.reach else one
 
 
 class Status(StrEnum):
@@ -410,3 +421,30 @@ class Step:
             "tokens": {"prompt": self.tokens.prompt, "completion": self.tokens.completion},
             **self.details,
         }
+
+
+def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
+    """What an attempt amounts to: the one place that decides `verified` (DESIGN, Words).
+
+    `verified` needs at least one Example that is not skipped, has a `want` and runs the target, and all such
+    Examples passed.
+    """
+    verdict = attempt.verdict
+    total = len(target.deciding)
+    if verdict.failure is None:
+        status = Status.VERIFIED if total else Status.UNVERIFIED
+        reason = None if total else _why_nothing_decides(target)
+    elif verdict.examples_passed:
+        status = Status.PARTIAL
+        reason = f"Only {verdict.examples_passed} of {total} examples passed. {verdict.failure.message}"
+    else:
+        status, reason = Status.FAILED, verdict.failure.message
+    return Outcome(status, target, reason, attempt.candidate, verdict, rounds)
+
+
+def _why_nothing_decides(target: Target) -> str:
+    if not target.examples:
+        return f"The docstring of '{target.name}' has no >>> examples, so nothing could be verified."
+    if all(example.skipped for example in target.examples):
+        return f"All examples of '{target.name}' are skipped, so nothing could be verified."
+    return f"No example of '{target.name}' both uses it and shows an output, so nothing could be verified."

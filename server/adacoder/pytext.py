@@ -380,3 +380,34 @@ def statements(text: str) -> list[Span]:
 
 
 _CONTINUES = re.compile(r"(?:elif|else|except|finally|case)\b")
+
+
+def dedent(text: str) -> str:
+    """`text` with its first line's indentation taken off every line that has it; text inside strings stays."""
+    prefix = text[: len(text) - len(text.lstrip(" \t"))]
+    if not prefix:
+        return text
+    inside = string_interiors(text)
+    lines = Lines(text)
+    return "".join(
+        lines[i] if i in inside else lines[i].removeprefix(prefix) if lines[i].strip() else lines[i].lstrip(" \t")
+        for i in range(len(lines))
+    )
+
+
+def string_interiors(text: str) -> frozenset[int]:
+    """The lines (0-based) of `text` that begin inside a string literal, so that their white space is content."""
+    lines = Lines(text)
+    inside: set[int] = set()
+    for line in logical_lines(text):
+        position = line.start
+        while position < line.code_end:
+            if text[position] == "#":
+                position = _content_end(text, position)
+            elif text[position] in "'\"":
+                end, _ = _skip_string(text, position)
+                inside.update(range(lines.line_at(position) + 1, lines.line_at(end) + 1))
+                position = end
+            else:
+                position += 1
+    return frozenset(inside)

@@ -1,0 +1,139 @@
+"""Packs what a model is told: one system text, the module's context, the task, and last what changes from call to call.
+
+Everything before the last paragraph is the same in every call of a request, so a server that keeps what it has read
+reads it once (DESIGN, Models). The wording stands in `prompts/*.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from adacoder.domain import Failure, FailureKind, Message, Plan, Target
+from adacoder.models.window import estimate
+from adacoder.models.base import ContextOverflow
+from adacoder.pytext import dedent, normalize
+from adacoder.source.context import Piece
+
+WRITE_TOKENS = 2048
+"""What a reply with a whole function may take."""
+PLAN_TOKENS = 512
+"""What a plan may take. The paper's released code allows 88, which cuts most plans in the middle of a step."""
+_CHANGING_TOKENS = 1024
+"""Kept free for the last paragraph, which holds a plan or an error."""
+_ERROR_CHARACTERS = 1500
+"""What an error may show of a value; the ends of a long one say the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What every call of one request begins with."""
+
+    system: str
+    shared: str
+    """Context and task."""
+
+    def messages(self, instruction: str) -> tuple[Message, ...]:
+        """The chat that asks for `instruction`."""
+        return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
+
+
+def brief(target: Target, pieces: Sequence[Piece], *, context_tokens: int, instructions: str) -> Briefing:
+    """Pack as many of the ranked `pieces` as the window of `context_tokens` leaves room for.
+
+    The task, a full reply and the changing paragraph come first; `instructions` are the project's own wishes.
+
+    Raises:
+        ContextOverflow: the task alone does not fit.
+    """
+    system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
+    task = _fill("task", place=_place(target), function=_stub(target))
+    room = context_tokens - WRITE_TOKENS - _CHANGING_TOKENS - estimate(system) - estimate(task)
+    if room < 0:
+        raise ContextOverflow(
+            f"The signature and docstring of '{target.name}' need about {context_tokens - room} tokens with room for"
+            f" a reply, and the model's window is set to {context_tokens}: raise adacoder.contextTokens."
+        )
+    kept: list[Piece] = []
+    for piece in pieces:
+        cost = estimate(_fill("context", module=target.module.name, pieces=_joined([*kept, piece])))
+        if cost <= room:
+            kept.append(piece)
+    context = _fill("context", module=target.module.name, pieces=_joined(kept)) + "\n" if kept else ""
+    return Briefing(system, context + task)
+
+
+def write_instruction(target: Target, plan: Plan | None) -> str:
+    """The last paragraph for the Programming Assistant."""
+    if plan is None:
+        return _fill("write", name=target.name)
+    return _fill("write_planned", name=target.name, plan=plan.text)
+
+
+def plan_instruction(target: Target, failure: Failure) -> str:
+    """The last paragraph for the Prompt Engineer."""
+    return _fill("plan", name=target.name, error=describe(failure))
+
+
+def describe(failure: Failure) -> str:
+    """The error as a planner can use it: which example, what it must give, and what it gave."""
+    if failure.example is None:
+        return "\n".join(part for part in (failure.message, _error_line(failure)) if part)
+    shown = [_prompted(failure.example.source)]
+    if failure.example.want:
+        shown += ["must give", _shortened(failure.example.want.rstrip("\n"))]
+    if failure.kind is FailureKind.WRONG_OUTPUT:
+        shown += ["but gave", _shortened((failure.got or "").rstrip("\n") or "nothing")]
+    elif failure.error:
+        shown += ["but raised", _error_line(failure)]
+    else:
+        shown += ["but this happened:", failure.message]
+    return "\n".join(shown)
+
+
+def _error_line(failure: Failure) -> str:
+    if not failure.error:
+        return ""
+    place = "" if failure.line is None else f" (line {failure.line} of the function)"
+    return _shortened(failure.error) + place
+
+
+def _prompted(source: str) -> str:
+    first, *rest = source.rstrip("\n").split("\n")
+    return "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in rest)])
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _ERROR_CHARACTERS:
+        return text
+    half = _ERROR_CHARACTERS // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
+
+
+def _place(target: Target) -> str:
+    owner = target.qualname.rpartition(".")[0]
+    return f", a method of the class `{owner}`" if target.in_class else ""
+
+
+def _stub(target: Target) -> str:
+    """The function without its body: decorators, signature and docstring, at column 0."""
+    text = normalize(target.text[target.definition.start : target.docstring_span.end])
+    return dedent(text)
+
+
+def _joined(pieces: Sequence[Piece]) -> str:
+    """Pieces as one listing, in rank order."""
+    return "\n\n".join(piece.text for piece in pieces)
+
+
+@cache
+def _template(name: str) -> Template:
+    text = (files("adacoder.agents") / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+    return Template(text)
+
+
+def _fill(name: str, **values: str) -> str:
+    return _template(name).substitute(values)

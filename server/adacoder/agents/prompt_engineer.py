@@ -1,0 +1,37 @@
+"""The Prompt Engineer (paper, section IV-E): plans the next attempt from the error of the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adacoder.agents.conversation import Conversation
+from adacoder.agents.prompt import PLAN_TOKENS, plan_instruction
+from adacoder.domain import Plan, Target, Verdict
+from adacoder.journal import Journal
+from adacoder.replies.filters import without_thinking
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEngineer:
+    """A model-based Agent."""
+
+    conversation: Conversation
+    journal: Journal
+
+    async def plan(self, target: Target, verdict: Verdict) -> Plan:
+        """Numbered steps for another attempt, from what `verdict` found wrong.
+
+        Raises:
+            ModelError: the model could not reply.
+            ValueError: the verdict passed, so there is nothing to plan from.
+        """
+        if verdict.failure is None:
+            raise ValueError("a passed verdict leaves nothing to plan")
+        with self.journal.step("prompt_engineer", "plan") as step:
+            reply = await self.conversation.ask(
+                plan_instruction(target, verdict.failure),
+                step,
+                enough=lambda text: False,
+                max_tokens=PLAN_TOKENS,
+            )
+            return Plan(without_thinking(reply.text).strip())

@@ -1,0 +1,153 @@
+"""Outcomes and progress in words, and the one JSON object of `--json` and `adacoder/run`.
+
+The wording of what people read about a request is decided here, for every door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adacoder.domain import JSON, Edit, Outcome, Status, Step, Target, Tokens
+from adacoder.journal import OpenStep, Waiting
+from adacoder.pytext import Lines
+from adacoder.source.text import PositionEncoding, position_at
+
+MODEL_ACTIONS = frozenset({"write", "plan"})
+"""The actions that call a model."""
+
+_EXIT_CODES = {
+    Status.VERIFIED: 0,
+    Status.PARTIAL: 1,
+    Status.UNVERIFIED: 1,
+    Status.FAILED: 1,
+    Status.ERROR: 2,
+    Status.CANCELLED: 130,
+}
+
+_DOING = {
+    "write": "writing the function",
+    "evaluate": "running the examples",
+    "repair": "mending by rule",
+    "plan": "planning from the error",
+}
+
+
+def exit_code(outcomes: Sequence[Outcome]) -> int:
+    """The command line's exit code (DESIGN, Contracts): of several outcomes the worst."""
+    return max((_EXIT_CODES[outcome.status] for outcome in outcomes), default=0)
+
+
+def summary(outcome: Outcome) -> str:
+    """One line: how it ended, and the evidence."""
+    evidence = ", ".join(_evidence(outcome))
+    match outcome.status:
+        case Status.VERIFIED:
+            return f"Verified '{outcome.target.name}': {evidence}."
+        case Status.UNVERIFIED:
+            return f"Unverified '{outcome.target.name}': {outcome.reason} ({evidence})"
+        case Status.PARTIAL | Status.FAILED:
+            return f"No verified candidate for '{outcome.target.name}': {outcome.reason} ({evidence})"
+        case Status.CANCELLED:
+            return f"Cancelled '{outcome.target.name}'; nothing was changed."
+        case Status.ERROR:
+            return outcome.reason or "It could not run."
+
+
+def _evidence(outcome: Outcome) -> list[str]:
+    tokens = total_tokens(outcome)
+    parts = []
+    if outcome.target.deciding and outcome.verdict is not None:
+        parts.append(f"{outcome.verdict.examples_passed}/{len(outcome.target.deciding)} examples passed")
+    parts.append(_count(outcome.rounds, "round"))
+    if tokens.completion:
+        about = "about " if tokens.estimated else ""
+        parts.append(f"{about}{tokens.completion:,} tokens")
+    parts.append(f"{outcome.seconds:.1f} s")
+    if outcome.verdict is not None and outcome.verdict.isolation is not None:
+        parts.append(f"isolation {outcome.verdict.isolation.level}")
+    return parts
+
+
+def progress(event: OpenStep | Step | Waiting, max_iterations: int) -> str:
+    """One line for a person who waits: phase, round, examples passed, tokens so far."""
+    if isinstance(event, Waiting):
+        return event.message
+    where = f"round {event.round}/{max_iterations + 1}"
+    doing = _DOING[event.action]
+    if isinstance(event, OpenStep):
+        return f"{where} · {doing}" + (f" · {event.written:,} tokens" if event.written else "")
+    if event.action == "evaluate" and event.details.get("total"):
+        return f"{where} · {event.details['passed']}/{event.details['total']} examples passed"
+    if event.action in MODEL_ACTIONS:
+        return f"{where} · {doing} · {event.tokens.completion:,} tokens"
+    return f"{where} · {doing}"
+
+
+def total_tokens(outcome: Outcome) -> Tokens:
+    """All tokens of a request."""
+    return sum((step.tokens for step in outcome.steps), Tokens())
+
+
+def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:
+    """The one object that `--json` prints and `adacoder/run` answers with (DESIGN, Contracts).
+
+    Args:
+        outcome: the end of a request.
+        folder: the workspace; `target` is named relative to it where it lies inside.
+        encoding: of the characters in `edits`.
+    """
+    verdict = outcome.verdict
+    tokens = total_tokens(outcome)
+    return {
+        "status": outcome.status.value,
+        "reason": outcome.reason,
+        "summary": summary(outcome),
+        "target": label(outcome.target, folder),
+        "examples": {
+            "passed": 0 if verdict is None else verdict.examples_passed,
+            "total": len(outcome.target.deciding),
+        },
+        "rounds": outcome.rounds,
+        "modelCalls": sum(step.action in MODEL_ACTIONS for step in outcome.steps),
+        "tokens": {
+            "prompt": tokens.prompt,
+            "completion": tokens.completion,
+            "estimated": tokens.estimated,
+        },
+        "seconds": round(outcome.seconds, 3),
+        "model": outcome.model,
+        "strategy": outcome.strategy,
+        "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
+        "notes": [] if verdict is None else list(verdict.notes),
+        "positionEncoding": encoding,
+        "edits": [_edit_json(edit, Lines(outcome.target.text), encoding) for edit in outcome.edits],
+        "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
+        "journal": [step.json() for step in outcome.steps],
+    }
+
+
+def label(target: Target, folder: Path) -> str:
+    """`path::qualname`, the path relative to `folder` where it lies inside."""
+    path = target.module.path
+    shown = path.relative_to(folder) if path.is_relative_to(folder) else path
+    return f"{shown.as_posix()}::{target.qualname}"
+
+
+def _edit_json(edit: Edit, lines: Lines, encoding: PositionEncoding) -> JSON:
+    return {
+        "range": {
+            "start": _position_json(lines, edit.start, encoding),
+            "end": _position_json(lines, edit.end, encoding),
+        },
+        "newText": edit.text,
+    }
+
+
+def _position_json(lines: Lines, offset: int, encoding: PositionEncoding) -> JSON:
+    line, character = position_at(lines, offset, encoding)
+    return {"line": line, "character": character}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,214 @@
+"""One request: Target and Settings in, Outcome and Edits out.
+
+The only place that brings models, sandbox, agents and strategies together. It is behind every door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team
+from adacoder.agents.conversation import Conversation
+from adacoder.agents.prompt import Briefing, brief
+from adacoder.domain import (
+    AdaCoderError,
+    Attempt,
+    Candidate,
+    Edit,
+    Message,
+    Outcome,
+    Reply,
+    Status,
+    Target,
+    conclude,
+)
+from adacoder.journal import Journal
+from adacoder.models.backends import open_model
+from adacoder.models.base import ChatModel, Enough, Leases, ModelError
+from adacoder.pytext import dedent, normalize
+from adacoder.replies.extract import extract
+from adacoder.sandbox.host import Host
+from adacoder.sandbox.interpreter import Interpreter, find
+from adacoder.settings import Settings
+from adacoder.source.context import pieces
+from adacoder.source.imports import ImportIndex
+from adacoder.source.splice import splice
+from adacoder.strategies import STRATEGIES
+
+_OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
+"""Outcomes that carry Edits. An unverified one is marked so, and its door asks before it inserts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What surrounds a Target at the moment of a request."""
+
+    folder: Path
+    """The workspace folder, absolute."""
+    overlays: Mapping[Path, str] = field(default_factory=dict)
+    """Whole texts of open files, by path, which may differ from what is on disk."""
+
+
+class Service:
+    """Runs requests. Keeps what is worth keeping warm between them: evaluator hosts and the models' leases."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[tuple[Interpreter, Path, object], Host] = {}
+        self._leases = Leases()
+        self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
+        """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
+
+    async def run(
+        self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
+    ) -> Outcome:
+        """Run the strategy on `target`, from `start` if there is one, and say what came of it.
+
+        With `settings.max_iterations == 0` and a `start` no model is called: that is `apply` and repair. Whatever
+        a user can mend becomes an Outcome; cancellation goes through.
+        """
+        async with _Model(settings, self._leases, journal) as model:
+            try:
+                outcome = await self._run_strategy(target, start, settings, project, journal, model)
+            except AdaCoderError as error:
+                outcome = Outcome(Status.ERROR, target, str(error))
+            used = model.name if model.was_asked else None
+        return _with_evidence(replace(outcome, model=used, strategy=settings.strategy), journal)
+
+    async def check(
+        self, target: Target, candidate: Candidate, settings: Settings, project: Project, journal: Journal
+    ) -> Outcome:
+        """Only evaluate `candidate` in the current text of `target`."""
+        journal.begin_round()
+        try:
+            evaluator = self._evaluator(target, settings, project, journal)
+            attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
+            outcome = conclude(target, attempt, journal.round)
+        except AdaCoderError as error:
+            outcome = Outcome(Status.ERROR, target, str(error))
+        return _with_evidence(outcome, journal)
+
+    async def close(self) -> None:
+        """End every process that was kept warm."""
+        hosts = list(self._hosts.values())
+        self._hosts.clear()
+        await asyncio.gather(*(host.close() for host in hosts))
+        self._reader.shutdown(wait=False, cancel_futures=True)
+
+    async def _run_strategy(
+        self,
+        target: Target,
+        start: Candidate | None,
+        settings: Settings,
+        project: Project,
+        journal: Journal,
+        model: ChatModel,
+    ) -> Outcome:
+        strategy = STRATEGIES.get(settings.strategy)
+        if strategy is None:
+            known = ", ".join(sorted(STRATEGIES))
+            raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
+
+        async def pack() -> Briefing:
+            loop = asyncio.get_running_loop()
+            found = await loop.run_in_executor(self._reader, pieces, target, project.overlays)
+            return brief(
+                target,
+                found,
+                context_tokens=settings.context_tokens,
+                instructions=settings.instructions,
+            )
+
+        conversation = Conversation(model, pack)
+        evaluator = self._evaluator(target, settings, project, journal)
+        team = Team(
+            programming_assistant=ProgrammingAssistant(conversation, journal),
+            code_evaluator=evaluator,
+            debug_specialist=DebugSpecialist(ImportIndex(target, project.folder), journal),
+            prompt_engineer=PromptEngineer(conversation, journal),
+            journal=journal,
+        )
+        try:
+            return await strategy(team, target, start, settings.max_iterations)
+        except ModelError as error:
+            if evaluator.furthest is None:
+                raise
+            outcome = conclude(target, evaluator.furthest, journal.round)
+            return replace(outcome, reason=f"{outcome.reason} Then no more replies came: {error}")
+
+    def _evaluator(
+        self, target: Target, settings: Settings, project: Project, journal: Journal
+    ) -> CodeEvaluator:
+        if not settings.trusted:
+            raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
+        interpreter = find(settings.interpreter, target.module.path.parent, project.folder)
+        key = (interpreter, project.folder, settings.isolation)
+        host = self._hosts.get(key)
+        if host is None:
+            host = self._hosts[key] = Host(interpreter, project.folder, least=settings.isolation)
+        return CodeEvaluator(host, journal, overlays=project.overlays, timeout=settings.timeout)
+
+
+class _Model:
+    """The model of one request: opened and leased at its first call, and held until the request ends.
+
+    A request that needs no model (the function passes already, or a rule mends it) asks no server for anything.
+    """
+
+    def __init__(self, settings: Settings, leases: Leases, journal: Journal) -> None:
+        self._settings = settings
+        self._leases = leases
+        self._journal = journal
+        self._stack = AsyncExitStack()
+        self._model: ChatModel | None = None
+
+    async def __aenter__(self) -> _Model:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the request needed its model."""
+        return self._model is not None
+
+    @property
+    def name(self) -> str:
+        """The model's id."""
+        return self._model.name if self._model else str(self._settings.model)
+
+    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+        """As `ChatModel.reply`."""
+        if self._model is None:
+            model = await open_model(self._settings.model, self._settings)
+            self._stack.push_async_callback(model.close)
+            lease = self._leases.lease(f"{self._settings.host}/{model.name}", self._journal.waiting)
+            await self._stack.enter_async_context(lease)
+            self._model = model
+        return await self._model.reply(messages, enough=enough, max_tokens=max_tokens)
+
+    async def close(self) -> None:
+        """As `ChatModel.close`."""
+        await self._stack.aclose()
+
+
+def current(target: Target) -> Candidate:
+    """The function as it stands in the text: where `fix`, `check` and repair begin."""
+    return Candidate(function=dedent(normalize(target.source)))
+
+
+def from_reply(text: str, target: Target) -> Candidate:
+    """The Candidate in a reply that came from anywhere: where `apply` begins."""
+    return extract(Reply(text), target)
+
+
+def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:
+    edits: tuple[Edit, ...] = ()
+    if outcome.status in _OFFERED and outcome.candidate is not None:
+        edits = splice(outcome.target, outcome.candidate).edits
+    return replace(outcome, edits=edits, steps=journal.steps, seconds=journal.seconds)
