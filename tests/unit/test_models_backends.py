@@ -1,0 +1,97 @@
+"""Models by their ids."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adacoder.domain import Message
+from adacoder.models.backends import open_model
+from adacoder.models.base import ModelError, NoModel, NotRunning
+from adacoder.models.replay import BadRecording
+from adacoder.settings import Settings
+from standin_ollama import Model, StandIn
+
+QUESTION = (Message("user", "Write f."),)
+
+
+def never(text: str) -> bool:
+    return False
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("model_id", "name"),
+    [
+        ("qwen2.5-coder:7b", "ollama:qwen2.5-coder:7b"),
+        ("ollama:qwen2.5-coder:7b", "ollama:qwen2.5-coder:7b"),
+        ("qwen2.5-coder", "ollama:qwen2.5-coder"),
+        ("hf.co/team/model:Q4_K_M", "ollama:hf.co/team/model:Q4_K_M"),
+    ],
+)
+async def test_a_name_is_one_of_ollamas(model_id: str, name: str) -> None:
+    model = await open_model(model_id, Settings())
+    assert model.name == name
+    await model.close()
+
+
+@pytest.mark.parametrize("model_id", [None, "", "ollama:"])
+async def test_without_a_name_the_best_installed_model_is_used(model_id: str | None) -> None:
+    models = (Model("llama3.2:3b"), Model("qwen2.5-coder:7b"))
+    async with StandIn(["def f(): ..."], models=models) as server:
+        model = await open_model(model_id, Settings(host=server.host))
+        assert model.name == "ollama:qwen2.5-coder:7b"
+        assert (await model.reply(QUESTION, enough=never, max_tokens=100)).text == "def f(): ..."
+        await model.close()
+        await server.until_idle()
+
+
+async def test_without_a_name_and_without_a_model_the_pull_is_named() -> None:
+    async with StandIn(models=(Model("nomic-embed-text:latest"),)) as server:
+        with pytest.raises(NoModel, match=r"`ollama pull qwen2\.5-coder:7b`"):
+            await open_model(None, Settings(host=server.host))
+    with pytest.raises(NotRunning):
+        await open_model(None, Settings(host=server.host))
+
+
+async def test_the_settings_reach_the_server() -> None:
+    async with StandIn(["def f(): ..."]) as server:
+        settings = Settings(host=server.host, context_tokens=4096, temperature=0.7, seed=5, keep_alive="1h")
+        model = await open_model("qwen2.5-coder:7b", settings)
+        await model.reply(QUESTION, enough=never, max_tokens=64)
+        await model.close()
+        (body,) = server.requests
+        assert body["options"] == {"num_ctx": 4096, "num_predict": 64, "temperature": 0.7, "seed": 5}
+        assert body["keep_alive"] == "1h"
+
+
+async def test_a_recording_is_opened_by_its_path_and_made_where_the_settings_say(tmp_path: Path) -> None:
+    path = tmp_path / "a:b.jsonl"
+    async with StandIn(["def f(): ..."]) as server:
+        model = await open_model("qwen2.5-coder:7b", Settings(host=server.host, record=path))
+        said = await model.reply(QUESTION, enough=never, max_tokens=64)
+        await model.close()
+    assert json.loads(path.read_text().splitlines()[0])["model"] == "ollama:qwen2.5-coder:7b"
+    replay = await open_model(f"replay:{path}", Settings())
+    assert replay.name == f"replay:{path}"
+    assert await replay.reply(QUESTION, enough=never, max_tokens=64) == said
+
+
+async def test_nothing_is_stored_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with StandIn(["def f(): ..."]) as server:
+        model = await open_model("qwen2.5-coder:7b", Settings(host=server.host))
+        await model.reply(QUESTION, enough=never, max_tokens=64)
+        await model.close()
+    assert files_in(tmp_path) == []
+
+
+async def test_a_recording_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BadRecording, match="No such file") as caught:
+        await open_model(f"replay:{tmp_path / 'none'}", Settings())
+    assert isinstance(caught.value, ModelError)
