@@ -81,7 +81,7 @@ def program(target: Target, placed: Splice, overlays: Mapping[Path, str]) -> Pro
         qualname=target.qualname,
         first_line=lines.line_at(placed.function.start) + 1,
         last_line=lines.line_at(placed.function.end) + 1,
-        suspects=undefined_names(placed.text, placed.function),
+        suspects=undefined_names(placed.text, [placed.function, *placed.added]),
         overlays={path: text for path, text in overlays.items() if path != target.module.path},
     )
 

@@ -30,7 +30,7 @@ class DebugSpecialist:
 
         def undefined(changed: Candidate) -> tuple[str, ...]:
             placed = splice(target, changed)
-            return undefined_names(placed.text, placed.function)
+            return undefined_names(placed.text, [placed.function, *placed.added])
 
         with self.journal.step("debug_specialist", "repair") as step:
             mended, rules = mend(candidate, target, undefined, self.index.import_for)

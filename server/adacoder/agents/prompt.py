@@ -73,6 +73,11 @@ def write_instruction(target: Target, plan: Plan | None) -> str:
     return _fill("write_planned", name=target.name, plan=plan.text)
 
 
+def suggest_instruction(target: Target) -> str:
+    """The last paragraph for the Test Designer."""
+    return _fill("suggest", name=target.name)
+
+
 def plan_instruction(target: Target, failure: Failure) -> str:
     """The last paragraph for the Prompt Engineer."""
     return _fill("plan", name=target.name, error=describe(failure))
@@ -135,5 +140,5 @@ def _template(name: str) -> Template:
     return Template(text)
 
 
-def _fill(name: str, **values: str) -> str:
-    return _template(name).substitute(values)
+def _fill(template: str, /, **values: str) -> str:
+    return _template(template).substitute(values)

@@ -1,0 +1,38 @@
+"""The Test Designer: suggests examples for a docstring that has none, or too few.
+
+The name and the role are AgentCoder's. What it suggests is a model's opinion of what the docstring means, so it never
+decides anything: a person reads the examples before they enter the docstring.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adacoder.agents.conversation import Conversation
+from adacoder.agents.prompt import PLAN_TOKENS, suggest_instruction
+from adacoder.domain import Example, Target
+from adacoder.journal import Journal
+from adacoder.replies.filters import without_thinking
+from adacoder.source.examples import examples_in
+
+
+@dataclass(frozen=True, slots=True)
+class TestDesigner:
+    """A model-based Agent."""
+
+    conversation: Conversation
+    journal: Journal
+
+    async def suggest(self, target: Target) -> tuple[Example, ...]:
+        """Examples that use the target, show an output, and are not in its docstring yet.
+
+        Raises:
+            ModelError: the model could not reply.
+        """
+        with self.journal.step("test_designer", "suggest") as step:
+            reply = await self.conversation.ask(
+                suggest_instruction(target), step, enough=lambda text: False, max_tokens=PLAN_TOKENS
+            )
+            known = {example.source for example in target.examples}
+            found = examples_in(without_thinking(reply.text), target)
+            return tuple(example for example in found if example.decides and example.source not in known)

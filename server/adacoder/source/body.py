@@ -1,0 +1,60 @@
+"""The body of a function as its lines show it, whether or not it parses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import Lines, definitions, logical_lines
+from adacoder.source.indentation import WHITE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adacoder.pytext import Definition
+
+
+def find_function(text: str, name: str) -> Definition | None:
+    """The function in `text` that is meant by `name`: the last one so called, as the last definition wins in
+    Python; else the first that is called otherwise. One inside another function is not meant."""
+    found = [each for each in definitions(text) if not each.is_class and not each.in_function]
+    named = [each for each in found if each.name == name]
+    return named[-1] if named else next(iter(found), None)
+
+
+def body_of(function: Definition) -> str:
+    """The lines of the function's body without its docstring, indented as they are; no blank line at the end.
+
+    A body on the header's own line comes without indentation.
+    """
+    start, indent = _body_start(function)
+    return indent + function.text[start : function.span.end].rstrip(WHITE + "\n")
+
+
+def _body_start(function: Definition) -> tuple[int, str]:
+    """Where the body begins, a line or code beside the header or docstring; and the indentation it lacks."""
+    text, docstring, line = function.text, function.docstring, function.header_line
+    begin = function.header.end
+    if docstring is not None:
+        begin = docstring.end
+        line = line if docstring.end <= line.end else function.body_lines[0]
+    beside = text[begin : line.code_end].lstrip(WHITE + ";")
+    if not beside:
+        return min(line.end + 1, function.span.end), ""
+    return line.code_end - len(beside), "" if line is function.header_line else line.indent
+
+
+def with_first(body: str, statements: Sequence[str]) -> str:
+    """`body` with `statements` put before its first line, at its indentation."""
+    first = next(logical_lines(body), None)
+    if first is None or not statements:
+        return body
+    lines = Lines(body)
+    at = next(start for index, start in enumerate(lines.starts) if lines[index].strip(WHITE + "\n"))
+    return body[:at] + "".join(f"{first.indent}{statement}\n" for statement in statements) + body[at:]
+
+
+def with_first_in_function(text: str, statements: Sequence[str]) -> str:
+    """`text`, one definition, with `statements` first in its body; unchanged if it is no function block."""
+    function = find_function(text, "")
+    start = 0 if function is None else _body_start(function)[0]
+    return text[:start] + with_first(text[start:], statements) if text[:start].endswith("\n") else text

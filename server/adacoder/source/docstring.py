@@ -1,0 +1,50 @@
+"""New examples into a docstring: one Edit that leaves every word of it as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adacoder.domain import Edit, Example, Target
+from adacoder.pytext import line_ending
+
+
+def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
+    """Write `examples` at the end of the target's docstring, in its indentation and the file's line endings."""
+    literal = target.docstring_span.of(target.text)
+    prefix = literal[: len(literal) - len(literal.lstrip("rRuU"))]
+    quote = literal[-1]
+    triple = literal.endswith(quote * 3) and literal.startswith(prefix + quote * 3)
+    content = literal[len(prefix) + (3 if triple else 1) : -3 if triple else -1]
+    ending = line_ending(target.text)
+    indent = _indent(target)
+    lines = [_escaped(line, quote, raw="r" in prefix.lower()) for line in prompted(examples)]
+    added = ending * 2 + ending.join(indent + line if line else "" for line in lines) + ending + indent
+    start = target.docstring_span.start
+    if triple:
+        return Edit(
+            start + literal.index(quote) + 3 + len(content.rstrip()), target.docstring_span.end - 3, added
+        )
+    opened = prefix + quote * 3
+    return Edit(start, target.docstring_span.end, opened + content.rstrip() + added + quote * 3)
+
+
+def prompted(examples: Sequence[Example]) -> list[str]:
+    """The examples as lines with their `>>>` and `...` prompts."""
+    lines: list[str] = []
+    for example in examples:
+        first, *rest = example.source.rstrip("\n").split("\n")
+        lines += [f">>> {first}", *(f"... {line}".rstrip() for line in rest)]
+        lines += example.want.rstrip("\n").split("\n") if example.want else []
+    return lines
+
+
+def _indent(target: Target) -> str:
+    """The white space before the docstring; for one on the `def` line, one level more than `def`."""
+    start = target.docstring_span.start
+    line_start = max(target.text.rfind("\n", 0, start), target.text.rfind("\r", 0, start)) + 1
+    before = target.text[line_start:start]
+    return before if not before.strip() else target.indent + "    "
+
+
+def _escaped(line: str, quote: str, *, raw: bool) -> str:
+    return line if raw else line.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)

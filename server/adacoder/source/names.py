@@ -1,0 +1,248 @@
+"""Which names a piece of Python binds and which it takes from around it.
+
+A piece that our own Python cannot parse is read by its lines, more coarsely: rather a name too many is taken
+for used.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import symtable
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from adacoder.domain import Module, Span
+
+IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_BINDS = re.compile(
+    r"(?:(?:async[ \t]+)?def|class)[ \t]+(?P<defined>\w+)"
+    r"|(?P<assigned>[^\W\d]\w*)[ \t]*(?::[^=\n]*)?=(?!=)"
+)
+_NOT_WHEN_IMPORTED = ("TYPE_CHECKING", "typing.TYPE_CHECKING", "t.TYPE_CHECKING", "__name__ == '__main__'")
+"""Conditions that do not hold when a module is imported."""
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What Python raises for a text that it cannot read: broken, with NUL characters, or nested too deeply."""
+OWN = ""
+"""The origin of what a module binds itself: its functions, classes and variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """One name of an import statement."""
+
+    module: str
+    """As written, with the dots of a relative import."""
+    name: str | None = None
+    """What a `from` import takes; `*` for all, None for a plain `import`."""
+    alias: str | None = None
+
+    @property
+    def binds(self) -> str:
+        """The name it binds."""
+        return self.alias or self.name or self.module.partition(".")[0]
+
+    @property
+    def statement(self) -> str:
+        """The import statement for this name alone."""
+        renamed = f" as {self.alias}" if self.alias else ""
+        return (
+            f"import {self.module}{renamed}"
+            if self.name is None
+            else f"from {self.module} import {self.name}{renamed}"
+        )
+
+    def origin(self, module: Module) -> str:
+        """The dotted path of what the name is bound to, when `module` imports it."""
+        source = absolute(self.module, module)
+        if self.name is not None:
+            return f"{source}.{self.name}".removeprefix(".")
+        return source if self.alias else self.binds
+
+
+def absolute(name: str, module: Module) -> str:
+    """The dotted name of the module that `name`, relative or not, means in `module`."""
+    rest = name.lstrip(".")
+    level = len(name) - len(rest)
+    if not level:
+        return name
+    package = module.name.split(".") if module.is_package else module.name.split(".")[:-1]
+    if level - 1 > len(package):
+        return name
+    return ".".join([*package[: len(package) - level + 1], *([rest] if rest else [])])
+
+
+def imported(statement: str) -> tuple[Imported, ...]:
+    """The names of the import statements in `statement`; none if it is something else, or broken."""
+    tree = parsed(statement)
+    if tree is None:
+        return ()
+    return tuple(name for node in tree.body for name in _imported(node))
+
+
+def _imported(node: ast.stmt) -> Iterator[Imported]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield Imported(alias.name, None, alias.asname)
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield Imported("." * node.level + (node.module or ""), alias.name, alias.asname)
+
+
+def unmarked(text: str) -> str:
+    """`text` with a byte order mark turned into a form feed: to Python white space, at the same offset."""
+    return "\f" + text[1:] if text.startswith("\ufeff") else text
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree of `text`; None if our own Python cannot parse it, which need not mean it is wrong."""
+    try:
+        with _unwarned():
+            return ast.parse(unmarked(text))
+    except _UNREADABLE:
+        return None
+
+
+def error_line(text: str) -> int | None:
+    """The 1-based line where our own Python stops understanding `text`; None if nowhere. Nothing is run."""
+    try:
+        with _unwarned():
+            compile(text, "<text>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return error.lineno or 1
+    except _UNREADABLE:
+        return 1
+    return None
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Without Python's warnings about what it reads, such as an invalid escape: it is not our text."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@dataclass(slots=True)
+class Bindings:
+    """The names that statements bind where they stand, not inside functions and classes."""
+
+    origins: dict[str, set[str]] = field(default_factory=dict)
+    """Each name with the origins of what it may be bound to; `OWN` for what is no import."""
+    modules: set[str] = field(default_factory=set)
+    """Dotted modules that plain imports load."""
+    stars: set[str] = field(default_factory=set)
+    """Modules that `import *` reads."""
+    changed: set[str] = field(default_factory=set)
+    """Names whose value is changed in place: `name[key] = …`, `name.attribute = …`, `name += …`."""
+
+
+def bindings(text: str, module: Module) -> Bindings:
+    """What the top level of `text`, the text of `module` or a part of it, binds at run time.
+
+    What stands under `if TYPE_CHECKING:` does not count; names that functions declare `global` do.
+    """
+    found = Bindings()
+    tree = parsed(text)
+    if tree is not None:
+        _Binder(found, module).read(tree)
+        return found
+    for span in statements(unmarked(text)):
+        part = parsed(span.of(text))
+        if part is not None:
+            _Binder(found, module).read(part)
+        elif match := _BINDS.match(span.of(text)):
+            found.origins.setdefault(match["defined"] or match["assigned"], set()).add(OWN)
+    return found
+
+
+class _Binder(ast.NodeVisitor):
+    def __init__(self, found: Bindings, module: Module) -> None:
+        self._found = found
+        self._module = module
+
+    def read(self, tree: ast.Module) -> None:
+        self.visit(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Global):
+                self._bind(*node.names)
+
+    def _bind(self, *names: str | None, origin: str = OWN) -> None:
+        for name in names:
+            if name is not None:
+                self._found.origins.setdefault(name, set()).add(origin)
+
+    def visit_If(self, node: ast.If) -> None:
+        if ast.unparse(node.test) in _NOT_WHEN_IMPORTED:
+            for statement in node.orelse:
+                self.visit(statement)
+        else:
+            self.generic_visit(node)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                self._bind(name)
+                return
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                return
+            case ast.Import() | ast.ImportFrom():
+                for item in _imported(node):
+                    self._bind_import(item)
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                self._bind(name)
+            case ast.ExceptHandler(name=name) | ast.MatchAs(name=name) | ast.MatchStar(name=name):
+                self._bind(name)
+            case ast.MatchMapping(rest=name):
+                self._bind(name)
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                self._change(node)
+            case ast.AugAssign(target=target):
+                self._change(target)
+        super().generic_visit(node)
+
+    def _bind_import(self, name: Imported) -> None:
+        if name.name == "*":
+            self._found.stars.add(absolute(name.module, self._module))
+            return
+        if name.name is None:
+            self._found.modules.add(name.module)
+        self._bind(name.binds, origin=name.origin(self._module))
+
+    def _change(self, node: ast.expr) -> None:
+        while isinstance(node, ast.Subscript | ast.Attribute):
+            node = node.value
+        if isinstance(node, ast.Name):
+            self._found.changed.add(node.id)
+
+
+def used_names(text: str) -> frozenset[str]:
+    """The names that `text`, a part of a module at column 0, takes from the module around it or the builtins.
+
+    Names that it both binds and uses at its own top level are among them.
+    """
+    try:
+        with _unwarned():
+            table = symtable.symtable(unmarked(text), "<text>", "exec")
+    except _UNREADABLE:
+        return frozenset(IDENTIFIER.findall(text))
+    top = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
+    return frozenset(top.union(_globals(table.get_children())))
+
+
+def _globals(tables: Iterable[symtable.SymbolTable]) -> Iterator[str]:
+    for table in tables:
+        yield from (symbol.get_name() for symbol in table.get_symbols() if symbol.is_global())
+        yield from _globals(table.get_children())
+
+
+def without(text: str, span: Span, indent: str) -> str:
+    """`text` with the definition at `span` taken out, so that what is used elsewhere can be told."""
+    return f"{text[: span.start]}{indent}pass{text[span.end :]}"

@@ -1,0 +1,249 @@
+"""The Debug Specialist's rules: each mends its own error, and none touches what is fine."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import toolz  # type: ignore[import-untyped]  # toolz has no types
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adacoder.agents import repairs
+from adacoder.agents.repairs import RULES, mend, with_imports
+from adacoder.domain import Candidate, Target
+from adacoder.pytext import dedent
+from adacoder.source.imports import undefined_names
+from adacoder.source.locate import functions, locate
+from adacoder.source.names import error_line
+from adacoder.source.splice import splice
+from adacoder.source.standard_library import standard_import
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WORKSPACE = Path("/workspace")
+STUB = 'def f(x):\n    """Doc."""\n'
+METHODS = 'class A:\n    def g(self): ...\n\n    def f(self, x):\n        """Doc."""\n'
+
+
+def target_in(text: str = STUB, qualname: str = "f") -> Target:
+    return locate(text, WORKSPACE / "mod.py", WORKSPACE, qualname=qualname)
+
+
+def undefined_in(target: Target) -> Callable[[Candidate], tuple[str, ...]]:
+    def undefined(candidate: Candidate) -> tuple[str, ...]:
+        placed = splice(target, candidate)
+        return undefined_names(placed.text, [placed.function, *placed.added])
+
+    return undefined
+
+
+def mended(candidate: Candidate, target: Target | None = None) -> tuple[Candidate, tuple[str, ...]]:
+    target = target or target_in()
+    return mend(candidate, target, undefined_in(target), standard_import)
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken", "expected"),
+    [
+        ("realigned", "    def f(x):\n        return x", "def f(x):\n    return x"),
+        ("realigned", "def f(x):\n    a = 1\n        return a", "def f(x):\n    a = 1\n    return a"),
+        (
+            "realigned",
+            "def f(x):\n    if x:\n        a = '''\n  b'''\n       return a\n    return [\n        2\n    ]",
+            "def f(x):\n    if x:\n        a = '''\n  b'''\n        return a\n    return [\n        2\n    ]",
+        ),
+        (
+            "realigned",
+            "def f(x):\n   for a in x:\n        b = a\n        # why\n        c = b\n     return c",
+            "def f(x):\n    for a in x:\n        b = a\n        # why\n        c = b\n    return c",
+        ),
+        ("tabs_expanded", "def f(x):\n    if x:\n\treturn 1\n    return 2", None),
+        ("tabs_expanded", "def f(x):\n\tif x:\n\t    return 1\n        return 2", None),
+        ("body_indented", "def f(x):\na = 1\nreturn a", "def f(x):\n    a = 1\n    return a"),
+        ("body_indented", 'def f(x):\n  """Doc."""\nreturn x', 'def f(x):\n  """Doc."""\n  return x'),
+        (
+            "body_indented",
+            "def f(x):\n    a = 1\nif a:\n    a = 2\nreturn a",
+            "def f(x):\n    a = 1\n    if a:\n        a = 2\n    return a",
+        ),
+        ("without_usage", "def f(x):\n    return x\n\nprint(f(1)", "def f(x):\n    return x"),
+        ("without_usage", "def f(x):\n    return x\n\nThis function gives x.", "def f(x):\n    return x"),
+        ("without_usage", "def f(x):\n    return x\n\ndef g(y):\n    if", "def f(x):\n    return x"),
+        (
+            "without_usage",
+            "def f(x):\n    return x\n\nif __name__ == '__main__':\n    f(",
+            "def f(x):\n    return x",
+        ),
+        (
+            "last_definition",
+            "def f(x):\n    return 1\n\ndef f(x):\n    return 2\n\ndef f(x",
+            "def f(x):\n    return 2",
+        ),
+        (
+            "brackets_closed",
+            "def f(x):\n    a = [x, (1\n    return a",
+            "def f(x):\n    a = [x, (1)]\n    return a",
+        ),
+        ("brackets_closed", "def f(x):\n    return [g('a]', {x", "def f(x):\n    return [g('a]', {x})]"),
+        ("brackets_closed", "def f(x):\n    return 'abc", "def f(x):\n    return 'abc'"),
+        ("truncated", "def f(x):\n    a = x\n    return a +", "def f(x):\n    a = x"),
+        (
+            "paper_indentation",
+            "def f(x):\n    for a in x:\n    print(a)\n     return 1",
+            "def f(x):\n    for a in x:\n        print(a)\n    return 1",
+        ),
+    ],
+)
+def test_each_rule_mends_its_error(rule: str, broken: str, expected: str | None) -> None:
+    candidate = Candidate(broken)
+    result = getattr(repairs, rule)(candidate, target_in())
+    ast.parse(result.function)
+    assert expected is None or result == Candidate(expected)
+    assert mended(candidate)[0].function != broken
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def f(x):\n    return x",
+        "@deco\nasync def f(x):\n  '''D\n oc.'''\n  if x:\n     return [\n 1]\n  return x",
+        "def f(x):\n\tif x:\n\t\treturn 1\n\treturn 2",
+    ],
+)
+def test_no_rule_touches_what_is_fine(rule: repairs.Rule, function: str) -> None:
+    candidate = Candidate(function, ("import os",), ("Y = 1",))
+    assert rule(candidate, target_in()) is candidate
+    result, kept = mended(candidate)
+    assert result is candidate
+    assert kept == ()
+
+
+def test_no_rule_touches_real_code() -> None:
+    package = Path(inspect.getfile(toolz)).parent
+    count = 0
+    for path in sorted(package.glob("*.py")):
+        text = path.read_text("utf-8")
+        for target in functions(text, path, package.parent):
+            candidate = Candidate(dedent(target.source))
+            assert all(rule(candidate, target) is candidate for rule in RULES), target.qualname
+            assert mended(candidate, target) == (candidate, ())
+            count += 1
+    assert count > 50
+
+
+class TestTruncation:
+    def test_a_cut_reply_is_mended_at_its_end(self) -> None:
+        cut = Candidate("def f(x):\n    a = x\n    for b in a:\n        if b:\n            c = b.", cut=True)
+        assert mended(cut) == (Candidate("def f(x):\n    a = x"), ("truncated",))
+
+    def test_open_brackets_are_closed_before_lines_go(self) -> None:
+        cut = Candidate("def f(x):\n    return max(\n        x,\n        key=lambda y:", cut=True)
+        assert mended(cut)[0] == Candidate("def f(x):\n    return max(\n        x,)")
+
+    @pytest.mark.parametrize("function", ["def f(x):\n    '''Do", "def f(x):\n    if x", "def f("])
+    def test_what_leaves_no_statement_is_not_mended(self, function: str) -> None:
+        cut = Candidate(function, cut=True)
+        assert mended(cut) == (cut, ())
+        more = Candidate("def f(x):\n    x += 1\n    if x", cut=True)
+        assert mended(more)[0] == Candidate("def f(x):\n    x += 1")
+
+    def test_a_cut_that_nothing_mends_stays_cut(self) -> None:
+        cut = Candidate("def f(x):\n    a = 1", cut=True)
+        assert mended(cut) == (cut, ())
+
+    def test_what_broke_off_after_the_function_leaves_it_whole(self) -> None:
+        cut = Candidate("def f(x):\n    return x\n\ndef main():\n    print(", cut=True)
+        assert mended(cut) == (Candidate("def f(x):\n    return x"), ("without_usage",))
+        around = Candidate("def f(x):\n    return x", ("import os", "from a import"), ("def g(:",), cut=True)
+        assert mended(around)[0] == Candidate("def f(x):\n    return x", ("import os",))
+
+    def test_what_was_left_out_stays_left_out(self) -> None:
+        lazy = Candidate("def f(x):\n    a = x\n    # ... rest of the code\n\nprint(f(", cut=True)
+        assert mended(lazy) == (lazy, ())
+        written = replace(lazy, function=lazy.function.replace("# ... rest of the code", "return a"))
+        assert not mended(written)[0].cut
+
+    def test_the_middle_of_a_reply_that_is_not_cut_stays(self) -> None:
+        broken = Candidate("def f(x):\n    a = = 1\n    b = 2\n    return b")
+        assert mended(broken) == (broken, ())
+
+
+class TestSelf:
+    @pytest.mark.parametrize(
+        ("function", "expected"),
+        [
+            ("def f(y):\n    return self.g() + f(y)", "def f(self, y):\n    return self.g() + self.f(y)"),
+            ("def f(self, y):\n    return g(f(y))", "def f(self, y):\n    return self.g(self.f(y))"),
+            ("def f(this, y):\n    return g() + o.g()", "def f(this, y):\n    return this.g() + o.g()"),
+        ],
+    )
+    def test_a_lost_self_comes_back(self, function: str, expected: str) -> None:
+        assert mended(Candidate(function), target_in(METHODS, "A.f")) == (
+            Candidate(expected),
+            ("self_restored",),
+        )
+
+    def test_where_nothing_is_lost_nothing_changes(self) -> None:
+        static = METHODS.replace("    def f(self, x)", "    @staticmethod\n    def f(x)")
+        for text, function in ((STUB, "def f():\n    return g()"), (static, "def f():\n    return g()")):
+            candidate = Candidate(function)
+            assert (
+                repairs.self_restored(candidate, target_in(text, "A.f" if "class" in text else "f"))
+                is candidate
+            )
+
+
+class TestImports:
+    def test_all_missing_names_are_imported_at_once(self) -> None:
+        candidate = Candidate("def f(x):\n    return sqrt(x) + np.pi + unknown", ("import os",))
+        result, kept = mended(candidate)
+        assert result.imports == ("import os", "from math import sqrt", "import numpy as np")
+        assert kept == ("imports_added",)
+
+    def test_unknown_names_are_left(self) -> None:
+        candidate = Candidate("def f(x):\n    return unknown")
+        assert with_imports(candidate, ("unknown",), standard_import) is candidate
+        assert mended(candidate) == (candidate, ())
+
+    def test_after_other_repairs(self) -> None:
+        candidate = Candidate("def f(x):\n    a = x\n        return sqrt(a")
+        result, kept = mended(candidate)
+        assert result == Candidate("def f(x):\n    a = x\n    return sqrt(a)", ("from math import sqrt",))
+        assert kept == ("realigned", "brackets_closed", "imports_added")
+
+
+DICTIONARY = (
+    "def f(x):\n    '''Doc.\n\n    >>> f(1)\n    '''\n    total = {}\n    for a, b in x:\n        if a:\n"
+    "            total[a] = [\n                b,\n                f'{b}',\n            ]\n        else:\n"
+    "            continue\n    return total"
+)
+HANDLER = (
+    'def f(x):\n\ttry:\n\t\treturn g(x)\n\texcept (ValueError, TypeError):\n\t\treturn "no"\n\nprint(f(1))'
+)
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from([DICTIONARY, HANDLER]),
+    st.integers(0, 400),
+    st.integers(0, 400),
+    st.text("\n\t ([{'\":#\\x", max_size=4),
+    st.booleans(),
+)
+def test_whatever_is_broken_ends_well(source: str, start: int, length: int, noise: str, cut: bool) -> None:
+    candidate = Candidate(source[:start] + noise + source[start + length % 20 :], cut=cut)
+    target = target_in()
+    result, kept = mended(candidate, target)
+    assert (result is candidate) is (kept == ())
+    if kept:
+        assert error_line(result.function) is None
+        assert error_line(splice(target, result).text) is None
+    again, more = mended(replace(result), target)
+    assert (again, more) == (result, ())
