@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from pathlib import Path
 
-JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 """What `--json`, the Journal and `adacoder/run` are made of."""
 
 
@@ -184,9 +184,7 @@ class Tokens:
     """Whether any part was estimated, because a stream was closed before the server's counts arrived."""
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(
-            self.prompt + other.prompt, self.completion + other.completion, self.estimated or other.estimated
-        )
+        return Tokens(self.prompt + other.prompt, self.completion + other.completion, self.estimated or other.estimated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from adacoder.domain import Span
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _STRING_START = re.compile(r"(?P<prefix>[rRbBuUfFtT]{0,3})(?P<quote>'''|\"\"\"|'|\")")
 _STATEMENT_START = re.compile(
-    r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:]|(?:return|raise|import|while|with|try|pass|break|continue)\b"
-    r"|from[ \t]+[\w.]+[ \t]+import\b)"
+    r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:]"
+    r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
 )
 _DEFINITION = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 TAB_SIZE = 8
@@ -305,10 +305,7 @@ class Definition:
             content = self.text[position:content_end]
             stripped = content.lstrip(" \t\f")
             if stripped:
-                if (
-                    not stripped.startswith("#")
-                    or indent_width(content[: len(content) - len(stripped)]) < width
-                ):
+                if not stripped.startswith("#") or indent_width(content[: len(content) - len(stripped)]) < width:
                     break
                 end = content_end
             following = _skip_terminator(self.text, content_end)
@@ -326,17 +323,11 @@ def definitions(text: str) -> list[Definition]:
     return found
 
 
-def _collect(
-    text: str, lines: list[LogicalLine], parents: tuple[Definition, ...], found: list[Definition]
-) -> None:
+def _collect(text: str, lines: list[LogicalLine], parents: tuple[Definition, ...], found: list[Definition]) -> None:
     index = 0
     while index < len(lines):
         first = index
-        while (
-            index < len(lines)
-            and text[lines[index].start] == "@"
-            and lines[index].width == lines[first].width
-        ):
+        while index < len(lines) and text[lines[index].start] == "@" and lines[index].width == lines[first].width:
             index += 1
         if index == len(lines):
             return

@@ -28,6 +28,7 @@ from adacoder.domain import (
     conclude,
 )
 from adacoder.journal import Journal
+from adacoder.models.address import address
 from adacoder.models.backends import open_model
 from adacoder.models.base import ChatModel, Enough, Leases, ModelError
 from adacoder.pytext import dedent, normalize
@@ -140,9 +141,7 @@ class Service:
             outcome = conclude(target, evaluator.furthest, journal.round)
             return replace(outcome, reason=f"{outcome.reason} Then no more replies came: {error}")
 
-    def _evaluator(
-        self, target: Target, settings: Settings, project: Project, journal: Journal
-    ) -> CodeEvaluator:
+    def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
         interpreter = find(settings.interpreter, target.module.path.parent, project.folder)
@@ -187,7 +186,8 @@ class _Model:
         if self._model is None:
             model = await open_model(self._settings.model, self._settings)
             self._stack.push_async_callback(model.close)
-            lease = self._leases.lease(f"{self._settings.host}/{model.name}", self._journal.waiting)
+            key = f"{model.name} at {address(self._settings.host).url}"
+            lease = self._leases.lease(key, self._journal.waiting)
             await self._stack.enter_async_context(lease)
             self._model = model
         return await self._model.reply(messages, enough=enough, max_tokens=max_tokens)

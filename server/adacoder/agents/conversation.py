@@ -29,9 +29,7 @@ class Conversation:
             return enough(text)
 
         step.details["instruction"] = instruction
-        reply = await self._model.reply(
-            self._briefing.messages(instruction), enough=watch, max_tokens=max_tokens
-        )
+        reply = await self._model.reply(self._briefing.messages(instruction), enough=watch, max_tokens=max_tokens)
         step.tokens = reply.tokens
         step.details.update(reply=reply.text, ended=reply.ended.value)
         return reply

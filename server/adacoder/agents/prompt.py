@@ -13,9 +13,9 @@ from importlib.resources import files
 from string import Template
 
 from adacoder.domain import Failure, FailureKind, Message, Plan, Target
-from adacoder.models.window import estimate
 from adacoder.models.base import ContextOverflow
-from adacoder.pytext import dedent, normalize
+from adacoder.models.window import estimate
+from adacoder.pytext import normalize
 from adacoder.source.context import Piece
 
 WRITE_TOKENS = 2048
@@ -126,7 +126,7 @@ def _place(target: Target) -> str:
 def _stub(target: Target) -> str:
     """The function without its body: decorators, signature and docstring, at column 0."""
     text = normalize(target.text[target.definition.start : target.docstring_span.end])
-    return dedent(text)
+    return "\n".join(line.removeprefix(target.indent) for line in text.split("\n"))
 
 
 def _joined(pieces: Sequence[Piece]) -> str:

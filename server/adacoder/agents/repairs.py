@@ -96,9 +96,7 @@ def mend(
     return (best, tuple(kept)) if reached.parses else (candidate, ())
 
 
-def _standing(
-    candidate: Candidate, target: Target, undefined: Callable[[Candidate], tuple[str, ...]]
-) -> _Standing:
+def _standing(candidate: Candidate, target: Target, undefined: Callable[[Candidate], tuple[str, ...]]) -> _Standing:
     line = error_line(candidate.function) or inf
     broken = sum(parsed(part) is None for part in (*candidate.imports, *candidate.definitions))
     function = find_function(candidate.function, target.name)
@@ -347,9 +345,7 @@ def _with_owner(text: str, owner: str, names: frozenset[str]) -> str:
     return re.sub(rf"(?<![\w.])(?<!def )({calls})(?=\()", rf"{owner}.\1", text) if names else text
 
 
-def with_imports(
-    candidate: Candidate, undefined: Sequence[str], import_for: Callable[[str], str | None]
-) -> Candidate:
+def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: Callable[[str], str | None]) -> Candidate:
     """All names that are undefined and that somebody knows how to import (LlmFix's Missing Import)."""
     found = [statement for name in undefined if (statement := import_for(name)) is not None]
     return replace(candidate, imports=(*candidate.imports, *found)) if found else candidate

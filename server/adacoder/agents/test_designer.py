@@ -13,7 +13,7 @@ from adacoder.agents.prompt import PLAN_TOKENS, suggest_instruction
 from adacoder.domain import Example, Target
 from adacoder.journal import Journal
 from adacoder.replies.filters import without_thinking
-from adacoder.source.examples import examples_in
+from adacoder.source.examples import suggested
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +34,6 @@ class TestDesigner:
                 suggest_instruction(target), step, enough=lambda text: False, max_tokens=PLAN_TOKENS
             )
             known = {example.source for example in target.examples}
-            found = examples_in(without_thinking(reply.text), target)
+            owner = target.qualname.rpartition(".")[0].rpartition(".")[2] or None
+            found = suggested(without_thinking(reply.text), target.name, owner)
             return tuple(example for example in found if example.decides and example.source not in known)

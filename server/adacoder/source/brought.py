@@ -80,9 +80,7 @@ def brought(target: Target, candidate: Candidate, function: str) -> Brought:
     offered = _offered(target, candidate, around)
     named = [name for name in offered if name.name != "*" and name.binds not in binds]
     chosen = [name for name in named if name.binds in uses and not _is_there(name, target, around)]
-    unknown = (
-        uses - _BUILTINS - around.bound.origins.keys() - around.elsewhere - binds - {n.binds for n in named}
-    )
+    unknown = uses - _BUILTINS - around.bound.origins.keys() - around.elsewhere - binds - {n.binds for n in named}
     for star in offered:
         if star.name == "*" and absolute(star.module, target.module) not in around.bound.stars:
             chosen += _narrowed(star, unknown)
@@ -103,17 +101,13 @@ def _needed_definitions(
     target: Target, candidate: Candidate, needed: frozenset[str], around: _Around
 ) -> list[_Definition]:
     """The definitions, in their order, that the function uses, or that those use in turn."""
-    offered = [
-        _Definition(text, bindings(text, target.module), used_names(text)) for text in candidate.definitions
-    ]
+    offered = [_Definition(text, bindings(text, target.module), used_names(text)) for text in candidate.definitions]
     offered = [each for each in offered if not any(around.taken(name) for name in each.binds)]
     kept: set[int] = set()
     while True:
         uses = needed.union(*(offered[index].uses for index in kept))
         binds = frozenset[str]().union(*(offered[index].binds for index in kept))
-        more = {
-            index for index, each in enumerate(offered) if each.binds & uses or each.bound.changed & binds
-        }
+        more = {index for index, each in enumerate(offered) if each.binds & uses or each.bound.changed & binds}
         if more <= kept:
             return [offered[index] for index in sorted(kept)]
         kept |= more
@@ -122,9 +116,7 @@ def _needed_definitions(
 def _offered(target: Target, candidate: Candidate, around: _Around) -> list[Imported]:
     """What the candidate's imports bind, each once, without `__future__` and the module's own names."""
     names = [name for statement in candidate.imports for name in imported(dedent(statement))]
-    return [
-        name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, around)
-    ]
+    return [name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, around)]
 
 
 def _is_own(name: Imported, target: Target, around: _Around) -> bool:
@@ -151,9 +143,7 @@ def _is_there(name: Imported, target: Target, around: _Around) -> bool:
 
 def _clashes(name: Imported, target: Target, around: _Around) -> bool:
     """Whether importing the name at module level would change what it means there."""
-    return around.taken(name.binds) and name.origin(target.module) not in around.bound.origins.get(
-        name.binds, ()
-    )
+    return around.taken(name.binds) and name.origin(target.module) not in around.bound.origins.get(name.binds, ())
 
 
 def _narrowed(star: Imported, unknown: frozenset[str]) -> list[Imported]:

@@ -21,9 +21,7 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
     added = ending * 2 + ending.join(indent + line if line else "" for line in lines) + ending + indent
     start = target.docstring_span.start
     if triple:
-        return Edit(
-            start + literal.index(quote) + 3 + len(content.rstrip()), target.docstring_span.end - 3, added
-        )
+        return Edit(start + literal.index(quote) + 3 + len(content.rstrip()), target.docstring_span.end - 3, added)
     opened = prefix + quote * 3
     return Edit(start, target.docstring_span.end, opened + content.rstrip() + added + quote * 3)
 

@@ -83,9 +83,7 @@ def realign(text: str, levels: Sequence[int]) -> str:
             new.append(content)
             continue
         continued = logical[number].start < lines.starts[index] < logical[number].end
-        beyond = (
-            indent_width(content[: len(content) - len(stripped)]) - logical[number].width if continued else 0
-        )
+        beyond = indent_width(content[: len(content) - len(stripped)]) - logical[number].width if continued else 0
         new.append(DEFAULT_UNIT * levels[number] + " " * max(beyond, 0) + stripped)
     return "".join(new)
 

@@ -44,9 +44,7 @@ class Layout:
         before = [span for span in statements(self._text) if span.start < target.definition.end]
         *self._before, self._own = before
 
-    def additions(
-        self, futures: Sequence[str], imports: Sequence[str], definitions: Sequence[str]
-    ) -> list[Edit]:
+    def additions(self, futures: Sequence[str], imports: Sequence[str], definitions: Sequence[str]) -> list[Edit]:
         """What adds these statements, which have the file's own line endings.
 
         Imports go to the module's imports, those from `__future__` first, and definitions right before the
@@ -70,9 +68,7 @@ class Layout:
             added.append(_Addition(line, imports, 0 if joins else 1, after))
         if definitions:
             added.append(_Addition(own, definitions, 2, 2))
-        return [
-            self._edit(line, list(group)) for line, group in groupby(added, lambda addition: addition.line)
-        ]
+        return [self._edit(line, list(group)) for line, group in groupby(added, lambda addition: addition.line)]
 
     def _import_lines(self) -> tuple[int | None, int | None]:
         """The lines after the last import from `__future__` and after the last one of all."""

@@ -54,9 +54,7 @@ class Imported:
         """The import statement for this name alone."""
         renamed = f" as {self.alias}" if self.alias else ""
         return (
-            f"import {self.module}{renamed}"
-            if self.name is None
-            else f"from {self.module} import {self.name}{renamed}"
+            f"import {self.module}{renamed}" if self.name is None else f"from {self.module} import {self.name}{renamed}"
         )
 
     def origin(self, module: Module) -> str:

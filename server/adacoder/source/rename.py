@@ -69,9 +69,7 @@ def rename_in_function(text: str, name: str, names: Mapping[str, str], *, method
     tree = parsed(text)
     if tree is None or not names:
         return text
-    function = next(
-        (node for node in ast.walk(tree) if isinstance(node, _DEFINITIONS) and node.name == name), None
-    )
+    function = next((node for node in ast.walk(tree) if isinstance(node, _DEFINITIONS) and node.name == name), None)
     if function is None or _taken(function.body, names):
         return text
     parameters = [arg.arg for arg in _parameters(function.args)]
@@ -166,15 +164,8 @@ class _Uses:
         for part in body:
             self._read(part, inside, inside)
 
-    def _read_comprehension(
-        self, node: _Comprehension, names: Mapping[str, str], enclosing: Mapping[str, str]
-    ) -> None:
-        targets = {
-            name.id
-            for loop in node.generators
-            for name in ast.walk(loop.target)
-            if isinstance(name, ast.Name)
-        }
+    def _read_comprehension(self, node: _Comprehension, names: Mapping[str, str], enclosing: Mapping[str, str]) -> None:
+        targets = {name.id for loop in node.generators for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
         inside = _minus(enclosing, targets)
         self._read(node.generators[0].iter, names, enclosing)
         for index, loop in enumerate(node.generators):
@@ -203,19 +194,13 @@ def _bound(body: Iterable[ast.AST]) -> set[str]:
             case ast.Lambda():
                 return
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                bound.update(
-                    walrus.target.id for walrus in ast.walk(node) if isinstance(walrus, ast.NamedExpr)
-                )
+                bound.update(walrus.target.id for walrus in ast.walk(node) if isinstance(walrus, ast.NamedExpr))
                 return
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 bound.add(name)
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
                 bound.update(alias.asname or alias.name.partition(".")[0] for alias in aliases)
-            case (
-                ast.ExceptHandler(name=str(name))
-                | ast.MatchAs(name=str(name))
-                | ast.MatchStar(name=str(name))
-            ):
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 bound.add(name)
             case ast.MatchMapping(rest=str(name)):
                 bound.add(name)
@@ -243,11 +228,7 @@ def _all_names(tree: ast.AST) -> Iterator[str]:
                 yield from names
             case ast.alias(name=name, asname=alias):
                 yield alias or name.partition(".")[0]
-            case (
-                ast.ExceptHandler(name=str(name))
-                | ast.MatchAs(name=str(name))
-                | ast.MatchStar(name=str(name))
-            ):
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 yield name
             case ast.MatchMapping(rest=str(name)):
                 yield name
@@ -256,9 +237,7 @@ def _all_names(tree: ast.AST) -> Iterator[str]:
 def _attributes(function: ast.AST, owners: list[str], old: str, new: str) -> Iterator[_Use]:
     for node in ast.walk(function):
         match node:
-            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if (
-                owner in owners and attribute == old
-            ):
+            case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner in owners and attribute == old:
                 yield _Use(node, old, new)
 
 
@@ -295,9 +274,7 @@ class _Places:
         if string is not None:
             starts = [start + at for at in _in_braces(self._text[start:end], use.old)]
         elif isinstance(use.node, ast.Nonlocal):
-            starts = [
-                start + match.start() for match in re.finditer(rf"\b{use.old}\b", self._text[start:end])
-            ]
+            starts = [start + match.start() for match in re.finditer(rf"\b{use.old}\b", self._text[start:end])]
         else:
             starts = [end - len(use.old)]
         for at in starts:

@@ -56,9 +56,7 @@ def splice(target: Target, candidate: Candidate) -> Splice:
     place = _Place.of(target)
     comes = brought(target, candidate, place.at_column_zero(body))
     added = [reindent(text, parent="", first="", unit=place.unit) for text in comes.definitions]
-    additions = Layout(target).additions(
-        comes.futures, comes.imports, [place.in_file(text) for text in added]
-    )
+    additions = Layout(target).additions(comes.futures, comes.imports, [place.in_file(text) for text in added])
     return _placed(target, additions, place.edits(with_first(body, comes.inside)))
 
 

@@ -27,8 +27,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "difflib": "SequenceMatcher get_close_matches",
         "enum": "Enum Flag IntEnum IntFlag auto",
         "fractions": "Fraction",
-        "functools": "cache cached_property cmp_to_key lru_cache partial reduce singledispatch"
-        " total_ordering wraps",
+        "functools": "cache cached_property cmp_to_key lru_cache partial reduce singledispatch total_ordering wraps",
         "hashlib": "md5 sha1 sha256 sha512",
         "heapq": "heapify heappop heappush heappushpop heapreplace nlargest nsmallest",
         "io": "BytesIO StringIO",

@@ -1,0 +1,89 @@
+"""What a passage of code brings along with a function: imports, helpers, classes and constants."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import definitions, normalize, statements
+
+if TYPE_CHECKING:
+    from adacoder.domain import Span, Target
+
+_IMPORT = re.compile(r"import[ \t]+[\w.]+[ \t]*(?:,|as[ \t]|;|#|\n|$)|from[ \t]+[\w.]+[ \t]+import\b")
+_GUARDED_IMPORT = re.compile(r"^[ \t]+((?:import|from)[ \t].*)$", re.MULTILINE)
+_GUARD = re.compile(r"try[ \t]*:|if[ \t]+(?:typing\.)?TYPE_CHECKING[ \t]*:")
+_OTHERWISE = re.compile(r"^(?:except|else|finally)\b", re.MULTILINE)
+_NAMES = r"[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*"
+_ASSIGNMENT = re.compile(
+    rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
+)
+_CHANGE = re.compile(r"(?P<names>[^\W\d]\w*)(?:[\[.][^\n=]*)[ \t]*(?<![=!<>])=(?!=)")
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """One statement at module level that a function may need."""
+
+    text: str
+    binds: frozenset[str]
+    """The names it gives a meaning; empty if they cannot be read."""
+    is_import: bool
+    place: Span
+    """Where in its passage it stands."""
+
+
+def belongings(text: str) -> list[Belonging]:
+    """The imports and definitions at the top level of `text`; calls, tests and the like are none.
+
+    An import under `try:` counts as one without; what stands there for its failure does not.
+    """
+    tops = {each.span.start: each for each in definitions(text) if not each.parents}
+    found: list[Belonging] = []
+    for place in statements(text):
+        statement = place.of(text)
+        if place.start in tops:
+            found.append(Belonging(statement, frozenset({tops[place.start].name}), False, place))
+        elif _IMPORT.match(statement):
+            found += [Belonging(each, _imported(each), True, place) for each in _simple(statement)]
+        elif _GUARD.match(statement):
+            imports = filter(_IMPORT.match, _GUARDED_IMPORT.findall(_OTHERWISE.split(statement, maxsplit=1)[0]))
+            found += [Belonging(each, _imported(each), True, place) for each in imports]
+        elif names := _ASSIGNMENT.match(statement) or _CHANGE.match(statement):
+            binds = frozenset(re.split(r"[ \t]*,[ \t]*", names["names"]))
+            found.append(Belonging(statement, binds, False, place))
+    return found
+
+
+def _simple(statement: str) -> list[str]:
+    """The imports of one logical line, which semicolons may part."""
+    if ";" not in statement or "#" in statement or "\n" in statement:
+        return [statement]
+    return [part.strip() for part in statement.split(";") if _IMPORT.match(part.strip())]
+
+
+def _imported(statement: str) -> frozenset[str]:
+    try:
+        nodes = ast.parse(statement).body
+    except (SyntaxError, ValueError):
+        return frozenset()
+    return frozenset(
+        alias.asname or alias.name.partition(".")[0]
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    )
+
+
+def is_mentioned(names: frozenset[str], text: str) -> bool:
+    """Whether any of `names` stands in `text` as a word."""
+    return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
+
+
+def is_in_module(name: str, target: Target) -> bool:
+    """Whether the target's module defines `name` at its top level, as far as its lines show."""
+    name = re.escape(name)
+    definition = rf"^(?:(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]*)?=(?!=))"
+    return re.search(definition, normalize(target.text), re.MULTILINE) is not None

@@ -1,0 +1,148 @@
+"""The passages of a reply: code in which a Target's function may stand, in a shape in which it can be found."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Span
+from adacoder.pytext import Lines, dedent, logical_lines, normalize, statements, string_interiors
+from adacoder.replies.blocks import Block, is_prose
+from adacoder.replies.filters import compiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from adacoder.domain import Target
+    from adacoder.pytext import LogicalLine
+
+_INDENT = "    "
+_BLANK_LINES = re.compile(r"(?:[ \t\f]*\n)+")
+_DEFINES = re.compile(r"(?:async[ \t]+)?def\b|class\b")
+_DEFINES_OR_IMPORTS = re.compile(r"(?:async[ \t]+)?def\b|class\b|@|import\b|from\b")
+_TRIPLE_QUOTE = re.compile(r'"{3}|\'{3}')
+_STRING = re.compile(r"[rRbBuUfF]{0,2}[\"']")
+_USES = re.compile(
+    r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
+    r"|(?:main|check|test\w*|run_tests)\(\)"
+)
+_LEAVES = re.compile(r"^[ \t]*(?:return|yield)\b", re.MULTILINE)
+_OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]*$", re.MULTILINE)
+
+
+def passages(run: Block, target: Target) -> Iterator[Block]:
+    """The passages of a run of code, at column 0, cut where the target is used: by a test, or for show.
+
+    What follows its use is another version of it, or none of our business. A run that goes on where the
+    target's docstring ends gets the target's signature.
+    """
+    text = without_echo(run.text, target)
+    text = text[blank.end() :] if (blank := _BLANK_LINES.match(text)) else text
+    text = with_signature(text, target) if goes_on(text, target) else dedent(text)
+    begin = 0
+    for statement in statements(text):
+        if _is_use(statement.of(text), target):
+            yield Block(text[begin : statement.start], ended=True)
+            begin = statement.end
+    yield Block(text[begin:], run.ended)
+
+
+def without_echo(text: str, target: Target) -> str:
+    """`text` without the end of the target's own signature and docstring, where a model begins by repeating it."""
+    head = Span(target.header.start, target.docstring_span.end).of(target.text)
+    lines = {line.strip() for line in head.splitlines()}
+    for closing in reversed(list(islice(_TRIPLE_QUOTE.finditer(text), 2))):
+        echo = [line.strip() for line in text[: closing.end()].splitlines() if line.strip()]
+        begins_inside = any(line.endswith(echo[0]) for line in lines - {echo[0]})
+        if begins_inside and lines.issuperset(echo[1:]):
+            return text[closing.end() :]
+    return text
+
+
+def _is_use(statement: str, target: Target) -> bool:
+    if _USES.match(statement):
+        return True
+    if _DEFINES_OR_IMPORTS.match(statement) or _LEAVES.search(statement):
+        return False
+    return re.search(rf"\b{re.escape(target.name)}[ \t]*\(", statement) is not None
+
+
+def goes_on(text: str, target: Target) -> bool:
+    """Whether `text` begins inside the target's body: indented, and with more than definitions."""
+    lines = logical_lines(text)
+    first = next(lines, None)
+    if first is None or not first.width:
+        return False
+    level = [first]
+    for line in lines:
+        if line.width < first.width:
+            break
+        if line.width == first.width:
+            level.append(line)
+    codes = [text[line.start : line.end] for line in level]
+    if any(is_prose(code.partition("\n")[0]) or _defines(code, target) for code in codes):
+        return False
+    return any(not _DEFINES_OR_IMPORTS.match(code) and not _STRING.match(code) for code in codes)
+
+
+def _defines(statement: str, target: Target) -> bool:
+    return re.match(rf"(?:async[ \t]+)?def[ \t]+{re.escape(target.name)}\b", statement) is not None
+
+
+def is_body(text: str) -> bool:
+    """Whether `text`, at column 0, is a body for sure: it returns or yields outside of any function."""
+    level = -1
+    leaves = False
+    for line in logical_lines(text):
+        code = text[line.start : line.code_end]
+        if level >= 0 and line.width > level:
+            continue
+        level = line.width if _DEFINES.match(code) else -1
+        leaves = leaves or (level < 0 and _LEAVES.match(code) is not None)
+    return leaves and not is_another_language(text)
+
+
+def may_be_body(text: str, target: Target) -> bool:
+    """Whether `text` may be the body of a function that returns nothing."""
+    codes = [text[line.start : line.end] for line in logical_lines(text)]
+    if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not compiles(text):
+        return False
+    return not any(_is_use(code, target) or _DEFINES.match(code) for code in codes)
+
+
+def is_another_language(text: str) -> bool:
+    """Whether lines end, or blocks do, as they never do in Python."""
+    return _OTHER_SYNTAX.search(text) is not None
+
+
+def with_signature(text: str, target: Target) -> str:
+    """The function with the target's signature and the body that `text` begins with, at whatever indentation.
+
+    Where a body's first line lost its indentation, it gets that of the others.
+    """
+    lines = list(logical_lines(text))
+    if lines and not lines[0].width:
+        text = _first_line_indented(text, lines) or _indented(text)
+    return f"{normalize(target.signature)}\n{text}"
+
+
+def _first_line_indented(text: str, lines: list[LogicalLine]) -> str | None:
+    """`text` with its first line at the indentation of the others; None if that is where it belongs."""
+    others = lines[1:]
+    if not others:
+        return None
+    shallowest = min(others, key=lambda line: line.width)
+    opens = lines[0].colon is not None and lines[0].colon + 1 == lines[0].code_end
+    if not shallowest.width or (opens and others[0].width <= shallowest.width):
+        return None
+    return text[: lines[0].start] + shallowest.indent + text[lines[0].start :]
+
+
+def _indented(text: str) -> str:
+    inside = string_interiors(text)
+    lines = Lines(text)
+    return "".join(
+        lines[index] if index in inside or not lines[index].strip() else _INDENT + lines[index]
+        for index in range(len(lines))
+    )

@@ -1,0 +1,36 @@
+"""What all tests share: the marker for tests that need isolation, and the record of skipped tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from adacoder.domain import Level
+from adacoder.sandbox.probe import probe
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "isolation: runs candidates, and is skipped where nothing isolates them")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    needing = [item for item in items if item.get_closest_marker("isolation")]
+    if needing and asyncio.run(probe()).isolation.level is Level.NONE:
+        for item in needing:
+            item.add_marker(pytest.mark.skip(reason="nothing here isolates code: install bubblewrap"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write why tests were skipped to the file that ADACODER_SKIPS names, one line a reason."""
+    path = os.environ.get("ADACODER_SKIPS")
+    if path is None or os.environ.get("PYTEST_XDIST_WORKER"):
+        return
+    lines = []
+    for report in terminalreporter.stats.get("skipped", []):
+        file, _, reason = report.longrepr
+        lines.append(f"{Path(file).name}: {reason.removeprefix('Skipped: ')}\n")
+    with Path(path).open("a", encoding="utf-8") as skips:
+        skips.writelines(lines)

@@ -1,0 +1,323 @@
+"""One request from Target and Settings to Outcome and Edits, with a scripted model and the real evaluator."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adacoder import service as service_module
+from adacoder.domain import Candidate, Ended, Message, Outcome, Reply, Status, Target, Tokens
+from adacoder.journal import Journal
+from adacoder.models.base import Enough, ModelError
+from adacoder.service import Project, Service, current, from_reply
+from adacoder.settings import Settings
+from adacoder.source.locate import locate
+from adacoder.source.text import apply_edits
+
+pytestmark = pytest.mark.isolation
+
+STUB = '''"""Shapes."""
+
+
+def hypotenuse(a, b):
+    """The longest side of a right triangle.
+
+    >>> hypotenuse(3, 4)
+    5.0
+    >>> hypotenuse(5, 12)
+    13.0
+    """
+    pass
+'''
+GOOD = "```python\ndef hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5\n```"
+WRONG = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```"
+UNIMPORTED = "```python\ndef hypotenuse(a, b):\n    return math.hypot(a, b)\n```"
+PLAN = "1. Square both sides.\n2. Take the root of the sum."
+
+
+class ScriptedModel:
+    """Answers with the scripted replies, one after the other; an exception among them is raised."""
+
+    name = "scripted"
+
+    def __init__(self, *replies: str | Reply | ModelError) -> None:
+        self.replies = list(replies)
+        self.asked: list[str] = []
+        self.closed = False
+
+    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+        self.asked.append(messages[-1].content)
+        await asyncio.sleep(0)
+        if not self.replies:
+            raise ModelError("The script is at its end.")
+        reply = self.replies.pop(0)
+        if isinstance(reply, ModelError):
+            raise reply
+        return reply if isinstance(reply, Reply) else Reply(reply, Tokens(10, 5), Ended.STOP)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class Desk:
+    """A workspace with one file, a service, and a model to script."""
+
+    def __init__(self, folder: Path, use: Callable[[ScriptedModel], None]) -> None:
+        self.folder = folder
+        self.service = Service()
+        self.settings = Settings(model="scripted")
+        self._use = use
+
+    def target(self, text: str = STUB, qualname: str = "hypotenuse") -> Target:
+        path = self.folder / "shapes.py"
+        path.write_text(text, encoding="utf-8", newline="")
+        return locate(text, path, self.folder, qualname=qualname)
+
+    async def run(
+        self, target: Target, *replies: str | Reply | ModelError, start: Candidate | None = None
+    ) -> tuple[Outcome, ScriptedModel]:
+        model = ScriptedModel(*replies)
+        self._use(model)
+        outcome = await self.service.run(target, start, self.settings, Project(self.folder), Journal())
+        assert model.closed or not model.asked
+        return outcome, model
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+    def use(model: ScriptedModel) -> None:
+        async def opened(model_id: str | None, settings: Settings) -> ScriptedModel:
+            return model
+
+        monkeypatch.setattr(service_module, "open_model", opened)
+
+    desk = Desk(tmp_path, use)
+    yield desk
+    await desk.service.close()
+
+
+def inserted(outcome: Outcome) -> str:
+    return apply_edits(outcome.target.text, outcome.edits)
+
+
+async def test_a_verified_body_is_offered_as_an_edit(desk: Desk) -> None:
+    outcome, model = await desk.run(desk.target(), GOOD)
+    assert outcome.status is Status.VERIFIED
+    assert inserted(outcome) == STUB.replace("    pass\n", "    return (a * a + b * b) ** 0.5\n")
+    assert (outcome.rounds, len(model.asked), outcome.model) == (1, 1, "scripted")
+
+
+async def test_a_missing_import_is_mended_by_rule(desk: Desk) -> None:
+    outcome, model = await desk.run(desk.target(), UNIMPORTED)
+    assert outcome.status is Status.VERIFIED
+    assert len(model.asked) == 1
+    assert "import math\n" in inserted(outcome)
+    assert [step.agent for step in outcome.steps] == [
+        "programming_assistant",
+        "code_evaluator",
+        "debug_specialist",
+        "code_evaluator",
+    ]
+
+
+async def test_a_wrong_answer_is_planned_and_written_afresh(desk: Desk) -> None:
+    outcome, model = await desk.run(desk.target(), WRONG, PLAN, GOOD)
+    assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
+    plan_prompt, write_prompt = model.asked[1:]
+    assert ">>> hypotenuse(3, 4)\nmust give\n5.0\nbut gave\n7.0" in plan_prompt
+    assert "Take the root of the sum" in write_prompt
+    assert "a + b" not in write_prompt, "the Programming Assistant is never shown its earlier code"
+
+
+async def test_what_is_not_verified_carries_no_edit(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, max_iterations=1)
+    outcome, model = await desk.run(desk.target(), WRONG, PLAN, WRONG)
+    assert outcome.status is Status.FAILED
+    assert outcome.edits == ()
+    assert len(model.asked) == 3
+    assert [step.details.get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
+
+
+async def test_fix_of_a_function_that_passes_asks_no_model(desk: Desk) -> None:
+    target = desk.target(STUB.replace("    pass\n", "    return (a * a + b * b) ** 0.5\n"))
+    outcome, model = await desk.run(target, start=current(target))
+    assert (outcome.status, outcome.edits, outcome.model) == (Status.VERIFIED, (), None)
+    assert model.asked == []
+
+
+async def test_fix_enters_at_the_first_evaluation(desk: Desk) -> None:
+    target = desk.target(STUB.replace("    pass\n", "    return float(a + b)\n"))
+    outcome, model = await desk.run(target, PLAN, GOOD, start=current(target))
+    assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
+    assert "but gave\n7.0" in model.asked[0]
+
+
+async def test_apply_takes_a_reply_from_anywhere_and_asks_no_model(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, max_iterations=0)
+    target = desk.target()
+    outcome, model = await desk.run(target, start=from_reply(f"Sure!\n{UNIMPORTED}\n", target))
+    assert outcome.status is Status.VERIFIED
+    assert model.asked == []
+    failed, _ = await desk.run(target, start=from_reply("I cannot do that.", target))
+    assert (failed.status, failed.edits) == (Status.FAILED, ())
+
+
+async def test_check_judges_what_stands_there(desk: Desk) -> None:
+    good = desk.target(STUB.replace("    pass\n", "    return (a * a + b * b) ** 0.5\n"))
+    project = Project(desk.folder)
+    verified = await desk.service.check(good, current(good), desk.settings, project, Journal())
+    stub = desk.target()
+    failed = await desk.service.check(stub, current(stub), desk.settings, project, Journal())
+    assert (verified.status, failed.status) == (Status.VERIFIED, Status.FAILED)
+
+
+@pytest.mark.parametrize("reply", ["", "Of course! That is easy.", "```python\ndef other(x, y, z):\n    return x\n```"])
+async def test_a_reply_without_the_function_is_a_failure(desk: Desk, reply: str) -> None:
+    desk.settings = replace(desk.settings, max_iterations=0)
+    outcome, _ = await desk.run(desk.target(), reply)
+    assert outcome.status is Status.FAILED
+    assert outcome.reason is not None
+    assert "hypotenuse" in outcome.reason
+
+
+async def test_a_model_that_cannot_reply_is_an_error(desk: Desk) -> None:
+    outcome, _ = await desk.run(desk.target(), ModelError("Start the server."))
+    assert (outcome.status, outcome.reason) == (Status.ERROR, "Start the server.")
+
+
+async def test_a_model_that_stops_replying_leaves_the_furthest_candidate(desk: Desk) -> None:
+    outcome, _ = await desk.run(desk.target(), WRONG, ModelError("Start the server."))
+    assert outcome.status is Status.FAILED
+    assert outcome.candidate is not None
+    assert outcome.reason is not None
+    assert outcome.reason.endswith("Start the server.")
+
+
+async def test_an_example_that_cannot_run_ends_the_loop_at_once(desk: Desk) -> None:
+    text = STUB.replace(">>> hypotenuse(5, 12)", ">>> rounded(hypotenuse(5, 12))")
+    outcome, model = await desk.run(desk.target(text), GOOD, PLAN, GOOD)
+    assert outcome.status in (Status.FAILED, Status.PARTIAL)
+    assert len(model.asked) == 1
+    assert outcome.reason is not None
+    assert "rounded" in outcome.reason
+
+
+async def test_a_module_that_cannot_be_imported_ends_the_loop_at_once(desk: Desk) -> None:
+    text = STUB.replace('"""Shapes."""\n', '"""Shapes."""\n\nimport no_such_module_at_all\n')
+    outcome, model = await desk.run(desk.target(text), GOOD, PLAN, GOOD)
+    assert outcome.status is Status.FAILED
+    assert len(model.asked) == 1
+    assert outcome.reason is not None
+    assert "no_such_module_at_all" in outcome.reason
+
+
+async def test_no_examples_is_unverified_with_an_edit(desk: Desk) -> None:
+    text = 'def double(x):\n    """Twice x."""\n'
+    reply = "```python\ndef double(x):\n    return 2 * x\n```"
+    outcome, _ = await desk.run(desk.target(text, "double"), reply)
+    assert outcome.status is Status.UNVERIFIED
+    assert inserted(outcome) == 'def double(x):\n    """Twice x."""\n    return 2 * x\n'
+
+
+async def test_an_undefined_name_is_a_failure_even_without_examples(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, max_iterations=0)
+    text = 'def double(x):\n    """Twice x."""\n'
+    reply = "```python\ndef double(x):\n    return twice_of(x)\n```"
+    outcome, _ = await desk.run(desk.target(text, "double"), reply)
+    assert outcome.status is Status.FAILED
+    assert outcome.reason is not None
+    assert "twice_of" in outcome.reason
+
+
+async def test_a_reply_cut_off_must_be_mended_and_pass(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, max_iterations=0)
+    whole = Reply(GOOD.removesuffix("```") + "\ndef main():\n    print(hypot", ended=Ended.LENGTH)
+    outcome, _ = await desk.run(desk.target(), whole)
+    assert outcome.status is Status.VERIFIED
+    unverifiable = 'def double(x):\n    """Twice x."""\n'
+    cut = Reply("```python\ndef double(x):\n    y = x\n    return y +", ended=Ended.LENGTH)
+    outcome, _ = await desk.run(desk.target(unverifiable, "double"), cut)
+    assert (outcome.status, outcome.edits) == (Status.FAILED, ())
+
+
+async def test_open_unsaved_files_are_what_is_evaluated(desk: Desk) -> None:
+    (desk.folder / "units.py").write_text("FACTOR = 1\n", encoding="utf-8")
+    text = 'from units import FACTOR\n\n\ndef scale(x):\n    """Scaled x.\n\n    >>> scale(2)\n    20\n    """\n'
+    target = desk.target(text, "scale")
+    candidate = from_reply("def scale(x):\n    return x * FACTOR\n", target)
+    saved = Project(desk.folder)
+    unsaved = Project(desk.folder, {desk.folder / "units.py": "FACTOR = 10\n"})
+    on_disk = await desk.service.check(target, candidate, desk.settings, saved, Journal())
+    as_open = await desk.service.check(target, candidate, desk.settings, unsaved, Journal())
+    assert (on_disk.status, as_open.status) == (Status.FAILED, Status.VERIFIED)
+
+
+async def test_nothing_runs_in_a_workspace_that_is_not_trusted(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, trusted=False)
+    outcome, model = await desk.run(desk.target(), GOOD)
+    assert outcome.status is Status.ERROR
+    assert model.asked == []
+
+
+async def test_an_unknown_strategy_names_those_there_are(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, strategy="magic")
+    outcome, _ = await desk.run(desk.target(), GOOD)
+    assert outcome.status is Status.ERROR
+    assert outcome.reason is not None
+    assert "adacoder, direct" in outcome.reason
+
+
+async def test_requests_to_one_model_take_turns(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = 0
+    most = 0
+
+    class Counting(ScriptedModel):
+        async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+            nonlocal busy, most
+            busy += 1
+            most = max(most, busy)
+            await asyncio.sleep(0.02)
+            busy -= 1
+            return await super().reply(messages, enough=enough, max_tokens=max_tokens)
+
+    async def opened(model_id: str | None, settings: Settings) -> Counting:
+        return Counting(GOOD)
+
+    monkeypatch.setattr(service_module, "open_model", opened)
+    target = desk.target()
+    project = Project(desk.folder)
+    outcomes = await asyncio.gather(
+        *(desk.service.run(target, None, desk.settings, project, Journal()) for _ in range(4))
+    )
+    assert {outcome.status for outcome in outcomes} == {Status.VERIFIED}
+    assert most == 1
+
+
+async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asyncio.Event()
+
+    class Stalling(ScriptedModel):
+        async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    model = Stalling()
+
+    async def opened(model_id: str | None, settings: Settings) -> Stalling:
+        return model
+
+    monkeypatch.setattr(service_module, "open_model", opened)
+    target = desk.target()
+    running = asyncio.create_task(desk.service.run(target, None, desk.settings, Project(desk.folder), Journal()))
+    await asked.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert model.closed
+    outcome, _ = await desk.run(target, GOOD)
+    assert outcome.status is Status.VERIFIED, "the lease was let go"

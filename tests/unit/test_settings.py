@@ -1,0 +1,109 @@
+"""Settings: a value that cannot be used becomes its default, with one notice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adacoder.domain import Level
+from adacoder.settings import OnUnverified, Settings, from_project, merge
+
+DEFAULTS = Settings()
+
+
+def merged(values: dict[str, object]) -> tuple[Settings, list[str]]:
+    notices: list[str] = []
+    return merge(DEFAULTS, values, notices.append), notices
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "expected"),
+    [
+        ({"model": "qwen2.5-coder:7b"}, "model", "qwen2.5-coder:7b"),
+        ({"ollama": {"host": "http://127.0.0.1:9"}}, "host", "http://127.0.0.1:9"),
+        ({"ollama.host": "http://127.0.0.1:9"}, "host", "http://127.0.0.1:9"),
+        ({"maxIterations": 2}, "max_iterations", 2),
+        ({"max-iterations": 2}, "max_iterations", 2),
+        ({"timeout": 2.5}, "timeout", 2.5),
+        ({"interpreter": "/usr/bin/python3"}, "interpreter", Path("/usr/bin/python3")),
+        ({"isolation": "none"}, "isolation", Level.NONE),
+        ({"onUnverified": "discard"}, "on_unverified", OnUnverified.DISCARD),
+        ({"contextTokens": 4096}, "context_tokens", 4096),
+        ({"trusted": False}, "trusted", False),
+        ({"model": None}, "model", None),
+        ({"model": ""}, "model", None),
+    ],
+)
+def test_a_value_is_taken(values: dict[str, object], name: str, expected: object) -> None:
+    settings, notices = merged(values)
+    assert getattr(settings, name) == expected
+    assert notices == []
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"maxIterations": -1}, "whole number from 0 to 50"),
+        ({"maxIterations": 2.5}, "whole number"),
+        ({"maxIterations": True}, "whole number"),
+        ({"timeout": "soon"}, "number from 0.1 to 600"),
+        ({"timeout": 0}, "number from 0.1 to 600"),
+        ({"isolation": "some"}, "one of full, lsm, seatbelt, none"),
+        ({"onUnverified": 3}, "must be a text"),
+        ({"trusted": "yes"}, "true or false"),
+        ({"model": ["a"]}, "must be a text"),
+        ({"colour": "blue"}, "no setting"),
+        ({"record": "/tmp/x"}, "no setting"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_left_out_with_one_notice(values: dict[str, object], says: str) -> None:
+    settings, notices = merged(values)
+    assert settings == DEFAULTS
+    assert len(notices) == 1
+    assert says in notices[0]
+
+
+def project(folder: Path, table: str) -> tuple[Settings, list[str]]:
+    (folder / "pyproject.toml").write_text(table, encoding="utf-8")
+    inner = folder / "src" / "pkg"
+    inner.mkdir(parents=True)
+    notices: list[str] = []
+    return from_project(DEFAULTS, inner, notices.append), notices
+
+
+def test_a_project_says_what_is_safe_for_it_to_say(tmp_path: Path) -> None:
+    settings, notices = project(tmp_path, '[tool.adacoder]\nmaxIterations = 3\ninstructions = "Be brief."\n')
+    assert (settings.max_iterations, settings.instructions) == (3, "Be brief.")
+    assert notices == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'interpreter = "./evil"',
+        'isolation = "none"',
+        'ollama.host = "http://example.org"',
+        "trusted = true",
+        "allowCloud = true",
+        'model = "replay:evil.jsonl"',
+    ],
+)
+def test_a_project_cannot_choose_where_code_or_prompts_go(line: str, tmp_path: Path) -> None:
+    settings, notices = project(tmp_path, f"[tool.adacoder]\n{line}\n")
+    assert settings == DEFAULTS
+    assert len(notices) == 1
+    assert "may not set it" in notices[0]
+
+
+@pytest.mark.parametrize("table", ["[tool.adacoder", "[tool]\nadacoder = 3\n"])
+def test_a_broken_project_file_gives_one_notice(table: str, tmp_path: Path) -> None:
+    settings, notices = project(tmp_path, table)
+    assert settings == DEFAULTS
+    assert len(notices) == 1
+
+
+def test_no_project_file_says_nothing(tmp_path: Path) -> None:
+    notices: list[str] = []
+    assert from_project(DEFAULTS, tmp_path, notices.append) == DEFAULTS
+    assert notices == []
