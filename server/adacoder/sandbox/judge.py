@@ -1,0 +1,269 @@
+"""Turns what a worker said into a Verdict: the only place that compares outputs, by `doctest`'s own rules."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import signal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Isolation, Level, Verdict
+from adacoder.sandbox.wire import Answer, Imported, Raised, SyntaxBroken
+from adacoder.sandbox.worker import OUT_OF_MEMORY
+
+if TYPE_CHECKING:
+    from adacoder.sandbox.program import Program
+
+_CHECKER = doctest.OutputChecker()
+_NAME_ERROR = re.compile(r"name '(\w+)' is not defined")
+_ERRNO = re.compile(r"\[Errno (-?\d+)\]")
+_NEEDS = {
+    1: "privileges",  # EPERM
+    11: "processes",  # EAGAIN, as `fork` gives it
+    **dict.fromkeys((13, 30), "files"),  # EACCES, EROFS
+    **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
+}
+"""What a candidate lacked in isolation, by the number of the OSError it got."""
+_SHOWN = 60
+"""Characters of an output that a message quotes."""
+
+
+@dataclass(slots=True)
+class Judge:
+    """Follows one evaluation, event by event, and says what came of it."""
+
+    program: Program
+    isolation: Isolation
+    _verdict: Verdict = field(init=False)
+    _failure: Failure | None = field(init=False, default=None)
+    """The first thing that failed."""
+    _current: Example | None = field(init=False, default=None)
+    """The example that runs; None while the module is imported."""
+    _troubled: list[tuple[Example, Raised]] = field(init=False, default_factory=list)
+    """The examples that raised what they were not to raise."""
+
+    def __post_init__(self) -> None:
+        self._verdict = Verdict(None, isolation=self.isolation)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is known so far."""
+        return replace(self._verdict, failure=self._undefined_name() or self._failure)
+
+    def loaded(self, answer: SyntaxBroken | Imported) -> bool:
+        """The module was loaded, or was not; returns whether its examples can run."""
+        if isinstance(answer, SyntaxBroken):
+            self._fail(self._syntax_failure(answer))
+            return False
+        raised = answer.raised
+        self._verdict = replace(
+            self._verdict,
+            parses=True,
+            imports=raised is None,
+            defines=answer.defines,
+            # After a failed import names are missing that the rest of the module would have defined.
+            undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
+            notes=tuple(
+                f"Line {line} of the file is a syntax error; that statement was left out of the run."
+                for line in answer.left_out
+            ),
+        )
+        if raised is not None:
+            self._fail(self._import_failure(raised))
+        elif not answer.defines:
+            message = f"The module does not define '{self.program.qualname}' after its import."
+            self._fail(Failure(FailureKind.NO_FUNCTION, message))
+        return self._failure is None
+
+    def begins(self, example: Example) -> None:
+        """An example is about to run."""
+        self._current = example
+
+    def answered(self, example: Example, answer: Answer) -> None:
+        """The example ran to its end."""
+        got = answer.output if not answer.output or answer.output.endswith("\n") else answer.output + "\n"
+        matched = _matches(example, got, answer.raised)
+        error = None if answer.raised is None or matched else answer.raised.message.strip()
+        result = ExampleResult(example, matched, got, error)
+        self._verdict = replace(self._verdict, results=(*self._verdict.results, result))
+        if answer.raised is not None and not matched:
+            self._troubled.append((example, answer.raised))
+        if example.decides and not matched:
+            self._fail(
+                self._wrong_output(example, got)
+                if answer.raised is None
+                else self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got)
+            )
+
+    def ended(self, missing: tuple[str, ...]) -> None:
+        """All examples ran; what was missing after the import may have been defined since."""
+        self._verdict = replace(self._verdict, undefined=missing)
+
+    def timed_out(self, seconds: float) -> None:
+        """The time was over."""
+        message = f"{self._where()} was still running when the {seconds:g} s of the evaluation were over."
+        self._fail(Failure(FailureKind.TIMED_OUT, message, self._current))
+
+    def died(self, status: int | None) -> None:
+        """The worker hung up; `status` as `Process.status` gives it."""
+        if status is None:
+            self.misbehaved("it closed its line to the evaluator")
+        elif status == OUT_OF_MEMORY:
+            self._fail(Failure(FailureKind.OUT_OF_MEMORY, f"{self._where()} ran out of memory.", self._current))
+        else:
+            how = f"was killed ({_signal_name(-status)})" if status < 0 else f"ended Python (exit status {status})"
+            self._fail(Failure(FailureKind.KILLED, f"{self._where()} {how}.", self._current))
+
+    def misbehaved(self, how: str) -> None:
+        """The worker broke the protocol."""
+        why = f"as only hostile or badly broken code does: {how}"
+        message = f"{self._where()} broke the evaluator's protocol, {why}."
+        self._fail(Failure(FailureKind.PROTOCOL, message, self._current))
+
+    def _fail(self, failure: Failure) -> None:
+        self._failure = self._failure or failure
+
+    def _where(self) -> str:
+        return "The import of the module" if self._current is None else _place(self._current)
+
+    def _own_line(self, line: int | None) -> int | None:
+        """A line of the module's text as a line of the candidate's function."""
+        return None if line is None else line - self.program.first_line + 1
+
+    def _syntax_failure(self, broken: SyntaxBroken) -> Failure:
+        what = broken.message.partition(": ")[2] or broken.message
+        if broken.in_candidate:
+            line = self._own_line(broken.line)
+            message = f"The function's line {line} is a syntax error: {what}."
+            return Failure(FailureKind.SYNTAX_ERROR, message, error=broken.message, line=line)
+        message = f"Mend line {broken.line} of the file first, which the run cannot leave out: {what}."
+        return Failure(FailureKind.BROKEN_MODULE, message, error=broken.message)
+
+    def _import_failure(self, raised: Raised) -> Failure:
+        error = raised.message.strip()
+        line = self._own_line(raised.line)
+        message = f"The import of the module raised {_brief(error)}."
+        kind = FailureKind.IMPORT_ERROR
+        if "MemoryError" in raised.bases:
+            kind = FailureKind.OUT_OF_MEMORY
+        elif need := self._need(raised):
+            message = f"The import of the module needs {need}, which isolation denies: {_brief(error)}."
+            # What the module itself needs is not the candidate's doing.
+            kind = FailureKind.IMPORT_ERROR if line is None else FailureKind.DENIED
+        return Failure(kind, message, error=error, line=line)
+
+    def _wrong_output(self, example: Example, got: str) -> Failure:
+        wanted = f"raising {_brief(example.exception)}" if example.exception else _quoted(example.want)
+        message = f"{_place(example)} gave {_quoted(got)} instead of {wanted}."
+        return Failure(FailureKind.WRONG_OUTPUT, message, example, got)
+
+    def _exception(self, example: Example, raised: Raised, got: str) -> Failure:
+        error = raised.message.strip()
+        kind, message = FailureKind.EXCEPTION, f"{_place(example)} raised {_brief(error)}"
+        if example.exception:
+            message += f" instead of {_brief(example.exception)}"
+        elif "MemoryError" in raised.bases:
+            kind, message = FailureKind.OUT_OF_MEMORY, f"{_place(example)} ran out of memory"
+        elif need := self._need(raised):
+            kind = FailureKind.DENIED
+            message = f"{_place(example)} needs {need}, which isolation denies: {_brief(error)}"
+        return Failure(kind, f"{message}.", example, got, error, self._own_line(raised.line))
+
+    def _need(self, raised: Raised) -> str | None:
+        """What the code needed and isolation denied, as far as the error shows it."""
+        if self.isolation.level is Level.NONE or "OSError" not in raised.bases:
+            return None
+        number = _ERRNO.search(raised.message)
+        return _NEEDS.get(int(number[1])) if number else None
+
+    def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
+        """The failure of an example that no candidate can mend, or that an earlier one caused."""
+        error = raised.message.strip()
+        if raised.origin == "syntax":
+            message = f"{_place(example)} is a syntax error ({_brief(error)}): correct it."
+            return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
+        name = _missing_name(raised)
+        if raised.origin != "example" or name is None:
+            return None
+        mentions = re.compile(rf"\b{re.escape(name)}\b")
+        for earlier, trouble in self._troubled:
+            if earlier is example or not mentions.search(earlier.source):
+                continue
+            if earlier.runs_target or trouble.line is not None:
+                return self._exception(earlier, trouble, "")
+            cause = f"{_place(earlier)} raised {_brief(trouble.message)}"
+            message = f"{cause}, so that '{name}' is missing: correct it."
+            return Failure(FailureKind.BROKEN_EXAMPLE, message, earlier, error=trouble.message.strip())
+        message = f"{_place(example)} uses '{name}', which nothing defines: define it, or correct the example."
+        return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
+
+    def _undefined_name(self) -> Failure | None:
+        """The failure that missing names are, with the example that tripped over one of them, if one did."""
+        missing = self._verdict.undefined
+        if not missing:
+            return None
+        names = ", ".join(f"'{name}'" for name in missing)
+        subject = f"The name {names} is" if len(missing) == 1 else f"The names {names} are"
+        told = self._failure
+        telling = told is not None and told.error is not None and _name_in(told.error) in missing
+        return Failure(
+            FailureKind.UNDEFINED_NAME,
+            f"{subject} not defined anywhere: import or define what the function uses.",
+            told.example if told and telling else None,
+            told.got if told and telling else None,
+            told.error if told and telling else f"NameError: name '{missing[0]}' is not defined",
+            told.line if told and telling else None,
+        )
+
+
+def _matches(example: Example, got: str, raised: Raised | None) -> bool:
+    """Whether an example gave what it should, as `doctest.DocTestRunner` decides it."""
+    if raised is None:
+        return _CHECKER.check_output(example.want, got, example.flags)
+    if example.exception is None:
+        return False
+    if _CHECKER.check_output(example.exception, raised.message, example.flags):
+        return True
+    if not example.flags & doctest.IGNORE_EXCEPTION_DETAIL:
+        return False
+    return _CHECKER.check_output(_exception_name(example.exception), _exception_name(raised.message), example.flags)
+
+
+def _exception_name(message: str) -> str:
+    """The exception's class without its module and text: all that IGNORE_EXCEPTION_DETAIL compares."""
+    return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
+
+
+def _missing_name(raised: Raised) -> str | None:
+    return _name_in(raised.message) if "NameError" in raised.bases else None
+
+
+def _name_in(error: str) -> str | None:
+    found = _NAME_ERROR.search(error)
+    return found[1] if found else None
+
+
+def _place(example: Example) -> str:
+    return f"The example on line {example.line + 1}"
+
+
+def _brief(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return (line if len(line) <= 2 * _SHOWN else line[: 2 * _SHOWN] + "…").rstrip(".")
+
+
+def _quoted(output: str) -> str:
+    """An output in a sentence: its first line, and whether there is more."""
+    lines = output.strip("\n").split("\n")
+    first = lines[0]
+    if not output.strip("\n"):
+        return "nothing"
+    return first if len(lines) == 1 and len(first) <= _SHOWN else first[:_SHOWN] + " …"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

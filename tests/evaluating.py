@@ -1,0 +1,125 @@
+"""What the tests of the sandbox share: a workspace on disk, and a function in it that is put to the test."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Example, Level, Module, Verdict
+from adacoder.pytext import Lines, definitions, normalize
+from adacoder.sandbox.host import Host, Program
+from adacoder.sandbox.interpreter import Interpreter, find
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder of files; a module's text may differ from what is on disk."""
+
+    folder: Path
+    least: Level = Level.FULL
+    interpreter: Interpreter | None = None
+    hosts: list[Host] = field(default_factory=list)
+
+    def write(self, files: Mapping[str, str]) -> None:
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text), encoding="utf-8")
+
+    def host(self) -> Host:
+        if not self.hosts:
+            interpreter = self.interpreter or find(None, self.folder, self.folder)
+            self.hosts.append(Host(interpreter, self.folder, least=self.least))
+        return self.hosts[0]
+
+    async def evaluate(
+        self,
+        text: str,
+        *,
+        of: str = "f",
+        file: str = "mod.py",
+        root: str = ".",
+        suspects: tuple[str, ...] = (),
+        overlays: Mapping[str, str] | None = None,
+        timeout: float = 10.0,  # noqa: ASYNC109  # the evaluation's own
+    ) -> Verdict:
+        """The verdict on function `of` in the module `file`, whose unsaved text is `text`."""
+        text = dedent(text)
+        what = program(self.folder / file, self.folder / root, text, of, suspects)
+        changed = {self.folder / name: dedent(other) for name, other in (overlays or {}).items()}
+        what = Program(what.module, what.text, what.qualname, what.first_line, what.last_line, suspects, changed)
+        return await self.host().evaluate(what, examples(text, of), timeout=timeout)
+
+
+@asynccontextmanager
+async def workspace(
+    folder: Path, least: Level = Level.FULL, interpreter: Interpreter | None = None
+) -> AsyncIterator[Workspace]:
+    opened = Workspace(folder, least, interpreter)
+    try:
+        yield opened
+    finally:
+        for host in opened.hosts:
+            await host.close()
+
+
+def program(path: Path, root: Path, text: str, of: str, suspects: tuple[str, ...] = ()) -> Program:
+    root = root.resolve()
+    parts = list(path.relative_to(root).with_suffix("").parts)
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    (function,) = [found for found in definitions(text) if found.qualname == of]
+    lines = Lines(text)
+    first, last = lines.line_at(function.span.start) + 1, lines.line_at(function.span.end) + 1
+    return Program(Module(path, name, root), text, of, first, last, suspects)
+
+
+def examples(text: str, of: str = "f") -> tuple[Example, ...]:
+    """The examples in the docstring of function `of`, as the source room would read them."""
+    function = next(found for found in definitions(text) if found.qualname == of)
+    docstring = function.docstring
+    if docstring is None:
+        return ()
+    start = Lines(text).line_at(docstring.start)
+    name = function.parents[-1].name if function.name == "__init__" else function.name
+    return tuple(
+        Example(
+            found.source,
+            found.want,
+            start + found.lineno,
+            sum(flag for flag, on in found.options.items() if on),
+            found.exc_msg,
+            runs_target=name in found.source,
+        )
+        for found in doctest.DocTestParser().get_examples(normalize(docstring.of(text)).strip("\"'rR"))
+    )
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what is bound to come; a test that waits in vain fails."""
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110  # processes of the system set no Event
+            await asyncio.sleep(0.01)
+
+
+def processes_in(folder: Path) -> list[int]:
+    """The processes that run in a sandbox which shows `folder`, or that work in it."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            mounts = (process / "mountinfo").read_text(encoding="utf-8", errors="replace")
+            shown = os.fsencode(folder) in command or f" {folder} " in mounts
+            if shown or (process / "cwd").readlink().is_relative_to(folder):
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
