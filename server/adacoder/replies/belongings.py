@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import definitions, normalize, statements
+from adacoder.replies.filters import parsed
 
 if TYPE_CHECKING:
     from adacoder.domain import Span, Target
@@ -43,7 +44,7 @@ def belongings(text: str) -> list[Belonging]:
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Belonging] = []
     for place in statements(text):
-        statement = place.of(text)
+        statement = place.of(text).rstrip()
         if place.start in tops:
             found.append(Belonging(statement, frozenset({tops[place.start].name}), False, place))
         elif _IMPORT.match(statement):
@@ -65,13 +66,10 @@ def _simple(statement: str) -> list[str]:
 
 
 def _imported(statement: str) -> frozenset[str]:
-    try:
-        nodes = ast.parse(statement).body
-    except (SyntaxError, ValueError):
-        return frozenset()
+    tree = parsed(statement)
     return frozenset(
         alias.asname or alias.name.partition(".")[0]
-        for node in nodes
+        for node in ([] if tree is None else tree.body)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     )

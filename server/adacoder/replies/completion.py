@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import normalize
-from adacoder.replies.extract import find
 from adacoder.replies.filters import is_thinking, unwrapped
+from adacoder.replies.find import find
 
 if TYPE_CHECKING:
     from adacoder.domain import Target

@@ -45,13 +45,17 @@ def _filtered(text: str, filters: tuple[Filter, ...]) -> str:
 
 def compiles(text: str) -> bool:
     """Whether our own Python can parse `text`. False proves nothing: the user's may be newer."""
+    return parsed(text) is not None
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The tree of `text`; None if our own Python cannot parse it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return None
 
 
 def without_byte_order_mark(text: str) -> str:
@@ -134,17 +138,17 @@ def out_of_json(text: str) -> str:
     """
     if text.lstrip()[:1] not in ("{", "[", '"'):
         return text
-    value = _parsed(text)
+    value = _json(text)
     if value is None:
         broken = _BROKEN_OFF.search(text)
-        value = None if broken is None else _parsed(f'"{_HALF_AN_ESCAPE.sub("", broken[1])}"')
+        value = None if broken is None else _json(f'"{_HALF_AN_ESCAPE.sub("", broken[1])}"')
     codes = list(_texts(value))
     code = next((each for each in codes if _DEFINES.search(each)), None)
     code = code or next((each for each in codes if _RETURNS.search(each)), None)
     return text if code is None else normalize(code)
 
 
-def _parsed(text: str) -> JSON:
+def _json(text: str) -> JSON:
     try:
         value: JSON = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -162,7 +166,7 @@ def _texts(value: JSON) -> Iterator[str]:
         elif isinstance(value, list):
             waiting = [*value, *waiting]
         elif isinstance(value, str):
-            inner = _parsed(value) if value.lstrip().startswith("{") else None
+            inner = _json(value) if value.lstrip().startswith("{") else None
             if isinstance(inner, dict):
                 waiting = [inner, *waiting]
             else:

@@ -37,8 +37,7 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
     What follows its use is another version of it, or none of our business. A run that goes on where the
     target's docstring ends gets the target's signature.
     """
-    text = without_echo(run.text, target)
-    text = text[blank.end() :] if (blank := _BLANK_LINES.match(text)) else text
+    text = run.text[blank.end() :] if (blank := _BLANK_LINES.match(run.text)) else run.text
     text = with_signature(text, target) if goes_on(text, target) else dedent(text)
     begin = 0
     for statement in statements(text):
@@ -54,7 +53,7 @@ def without_echo(text: str, target: Target) -> str:
     lines = {line.strip() for line in head.splitlines()}
     for closing in reversed(list(islice(_TRIPLE_QUOTE.finditer(text), 2))):
         echo = [line.strip() for line in text[: closing.end()].splitlines() if line.strip()]
-        begins_inside = any(line.endswith(echo[0]) for line in lines - {echo[0]})
+        begins_inside = any(line.endswith(echo[0]) for line in lines - {echo[0]} if echo[0] != closing[0])
         if begins_inside and lines.issuperset(echo[1:]):
             return text[closing.end() :]
     return text

@@ -1,0 +1,215 @@
+"""The function for a Target in a reply's text: found by its name, or by what else speaks for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Span
+from adacoder.pytext import definitions, logical_lines, normalize
+from adacoder.replies.belongings import is_in_module
+from adacoder.replies.blocks import Block, fenced_blocks, runs
+from adacoder.replies.filters import parsed, readable
+from adacoder.replies.laziness import is_lazy
+from adacoder.replies.passages import (
+    is_another_language,
+    is_body,
+    may_be_body,
+    passages,
+    with_signature,
+    without_echo,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from adacoder.domain import Target
+    from adacoder.pytext import Definition
+
+_ELSEWHERE = 2
+"""The rank of a function that stands neither where the target does nor alone."""
+_DEFINES_OR_IMPORTS = re.compile(r"@|(?:async[ \t]+)?def\b|class\b|import\b|from\b")
+_TESTS = re.compile(r"main|check|run_tests|test\w*")
+_OPENS_BLOCK = re.compile(r"(?:async[ \t]+)?(?:def|for|with)\b|(?:class|if|elif|else|while|try|except|finally)\b")
+_GOES_ON = re.compile(
+    r"(?:[-+*/%&|^=<>@~\\:]|(?<![.\d])\.|\b(?:and|or|not|in|is|if|else|for|lambda|from|import|as|await))$"
+)
+_BELONGS_INSIDE = re.compile(r"(?:return|yield|break|continue|elif|else|except|finally)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The function that a passage of a reply holds for a target."""
+
+    passage: Block
+    span: Span
+    """Where in the passage it stands."""
+    name: str
+    is_closed: bool
+    """Whether its strings and brackets are closed, and its last line opens no block."""
+    is_in_place: bool
+    """Whether it stands alone or where the target does, with its body indented."""
+    is_lazy: bool
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is missing, as far as its lines show."""
+        return self.is_closed and self.is_in_place and not self.is_lazy
+
+
+def find(text: str, target: Target) -> tuple[Found | None, Sequence[Block]]:
+    """The target's function in the unwrapped text of a reply, and all the passages among which it was found.
+
+    Sought in this order: by name, in fenced blocks and then in the whole text; as a body that returns; as a
+    function with another name; as a body that returns nothing.
+    """
+    fenced = [run for block in fenced_blocks(text) for run in _runs(block, target)]
+    in_fences = _passages(fenced, target)
+    if found := _first_sound(_named(in_fences, target)):
+        return found, in_fences
+    plain = _runs(Block(readable(text), ended=False), target)
+    anywhere = _passages(plain, target)
+    if found := _first_sound(_named(anywhere, target)):
+        return found, anywhere
+    candidates = fenced or plain
+    bodies = [run for run in candidates if is_body(run.text)]
+    if not bodies and (found := _renamed(in_fences or anywhere, target)):
+        return found, in_fences or anywhere
+    bodies = bodies or [run for run in fenced if may_be_body(run.text, target)]
+    whole = [Block(with_signature(body.text, target), body.ended) for body in bodies]
+    others = [run for run in candidates if run not in bodies]
+    return _first_sound(_named(whole, target)), _passages(others, target)
+
+
+def _runs(block: Block, target: Target) -> list[Block]:
+    return runs(Block(without_echo(block.text, target), block.ended))
+
+
+def _passages(of: Iterable[Block], target: Target) -> list[Block]:
+    return [passage for run in of for passage in passages(run, target)]
+
+
+def _first_sound(found: Iterable[Found]) -> Found | None:
+    first = None
+    for each in found:
+        if each.is_sound:
+            return each
+        first = first or each
+    return first
+
+
+def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
+    """The target by its name: of each passage the version that Python would take, if it is whole."""
+    for passage in candidates:
+        if target.name not in passage.text:
+            continue
+        named = [each for each in definitions(passage.text) if _is_called(each, target)]
+        if not named:
+            continue
+        rank = min(_rank(each, target) for each in named)
+        placed = [each for each in named if _rank(each, target) == rank]
+        count = len(_parameters(target.signature) or ())
+        alike = [each for each in placed if len(_parameters(_header(each)) or ()) == count] or placed
+        versions = [_found(passage, each, target, is_in_place=rank < _ELSEWHERE) for each in alike]
+        sound = [each for each in versions if each.is_sound]
+        closed = [each for each in versions if each.is_closed]
+        yield (sound or closed or versions[:1])[-1]
+
+
+def _is_called(definition: Definition, target: Target) -> bool:
+    if definition.is_class or definition.name != target.name:
+        return False
+    if definition.header_line.colon is None and is_another_language(definition.text):
+        return False
+    return not definition.in_function or definition.qualname == target.qualname
+
+
+def _rank(definition: Definition, target: Target) -> int:
+    """How far from the target's own place a function stands."""
+    if definition.qualname == target.qualname:
+        return 0
+    return _ELSEWHERE if definition.parents else 1
+
+
+def _renamed(candidates: Iterable[Block], target: Target) -> Found | None:
+    """The only function with as many parameters as the target; of several the only one with their names."""
+    wanted = _parameters(target.signature)
+    pool: list[tuple[Block, Definition, list[str]]] = []
+    for passage in candidates:
+        for each in definitions(passage.text):
+            parameters = _parameters(_header(each))
+            if parameters is None or wanted is None or len(parameters) != len(wanted):
+                continue
+            if _may_be_renamed(each, target):
+                pool.append((passage, each, parameters))
+    if len({each.name for _, each, _ in pool}) > 1:
+        pool = [found for found in pool if found[2] == wanted]
+    if len({each.name for _, each, _ in pool}) != 1:
+        return None
+    return _first_sound(_found(passage, each, target) for passage, each, _ in pool)
+
+
+def _may_be_renamed(definition: Definition, target: Target) -> bool:
+    if definition.is_class or definition.in_function or _TESTS.fullmatch(definition.name):
+        return False
+    if definition.parents and not target.in_class:
+        return False
+    return not is_in_module(definition.name, target)
+
+
+def _header(definition: Definition) -> str:
+    return definition.header.of(definition.text)
+
+
+def _parameters(signature: str) -> list[str] | None:
+    """The names of a signature's parameters; None if it cannot be read."""
+    tree = parsed(f"{normalize(signature)} pass")
+    function = tree.body[0] if tree else None
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    given = function.args
+    stars = [each for each in (given.vararg, given.kwarg) if each is not None]
+    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *stars)]
+
+
+def _found(passage: Block, definition: Definition, target: Target, *, is_in_place: bool = True) -> Found:
+    is_closed = _is_closed(definition)
+    end = _end_with_lost_lines(definition)
+    if end > definition.span.end:
+        span = Span(definition.span.start, end)
+        return Found(passage, span, definition.name, is_closed=True, is_in_place=False, is_lazy=False)
+    return Found(
+        passage,
+        definition.span,
+        definition.name,
+        is_closed=is_closed,
+        is_in_place=is_in_place,
+        is_lazy=is_lazy(definition, target),
+    )
+
+
+def _is_closed(definition: Definition) -> bool:
+    last = definition.lines[-1]
+    code = definition.text[last.start : last.code_end]
+    is_half = _GOES_ON.search(code) or (last.colon is None and _OPENS_BLOCK.match(code))
+    return all(line.closed for line in definition.lines) and not is_half
+
+
+def _end_with_lost_lines(definition: Definition) -> int:
+    """The end of a function at column 0 together with the lines of its body that lost their indentation."""
+    end = definition.span.end
+    if definition.parents or definition.header_line.width:
+        return end
+    is_inside = has_no_body = definition.header.end >= definition.lines[-1].code_end
+    for line in logical_lines(definition.text, end):
+        code = definition.text[line.start : line.end]
+        if not line.width:
+            if _DEFINES_OR_IMPORTS.match(code):
+                break
+            is_inside = has_no_body
+        is_inside = is_inside or _BELONGS_INSIDE.match(code) is not None
+        if is_inside:
+            end = line.end
+    return end
