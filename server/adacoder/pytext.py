@@ -13,6 +13,7 @@ does not. Offsets are code points.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ _STATEMENT_START = re.compile(
     r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:]"
     r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
 )
+_BLANK = re.compile(r"[ \t\f]*")
+_PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
+"""What neither ends a logical line nor changes how the rest of it is read."""
 _DEFINITION = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 TAB_SIZE = 8
 """Columns between tab stops, as Python's tokenizer counts them."""
@@ -118,8 +122,7 @@ def logical_lines(text: str, start: int = 0) -> Iterator[LogicalLine]:
     size = len(text)
     while position < size:
         begin = position
-        while position < size and text[position] in " \t\f":
-            position += 1
+        position = _after(_BLANK, text, position)
         if position >= size:
             return
         if text[position] in "\r\n":
@@ -141,6 +144,11 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
     position = code_end = start
     closed = True
     while position < size:
+        if plain := _PLAIN.match(text, position):
+            position = plain.end()
+            if code := plain.group().rstrip(" \t\f"):
+                code_end = plain.start() + len(code)
+            continue
         character = text[position]
         if character == "#":
             position = _content_end(text, position)
@@ -170,8 +178,7 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
         elif character == ":" and depth == 0 and colon is None and text[position + 1 : position + 2] != "=":
             colon = position
         position += 1
-        if character not in " \t\f":
-            code_end = position
+        code_end = position
     if depth and position >= size:
         closed = False
     end = position
@@ -219,9 +226,13 @@ def _content_end(text: str, position: int) -> int:
     return match.start() if match else len(text)
 
 
-def _skip_terminator(text: str, position: int) -> int:
-    match = _LINE_END.match(text, position)
+def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
     return match.end() if match else position
+
+
+def _skip_terminator(text: str, position: int) -> int:
+    return _after(_LINE_END, text, position)
 
 
 @dataclass(frozen=True)
@@ -230,6 +241,7 @@ class Definition:
 
     text: str
     name: str
+    """As `__name__` spells it: identifiers that Python takes for the same (NFKC) have the same name."""
     is_class: bool
     parents: tuple[Definition, ...]
     """The definitions it stands in, outermost first."""
@@ -341,7 +353,7 @@ def _collect(text: str, lines: list[LogicalLine], parents: tuple[Definition, ...
             after += 1
         definition = Definition(
             text,
-            match.group("name"),
+            unicodedata.normalize("NFKC", match.group("name")),
             match.group("kind") == "class",
             parents,
             tuple(lines[first:after]),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team
 from adacoder.agents.conversation import Conversation
-from adacoder.agents.prompt import Briefing, brief
+from adacoder.agents.prompt import Briefing, brief, reply_tokens
 from adacoder.domain import (
     AdaCoderError,
     Attempt,
@@ -124,7 +124,7 @@ class Service:
                 instructions=settings.instructions,
             )
 
-        conversation = Conversation(model, pack)
+        conversation = Conversation(model, pack, reply_tokens=reply_tokens(settings.context_tokens))
         evaluator = self._evaluator(target, settings, project, journal)
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),

@@ -14,7 +14,9 @@ from adacoder.models.window import estimate
 class Conversation:
     """One request's dealings with its model. The briefing is packed once, at the first call."""
 
-    def __init__(self, model: ChatModel, pack: Callable[[], Awaitable[Briefing]]) -> None:
+    def __init__(self, model: ChatModel, pack: Callable[[], Awaitable[Briefing]], *, reply_tokens: int) -> None:
+        self.reply_tokens = reply_tokens
+        """What a reply with a whole function may take."""
         self._model = model
         self._pack = pack
         self._briefing: Briefing | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
-from adacoder.agents.prompt import WRITE_TOKENS, write_instruction
+from adacoder.agents.prompt import write_instruction
 from adacoder.domain import Candidate, Plan, Target
 from adacoder.journal import Journal
 from adacoder.replies.completion import completion
@@ -30,6 +30,9 @@ class ProgrammingAssistant:
         """
         with self.journal.step("programming_assistant", "write") as step:
             reply = await self.conversation.ask(
-                write_instruction(target, plan), step, enough=completion(target), max_tokens=WRITE_TOKENS
+                write_instruction(target, plan),
+                step,
+                enough=completion(target),
+                max_tokens=self.conversation.reply_tokens,
             )
             return extract(reply, target)

@@ -18,8 +18,6 @@ from adacoder.models.window import estimate
 from adacoder.pytext import normalize
 from adacoder.source.context import Piece
 
-WRITE_TOKENS = 2048
-"""What a reply with a whole function may take."""
 PLAN_TOKENS = 512
 """What a plan may take. The paper's released code allows 88, which cuts most plans in the middle of a step."""
 _CHANGING_TOKENS = 1024
@@ -51,10 +49,11 @@ def brief(target: Target, pieces: Sequence[Piece], *, context_tokens: int, instr
     """
     system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
     task = _fill("task", place=_place(target), function=_stub(target))
-    room = context_tokens - WRITE_TOKENS - _CHANGING_TOKENS - estimate(system) - estimate(task)
+    taken = reply_tokens(context_tokens) + _CHANGING_TOKENS + estimate(system) + estimate(task)
+    room = context_tokens - taken
     if room < 0:
         raise ContextOverflow(
-            f"The signature and docstring of '{target.name}' need about {context_tokens - room} tokens with room for"
+            f"The signature and docstring of '{target.name}' need about {taken} tokens with room for"
             f" a reply, and the model's window is set to {context_tokens}: raise adacoder.contextTokens."
         )
     kept: list[Piece] = []
@@ -64,6 +63,11 @@ def brief(target: Target, pieces: Sequence[Piece], *, context_tokens: int, instr
             kept.append(piece)
     context = _fill("context", module=target.module.name, pieces=_joined(kept)) + "\n" if kept else ""
     return Briefing(system, context + task)
+
+
+def reply_tokens(context_tokens: int) -> int:
+    """What a reply with a whole function may take: half of the window, since models like to echo the module."""
+    return context_tokens // 2
 
 
 def write_instruction(target: Target, plan: Plan | None) -> str:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import doctest
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 
 from adacoder.domain import Example, TargetError
+from adacoder.pytext import normalize
+from adacoder.source.literal import Literal, read_literal
+from adacoder.source.names import parsed, used_names
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_NEW_LINES = re.compile(r"\r\n|\r|\n")
+_PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
+"""How `DocTestParser` words what it cannot read; it counts the docstring's lines from 1."""
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def examples(literal: str, first_line: int, target_name: str, class_name: str | None = None) -> tuple[Example, ...]:
@@ -27,94 +34,155 @@ def examples(literal: str, first_line: int, target_name: str, class_name: str | 
     Raises:
         TargetError: doctest cannot read them.
     """
-    value = _value(literal)
-    found = _parsed(value, first_line)
-    names = {target_name}
-    if class_name and target_name.startswith("__") and target_name.endswith("__"):
-        names.add(class_name)  # nobody calls a special method by its name
-    return tuple(_with_use(found, names))
+    flow = _Flow(target_name, class_name)
+    return tuple(_examples(read_literal(literal), first_line, flow))
 
 
 def suggested(reply: str, target_name: str, class_name: str | None = None) -> tuple[Example, ...]:
     """The examples in a text that mixes them with prose and code fences; what doctest cannot read is left out."""
-    lines = [line for line in _NEW_LINES.split(reply) if not line.lstrip().startswith(("```", "~~~"))]
+    lines = [line for line in normalize(reply).split("\n") if not line.lstrip().startswith(("```", "~~~"))]
     found: list[Example] = []
     for paragraph in re.split(r"\n[ \t]*\n", "\n".join(lines)):
+        text = Literal(paragraph, tuple(range(paragraph.count("\n") + 1)))
         with suppress(TargetError):
-            found += examples(repr(paragraph), 0, target_name, class_name)
+            found += _examples(text, 0, _Flow(target_name, class_name))
     return tuple(found)
 
 
-def _value(literal: str) -> str:
-    """The value of a string literal whose lines end as they may."""
-    value = ast.literal_eval(_NEW_LINES.sub("\n", literal))
-    return value if isinstance(value, str) else ""
-
-
-def _parsed(value: str, first_line: int) -> list[Example]:
-    try:
-        found = doctest.DocTestParser().get_examples(value)
-    except ValueError as error:
-        place = re.match(r"line (\d+) of the docstring for \S+ (.*)", str(error), re.DOTALL)
-        line, problem = (int(place[1]), place[2]) if place else (1, str(error))
-        problem = problem.splitlines()[0]
-        raise TargetError(f"The example on line {first_line + line} cannot be read: {problem}.") from None
-    return [
-        Example(
+def _examples(docstring: Literal, first_line: int, flow: _Flow) -> Iterator[Example]:
+    for example in _parsed(docstring, first_line):
+        flags = sum(flag for flag, on in example.options.items() if on)
+        yield Example(
             source=example.source,
             want=example.want,
-            line=first_line + example.lineno,
-            flags=sum(flag for flag, on in example.options.items() if on),
+            line=first_line + docstring.lines[example.lineno],
+            flags=flags,
             exception=example.exc_msg,
+            # A skipped statement does not run, so nothing flows from it either.
+            runs_target=not flags & doctest.SKIP and flow.runs_target(example.source),
         )
-        for example in found
-    ]
 
 
-def _with_use(found: Sequence[Example], names: set[str]) -> Iterator[Example]:
-    """The examples with `runs_target` set, by following what each statement takes from those before it."""
-    carriers: set[str] = set()
-    for example in found:
-        if example.flags & doctest.SKIP:
-            yield example
-            continue
-        try:
-            tree = ast.parse(example.source)
-        except (SyntaxError, ValueError):
-            yield replace(example, runs_target=bool(names & set(_WORD.findall(example.source))))
-            continue
-        uses = _mentions(tree, names) or bool(carriers & _loaded(tree))
-        if uses:
-            carriers |= _stored(tree) | _changed(tree, names)
+def _parsed(docstring: Literal, first_line: int) -> list[doctest.Example]:
+    try:
+        return doctest.DocTestParser().get_examples(docstring.value)
+    except ValueError as error:
+        found = _PROBLEM.fullmatch(str(error))
+        line, problem = (int(found["line"]) - 1, found["problem"]) if found else (0, str(error))
+        raise TargetError(
+            f"The example on line {first_line + docstring.lines[line] + 1} cannot be read, as it {problem}:"
+            " write it as doctest asks."
+        ) from None
+
+
+class _Flow:
+    """Follows what the target gave, or may have changed, from one statement of a docstring to the next."""
+
+    def __init__(self, target_name: str, class_name: str | None) -> None:
+        self._names = {target_name}
+        if class_name and target_name.startswith("__") and target_name.endswith("__"):
+            self._names.add(class_name)  # nobody calls a special method by its name
+        self._never = {class_name, *vars(builtins)}
+        """What a call of the target does not change, though it is called on it or with it."""
+        self._carriers: set[str] = set()
+        """The names whose values come from the target, or which it may have changed."""
+
+    def runs_target(self, source: str) -> bool:
+        """Whether the statement that comes next runs the target, or uses what an earlier one got from it."""
+        tree = parsed(source)
+        if tree is None:
+            return not self._carried.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source)))
+        runs = self._mentions(tree) or not self._carriers.isdisjoint(used_names(source) | _augmented(tree))
+        if runs:
+            self._carriers |= (_bound(tree) | set(self._touched(tree))) - self._never
         else:
-            carriers -= _stored(tree)
-        yield replace(example, runs_target=uses)
+            self._carriers -= _replaced(tree)
+        return runs
+
+    @property
+    def _carried(self) -> set[str]:
+        return self._names | self._carriers
+
+    def _mentions(self, tree: ast.AST) -> bool:
+        return any(
+            (isinstance(node, ast.Name) and node.id in self._names and _is_loaded(node))
+            or (isinstance(node, ast.Attribute) and node.attr in self._names)
+            for node in ast.walk(tree)
+        )
+
+    def _carries(self, tree: ast.AST) -> bool:
+        return self._mentions(tree) or not self._carriers.isdisjoint(_loaded(tree))
+
+    def _touched(self, tree: ast.AST) -> Iterator[str]:
+        """The names whose values a statement that runs the target may change: `s` and `x` in `s.target(x)`, `d` in
+        `d.update(target())`, in `d[key] = target()` and in `d.target = 1`."""
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=function, args=arguments, keywords=keywords):
+                    given = [*arguments, *(keyword.value for keyword in keywords)]
+                    called = self._carries(function)
+                    if called:
+                        yield from (name for argument in given for name in _loaded(argument))
+                    if called or any(self._carries(argument) for argument in given):
+                        yield from _base(function)
+                case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                    yield from _base(node)
 
 
-def _mentions(tree: ast.AST, names: set[str]) -> bool:
-    return any(
-        (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names)
-        for node in ast.walk(tree)
-    )
+def _base(node: ast.expr) -> Iterator[str]:
+    """The name that an attribute or item is taken from: `a` in `a.b[0].c`; none for a name alone."""
+    inner = node
+    while isinstance(inner, ast.Attribute | ast.Subscript):
+        inner = inner.value
+    if inner is not node and isinstance(inner, ast.Name):
+        yield inner.id
 
 
 def _loaded(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and _is_loaded(node)}
 
 
-def _stored(tree: ast.AST) -> set[str]:
-    """The names a statement binds, imports excepted: these come from elsewhere."""
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return stored | {
-        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
+def _augmented(tree: ast.AST) -> set[str]:
+    """The names that `name += …` uses, though it only seems to bind them."""
+    nodes = ast.walk(tree)
+    return {node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)}
 
 
-def _changed(tree: ast.AST, names: set[str]) -> set[str]:
-    """The names whose values a call of the target may have changed: its receiver and its arguments."""
-    changed: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _mentions(node.func, names):
-            for part in (node.func, *node.args, *(keyword.value for keyword in node.keywords)):
-                changed |= _loaded(part) - names
-    return changed
+def _bound(tree: ast.AST) -> set[str]:
+    """The names that a statement binds in its own scope, imports excepted: these come from elsewhere."""
+    bound: set[str] = set()
+    for node in _own_scope(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.NamedExpr(target=ast.Name(id=name)):
+                bound.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+    return bound
+
+
+def _own_scope(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below `tree` without those that stand in a scope of their own; `:=` leaves a comprehension's."""
+    for node in ast.iter_child_nodes(tree):
+        yield node
+        if isinstance(node, _Comprehension):
+            yield from (inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
+        elif not isinstance(node, (*_SCOPES, ast.Lambda)):
+            yield from _own_scope(node)
+
+
+def _replaced(tree: ast.Module) -> set[str]:
+    """The names that certainly mean something else after a statement."""
+    replaced: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.Assign() | ast.AnnAssign(value=ast.expr()) | ast.Delete():
+                replaced |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and not _is_loaded(name)}
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                replaced |= {alias.asname or alias.name.partition(".")[0] for alias in aliases}
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                replaced.add(name)
+    return replaced
+
+
+def _is_loaded(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Load)

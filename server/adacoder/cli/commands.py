@@ -1,0 +1,313 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from adacoder.cli import COULD_NOT_RUN, INTERRUPTED
+from adacoder.cli.terminal import complain
+from adacoder.domain import AdaCoderError, Level
+from adacoder.settings import Settings, merge
+
+if TYPE_CHECKING:
+    from adacoder.cli.output import Output
+    from adacoder.cli.work import Command
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command that `arguments` name. Returns the exit code.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted before it had begun.
+    """
+    _show_anything()
+    try:
+        with _ending_as_if_interrupted(), adacoder.make_context("adacoder", list(arguments)) as context:
+            code = adacoder.invoke(context)
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "adacoder"
+        complain(f"{_one_line(error.format_message())} See `{command} --help`.")
+    except click.ClickException as error:
+        complain(_one_line(error.format_message()))
+    except AdaCoderError as error:
+        complain(str(error))
+    except BrokenPipeError:
+        # Nobody reads on, so nobody is to be told; and Python shall not try to write the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return COULD_NOT_RUN
+
+
+def _show_anything() -> None:
+    """A terminal or pipe that has no byte for a character is shown its escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _ending_as_if_interrupted() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does: cancel the request and clean up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # there, signals are for others to handle
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
+
+
+def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
+    """The exit code of `work`; `written` tells how many functions were written by then."""
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        count = written()
+        done = f"what was written before stays ({count})" if count else "nothing was written"
+        complain(f"Interrupted; {done}.")
+        return INTERRUPTED
+
+
+def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in this order in the help."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(added):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def _usable(context: click.Context, parameter: click.Parameter, value: object) -> object:
+    """`value`, if Settings can take it; so the bounds of every setting are told in one place."""
+    problems: list[str] = []
+    merge(Settings(), {str(parameter.name): value}, problems.append)
+    if problems:
+        raise click.BadParameter(problems[0].rpartition(": ")[2], context, parameter)
+    return value
+
+
+def _absolute(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A path as seen from here. Links are kept: they tell which environment an interpreter belongs to."""
+    return None if value is None else os.path.abspath(value)  # noqa: PTH100  # resolve() would follow the links
+
+
+_place = click.argument("place", metavar="PATH[::NAME|:LINE]")
+_allow_unverified = click.option(
+    "--allow-unverified", is_flag=True, help="With --write: write also what no example could verify."
+)
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a function.")
+_form = _options(
+    click.option("--write", is_flag=True, help="Write the function into its file, if it is verified."),
+    click.option("--diff", is_flag=True, help="Show the change as a diff (this is what happens by default)."),
+    _as_json,
+    _allow_unverified,
+)
+_model = click.option(
+    "--model", metavar="ID", callback=_usable, help="An Ollama model, or replay:FILE. [default: the best installed]"
+)
+_host = click.option("--host", metavar="URL", callback=_usable, help="Ollama's address. [default: $OLLAMA_HOST]")
+_loop = _options(
+    _model,
+    _host,
+    click.option("--strategy", metavar="NAME", callback=_usable, help="adacoder or direct. [default: adacoder]"),
+    click.option(
+        "--max-iterations", type=int, metavar="N", callback=_usable, help="Planned rounds, at most. [default: 5]"
+    ),
+    click.option("--seed", type=int, metavar="N", callback=_usable, help="Makes the model's replies repeatable."),
+    click.option(
+        "--record",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write down the conversation, for replay:FILE.",
+    ),
+)
+_isolation = click.option(
+    "--isolation",
+    type=click.Choice([level.value for level in Level]),
+    help="The weakest isolation to accept; none runs code unconfined. [default: seatbelt]",
+)
+_interpreter = click.option(
+    "--interpreter", metavar="PYTHON", callback=_absolute, help="Runs the examples. [default: the project's .venv]"
+)
+_timeout = click.option(
+    "--timeout",
+    type=float,
+    metavar="SECONDS",
+    callback=_usable,
+    help="For one run of a function's examples. [default: 10]",
+)
+_evaluation = _options(_timeout, _interpreter, _isolation)
+
+
+@click.group(
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="adacoder", prog_name="adacoder", message="%(prog)s %(version)s")
+@click.pass_context
+def adacoder(context: click.Context) -> None:
+    """Write Python functions from their docstrings with a local model, and run the docstrings' examples before
+    anything is offered.
+
+    Exit codes: 0 verified, 1 no verified candidate, 2 could not run, 130 interrupted.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@adacoder.command()
+@_place
+@_form
+@_loop
+@_evaluation
+def generate(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified: bool, **values: object) -> int:
+    """Write the function that a docstring describes.
+
+    PATH alone means every function in the file with a docstring and no body yet.
+    """
+    from adacoder.cli.work import GENERATE
+
+    return _work(GENERATE, place, values, _output(write, diff, as_json, allow_unverified))
+
+
+@adacoder.command()
+@_place
+@_form
+@_loop
+@_evaluation
+def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified: bool, **values: object) -> int:
+    """Mend a function whose examples fail.
+
+    The model is asked only where no rule helps.
+
+    PATH alone means every function in the file whose examples do not pass.
+    """
+    from adacoder.cli.work import FIX
+
+    return _work(FIX, place, values, _output(write, diff, as_json, allow_unverified))
+
+
+@adacoder.command()
+@_place
+@_as_json
+@_evaluation
+def check(place: str, *, as_json: bool, **values: object) -> int:
+    """Run the examples, and show what fails.
+
+    PATH alone means every function in the file that has examples; it may be a directory.
+    """
+    from adacoder.cli.output import Findings, Objects
+    from adacoder.cli.work import CHECK
+
+    return _work(CHECK, place, values, Objects() if as_json else Findings())
+
+
+@adacoder.command()
+@_place
+@click.option(
+    "--reply",
+    required=True,
+    type=click.File(encoding="utf-8", errors="replace"),
+    metavar="FILE",
+    help="The reply of a model, as it came; - reads it from stdin.",
+)
+@_form
+@_evaluation
+def apply(
+    place: str,
+    *,
+    reply: io.TextIOBase,
+    write: bool,
+    diff: bool,
+    as_json: bool,
+    allow_unverified: bool,
+    **values: object,
+) -> int:
+    """Put a reply from anywhere in place.
+
+    It is mended by rule and verified as ever; no model is asked. PATH alone will do if the file has one function.
+    """
+    from adacoder.cli import work
+
+    return _work(work.apply(reply.read()), place, values, _output(write, diff, as_json, allow_unverified))
+
+
+@adacoder.command()
+@_model
+@_host
+@_isolation
+@click.option("--keep", is_flag=True, help="Keep the temporary folder, and say where it is.")
+def demo(*, keep: bool, **values: object) -> int:
+    """Watch AdaCoder write a function, step by step.
+
+    The model's replies are recorded, so that no model is needed; --model asks a real one. All else is real.
+    """
+    from adacoder.cli.demo import Demo
+
+    return _await(Demo(values, keep=keep).show())
+
+
+@adacoder.command()
+@_as_json
+@_model
+@_host
+@_interpreter
+@_isolation
+def doctor(*, as_json: bool, **values: object) -> int:
+    """Say what works here, and what to do about the rest."""
+    from adacoder.cli.health import show_health
+
+    return _await(show_health(values, as_json=as_json))
+
+
+adacoder.add_command(
+    click.Command(
+        "serve",
+        params=[click.Option(["--stdio"], is_flag=True, help="Accepted, since some editors say it.")],
+        help="Be a language server for editors, over stdin and stdout.",
+    )
+)
+# Only listed here: `__main__` opens this door before any library of the command line is imported.
+
+
+def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> Output:
+    from adacoder.cli.output import Objects, Proposal, Writing
+
+    if write + diff + as_json > 1:
+        raise click.UsageError("Only one of --write, --diff and --json can be given.", click.get_current_context())
+    if allow_unverified and not write:
+        raise click.UsageError("--allow-unverified goes with --write.", click.get_current_context())
+    if write:
+        return Writing(allow_unverified=allow_unverified)
+    return Objects() if as_json else Proposal()
+
+
+def _work(command: Command, place: str, values: dict[str, object], output: Output) -> int:
+    from adacoder.cli.place import Place
+    from adacoder.cli.work import Work
+
+    work = Work(command, values, output)
+    return _await(work.carry_out(Place.parse(place)), lambda: output.written)

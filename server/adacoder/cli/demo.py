@@ -1,0 +1,117 @@
+"""`adacoder demo`: the whole loop on a small project in a temporary folder, with recorded replies by default."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import adacoder
+from adacoder import report
+from adacoder.cli.output import unified_diff
+from adacoder.cli.story import Story
+from adacoder.cli.terminal import complain, console
+from adacoder.domain import AdaCoderError, Outcome, Status
+from adacoder.journal import Journal
+from adacoder.models.catalog import choose, installed
+from adacoder.service import Project, Service
+from adacoder.settings import Settings, merge
+from adacoder.source.locate import locate
+from adacoder.source.text import apply_edits, read
+
+PROJECT = "project"
+"""The demonstration's workspace, below its fixture."""
+MODULE = Path("subtitles") / "cues.py"
+FUNCTION = "timestamp"
+RECORDING = "timestamp.conversation"
+
+_RECORDED = (
+    "The model's replies are recorded: they were written by hand for this demonstration. All else happens now: the"
+    " rules mend, the examples run in isolation, and what is shown is what came of it."
+)
+_ASKED = "The replies come from the model '{}'."
+_PATIENCE = 2.0
+"""Seconds that an Ollama server has to say what it has."""
+
+
+def fixture() -> Path:
+    """The folder of the demonstration: in the installed package, else in the source tree."""
+    package = Path(adacoder.__file__).parent
+    inside = package / "fixtures" / "demo"
+    return inside if inside.is_dir() else package.parents[1] / "fixtures" / "demo"
+
+
+class Demo:
+    """One demonstration."""
+
+    def __init__(self, values: Mapping[str, object], *, keep: bool) -> None:
+        """`values` are what the options say, by the fields of Settings; None: not said."""
+        self._recorded = Settings(model=f"replay:{fixture() / RECORDING}")
+        self._settings = merge(self._recorded, values, complain)
+        self._keep = keep
+        self._story = Story(console())
+
+    async def show(self) -> int:
+        """Show it. Returns the exit code."""
+        is_recorded = self._settings.model == self._recorded.model
+        model = asyncio.create_task(_model_at_hand(self._settings.host)) if is_recorded else None
+        try:
+            with self._workspace() as folder:
+                outcome = await self._run(folder)
+            if outcome.status is Status.ERROR:
+                complain(report.summary(outcome))
+            elif model is not None:
+                self._say_what_is_next(await model)
+        finally:
+            if model is not None:
+                model.cancel()
+        return report.exit_code([outcome])
+
+    async def _run(self, folder: Path) -> Outcome:
+        file = read(folder / MODULE)
+        target = locate(file.text, file.path, folder, qualname=FUNCTION)
+        named = self._settings.model != self._recorded.model
+        about = _ASKED.format(self._settings.model) if named else _RECORDED
+        self._story.begin(report.label(target, folder), target.source, about)
+        service = Service()
+        try:
+            outcome = await service.run(target, None, self._settings, Project(folder), Journal(self._story))
+        finally:
+            await service.close()
+        if outcome.status is not Status.ERROR:
+            after = apply_edits(file.text, outcome.edits)
+            self._story.end(outcome, unified_diff(file, after, MODULE))
+        return outcome
+
+    @contextmanager
+    def _workspace(self) -> Iterator[Path]:
+        """A copy of the demonstration's workspace, which is removed at the end."""
+        parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
+        folder = parent / PROJECT
+        try:
+            shutil.copytree(fixture() / PROJECT, folder, ignore=shutil.ignore_patterns("__pycache__"))
+            yield folder
+        finally:
+            if not self._keep:
+                shutil.rmtree(parent)
+        if self._keep:
+            self._story.remark("The project is kept:", str(folder))
+
+    def _say_what_is_next(self, model: str | None) -> None:
+        self._story.remark("On your own code:", "adacoder generate PATH::NAME")
+        if model is not None:
+            host = f" --host {self._settings.host}" if self._settings.host else ""
+            self._story.remark("This, by your own model:", f"adacoder demo --model {model}{host}")
+
+
+async def _model_at_hand(host: str | None) -> str | None:
+    """The model to use of the Ollama server, if one answers soon and has one."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            best = choose(await installed(host))
+    except (AdaCoderError, TimeoutError):
+        return None
+    return None if best is None else best.name

@@ -1,0 +1,103 @@
+"""Where a command's functions are: `PATH`, `PATH::QUALNAME` or `PATH:LINE`, and the workspace around a file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adacoder.domain import Target, TargetError
+from adacoder.source.locate import functions, locate, module_of
+from adacoder.source.text import SourceFile
+
+_LINE = re.compile(r"(?P<path>.+):(?P<line>\d+)")
+_MARKERS = ("pyproject.toml", ".git", "setup.py")
+_NOT_OURS = frozenset({"venv", "node_modules", "site-packages", "__pycache__", "build", "dist"})
+"""Folders of other people's code, or of copies; hidden ones are left out too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file, and one function in it or all of them."""
+
+    path: Path
+    """Absolute."""
+    qualname: str | None = None
+    line: int | None = None
+    """0-based."""
+    number: int | None = None
+    """Of several functions named `qualname` which one, in the order of the file; None: as `locate` chooses."""
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """What a user wrote.
+
+        Raises:
+            TargetError: a part is missing.
+        """
+        path, separator, qualname = text.rpartition("::")
+        if separator:
+            if not path or not qualname:
+                raise TargetError(f"'{text}' is incomplete: write PATH::NAME.")
+            return cls(_absolute(path), qualname)
+        match = _LINE.fullmatch(text)
+        if match is None or Path(text).exists():
+            return cls(_absolute(text))
+        line = int(match["line"]) - 1
+        if line < 0:
+            raise TargetError(f"'{text}' names no line: the first line of a file is line 1.")
+        return cls(_absolute(match["path"]), line=line)
+
+    @property
+    def is_whole_file(self) -> bool:
+        """Whether no function is named."""
+        return self.qualname is None and self.line is None
+
+    def find(self, file: SourceFile, folder: Path) -> Target:
+        """The function here, in the text of `file`, in the workspace `folder`.
+
+        Raises:
+            TargetError: there is none, or it cannot be a target.
+        """
+        if self.number is None:
+            return locate(file.text, file.path, folder, line=self.line, qualname=self.qualname)
+        same = [one for one in functions(file.text, file.path, folder) if one.qualname == self.qualname]
+        if len(same) <= self.number:
+            raise TargetError(f"'{self.qualname}' is no longer in {file.path}: run the command again.")
+        return same[self.number]
+
+
+def chosen(file: SourceFile, folder: Path, chooses: Callable[[Target], bool]) -> Iterator[Place]:
+    """The places of those functions in `file` that `chooses` takes."""
+    seen = Counter[str]()
+    for target in functions(file.text, file.path, folder):
+        if chooses(target):
+            yield Place(file.path, target.qualname, number=seen[target.qualname])
+        seen[target.qualname] += 1
+
+
+def workspace(file: SourceFile) -> Path:
+    """The workspace of a file: the nearest folder with a project in it, else where its module is imported from."""
+    for folder in file.path.parents:
+        if any((folder / marker).exists() for marker in _MARKERS):
+            return folder
+    return module_of(file.path, file.text, Path(file.path.anchor)).root
+
+
+def python_files(folder: Path) -> Iterator[Path]:
+    """The Python files below `folder`, in order; what is hidden, installed or built is left out."""
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith(".") or entry.name in _NOT_OURS or entry.is_symlink():
+            continue
+        if entry.is_dir() and not (entry / "pyvenv.cfg").exists():
+            yield from python_files(entry)
+        elif entry.suffix == ".py" and entry.is_file():
+            yield entry
+
+
+def _absolute(path: str) -> Path:
+    """Without `.` and `..`; links are kept, so that a file is named as the user named it."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links

@@ -1,0 +1,125 @@
+"""Code actions: what can be done with the function under the cursor.
+
+Editors ask at every movement of the cursor, so this looks at line structure only, and starts nothing. An
+action carries a command, never an edit: writing a function takes too long for any editor's
+`codeAction/resolve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from adacoder.domain import JSON, Target, TargetError
+from adacoder.lsp.snapshot import Snapshot
+from adacoder.pytext import Definition, Lines, definitions
+
+COMMAND = "adacoder.server."
+"""What the ids of all commands begin with."""
+GENERATE_KIND = "refactor.rewrite.adacoder"
+FIX_KIND = types.CodeActionKind.QuickFix.value
+KINDS = [GENERATE_KIND, FIX_KIND]
+"""The kinds of all actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An action before it is put into the client's terms."""
+
+    kind: str
+    title: str
+    command: str
+    obstacle: str | None = None
+    """Why it cannot be done here."""
+
+
+def code_actions(
+    snapshot: Snapshot, line: int, context: types.CodeActionContext, client: types.ClientCapabilities
+) -> list[types.CodeAction | types.Command]:
+    """The actions for the function around `line`.
+
+    Where the editor asks of its own accord, only the stub of a function is worth a lightbulb. What cannot be
+    done is shown only to somebody who asked for that very kind and will see the reason.
+    """
+    target, obstacle = _function_around(snapshot, line)
+    offers = [offer for offer in _offers(target, obstacle) if _is_wanted(offer.kind, context.only)]
+    if context.trigger_kind is types.CodeActionTriggerKind.Automatic:
+        is_stub = target is not None and target.is_stub
+        offers = [offer for offer in offers if is_stub and offer.kind == GENERATE_KIND]
+    if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
+        offers = [offer for offer in offers if offer.obstacle is None]
+    arguments = [_argument(snapshot, line, target)]
+    return [_in_terms_of(client, offer, arguments) for offer in offers]
+
+
+def _offers(target: Target | None, obstacle: str | None) -> list[Offer]:
+    name = f" '{target.name}'" if target else ""
+    unwritten = f"'{target.name}' has no body yet: generate it." if target and target.is_stub else None
+    return [
+        Offer(GENERATE_KIND, f"AdaCoder: generate function{name}", COMMAND + "generate", obstacle),
+        Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle or unwritten),
+    ]
+
+
+def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
+    """Whether a client that asks for the kinds `only` wants `kind`; `a.b` is one of the kind `a`."""
+    return not only or any(not each or f"{kind}.".startswith(f"{each}.") for each in map(_text, only))
+
+
+def _text(kind: str) -> str:
+    return kind.value if isinstance(kind, types.CodeActionKind) else kind
+
+
+def _function_around(snapshot: Snapshot, line: int) -> tuple[Target | None, str | None]:
+    """The function around `line`, or why there is none to offer anything for."""
+    from adacoder.source.locate import locate
+
+    lines = Lines(snapshot.text)
+    for outermost in _outermost(snapshot.text):
+        first, last = lines.line_at(outermost.span.start), lines.line_at(outermost.span.end)
+        if first <= line <= last:
+            # The rest of a long file would take too long to look at again; blank lines keep the count right.
+            alone = "\n" * first + outermost.span.of(snapshot.text)
+            try:
+                return locate(alone, snapshot.path, snapshot.folder, line=line), None
+            except TargetError as error:
+                return None, str(error)
+    return None, "There is no function here: put the cursor on one."
+
+
+@lru_cache(maxsize=8)
+def _outermost(text: str) -> tuple[Definition, ...]:
+    """The functions and classes that stand in no other; kept, since cursors move more often than texts
+    change."""
+    return tuple(each for each in definitions(text) if not each.parents)
+
+
+def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str, JSON]:
+    return {
+        "uri": snapshot.uri,
+        "version": snapshot.version,
+        "position": {"line": line, "character": 0},
+        "qualifiedName": target.qualname if target else None,
+    }
+
+
+def _in_terms_of(
+    client: types.ClientCapabilities, offer: Offer, arguments: list[dict[str, JSON]]
+) -> types.CodeAction | types.Command:
+    """An offer as what the client understands: some know only commands."""
+    command = types.Command(title=offer.title, command=offer.command, arguments=arguments)
+    if get_capability(client, "text_document.code_action.code_action_literal_support", None) is None:
+        return command
+    tags = get_capability(client, "text_document.code_action.tag_support.value_set", None) or ()
+    has_tag = types.CodeActionTag.LlmGenerated in tags
+    return types.CodeAction(
+        title=offer.title,
+        kind=offer.kind,
+        command=command if offer.obstacle is None else None,
+        disabled=types.CodeActionDisabled(offer.obstacle) if offer.obstacle else None,
+        tags=[types.CodeActionTag.LlmGenerated] if has_tag else None,
+    )

@@ -1,0 +1,75 @@
+"""The editor's settings: asked for at every job where the editor can be asked, else as it last told them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
+
+from adacoder.settings import Settings, from_project, merge
+
+if TYPE_CHECKING:
+    from adacoder.lsp.server import AdaCoderServer
+
+log = logging.getLogger(__name__)
+
+SECTION = "adacoder"
+_PATIENCE = 5.0
+"""Seconds an editor has to answer with its settings."""
+
+
+class Configuration:
+    """What the editor says about section `adacoder`.
+
+    Editors that answer `workspace/configuration` are asked anew each time: then nothing goes out of date,
+    and no editor has to announce a change.
+    """
+
+    def __init__(self, server: AdaCoderServer, notice: Callable[[str], None]) -> None:
+        self._server = server
+        self._notice = notice
+        self._initial: Mapping[str, object] = {}
+        """From `initializationOptions`."""
+        self._pushed: Mapping[str, object] = {}
+        """From the last `workspace/didChangeConfiguration` that held settings."""
+
+    def begin(self, options: object) -> None:
+        """Take over `initializationOptions`: the section itself, or an object that has it as a member."""
+        self._initial = _mapping(_mapping(options).get(SECTION, options))
+
+    def pushed(self, settings: object) -> None:
+        """Take over what `workspace/didChangeConfiguration` says: null where the editor is to be asked."""
+        if isinstance(settings, Mapping):
+            self._pushed = _mapping(settings.get(SECTION))
+
+    async def settings(self, folder: Path, uri: str | None = None) -> Settings:
+        """The settings for a file in `folder`: the defaults, over them its project's, over them the editor's.
+
+        `uri` is the document they are for. Whatever in them cannot be used gets a notice.
+        """
+        settings = from_project(Settings(), folder, self._notice)
+        for values in (self._initial, self._pushed, await self._pulled(uri)):
+            settings = merge(settings, values, self._notice)
+        return settings
+
+    async def _pulled(self, uri: str | None) -> Mapping[str, object]:
+        if not get_capability(self._server.client_capabilities, "workspace.configuration", False):
+            return {}
+        item = types.ConfigurationItem(scope_uri=uri, section=SECTION)
+        try:
+            answer = await self._server.protocol.ask(
+                types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]), seconds=_PATIENCE
+            )
+        except (TimeoutError, JsonRpcException) as error:
+            log.warning("The editor did not answer with its settings: %r", error)
+            return {}
+        return _mapping(answer[0] if answer else None)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,187 @@
+"""From an Outcome to text in the editor: whether, where, and in the client's own units.
+
+Nothing is inserted that is not verified for the text it goes into, unless the person wants it so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
+
+from adacoder import report
+from adacoder.domain import Edit, Outcome, Status, Target, TargetError
+from adacoder.lsp.snapshot import Snapshot, find_again, take
+from adacoder.lsp.workspace import encoding_of
+from adacoder.pytext import Lines
+from adacoder.settings import OnUnverified
+from adacoder.source.text import PositionEncoding, position_at
+
+if TYPE_CHECKING:
+    from adacoder.lsp.server import AdaCoderServer
+
+log = logging.getLogger(__name__)
+
+_EDITING = 60.0
+"""Seconds a client has to make an edit; some ask the person before they do."""
+_ASKING = 600.0
+"""Seconds a person has to answer."""
+_ATTEMPTS = 3
+"""How often an edit is tried, while the text changes under it."""
+_INSERT = "Insert anyway"
+_DISCARD = "Discard"
+
+Recheck = Callable[[Snapshot, Target], Awaitable[Outcome]]
+"""Evaluates a job's candidate once more, in another text."""
+
+
+class NotInsertedError(Exception):
+    """Why an edit was not made: one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An Outcome, and the snapshot it holds for."""
+
+    outcome: Outcome
+    snapshot: Snapshot
+
+
+class Insertion:
+    """The way of one job's Outcome into the editor."""
+
+    def __init__(self, server: AdaCoderServer, on_unverified: OnUnverified, recheck: Recheck) -> None:
+        self._server = server
+        self._on_unverified = on_unverified
+        self._recheck = recheck
+        self.is_sent = False
+        """Whether the edit is on its way, so that nothing can call it back."""
+
+    async def insert(self, finding: Finding) -> Outcome:
+        """Make the Outcome's edits in the editor. Returns the Outcome for the text that they were made in.
+
+        Raises:
+            NotInsertedError: nothing was inserted.
+        """
+        if finding.outcome.status is not Status.VERIFIED:
+            await self._allow_unverified(finding.outcome)
+        for _ in range(_ATTEMPTS):
+            finding = await self._brought_up_to_date(finding)
+            refusal = await self._refusal(finding)
+            if refusal is None:
+                return finding.outcome
+            if self._taken(finding).same_as(finding.snapshot):
+                break  # it was not the text that the editor minded
+        raise NotInsertedError(refusal)
+
+    async def _allow_unverified(self, outcome: Outcome) -> None:
+        """Find out whether a candidate that nothing verified may be inserted; raise if not."""
+        if self._on_unverified is OnUnverified.INSERT:
+            return
+        if self._on_unverified is OnUnverified.DISCARD:
+            raise NotInsertedError("It was discarded, as adacoder.onUnverified says.")
+        if get_capability(self._server.client_capabilities, "window.show_message", None) is None:
+            raise NotInsertedError(
+                "It was discarded, for this editor cannot ask: let adacoder.onUnverified be 'insert'."
+            )
+        question = types.ShowMessageRequestParams(
+            type=types.MessageType.Warning,
+            message=report.summary(outcome),
+            actions=[types.MessageActionItem(_INSERT), types.MessageActionItem(_DISCARD)],
+        )
+        try:
+            answer = await self._server.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, question, seconds=_ASKING)
+        except (TimeoutError, JsonRpcException) as error:
+            log.warning("The editor did not answer whether to insert: %r", error)
+            answer = None
+        if answer is None or answer.title != _INSERT:
+            raise NotInsertedError("It was discarded.")
+
+    async def _brought_up_to_date(self, finding: Finding) -> Finding:
+        """The finding for the text as it is now: evaluated once more if anything that it rests on changed."""
+        for _ in range(_ATTEMPTS):
+            now = self._taken(finding)
+            if now.same_as(finding.snapshot):
+                return replace(finding, snapshot=now)
+            finding = await self._found_again(finding, now)
+        raise NotInsertedError("The text changes faster than the examples run; nothing was inserted.")
+
+    def _taken(self, finding: Finding) -> Snapshot:
+        try:
+            return take(self._server.workspace, finding.snapshot.uri)
+        except TargetError as error:
+            raise NotInsertedError(f"{error} Nothing was inserted.") from error
+
+    async def _found_again(self, finding: Finding, now: Snapshot) -> Finding:
+        outcome = finding.outcome
+        name = outcome.target.name
+        target = find_again(now, outcome.target)
+        if target is None:
+            raise NotInsertedError(f"'{name}' changed while AdaCoder was working; nothing was inserted.")
+        again = await self._recheck(now, target)
+        if again.status is not outcome.status:
+            raise NotInsertedError(
+                f"What stands around '{name}' changed while AdaCoder was working, and the candidate does not"
+                " pass there; nothing was inserted."
+            )
+        current = replace(
+            outcome,
+            target=target,
+            verdict=again.verdict,
+            edits=again.edits,
+            steps=(*outcome.steps, *again.steps),
+            seconds=outcome.seconds + again.seconds,
+        )
+        return Finding(current, now)
+
+    async def _refusal(self, finding: Finding) -> str | None:
+        """Send the edit; None if it was made, else why not. Some clients refuse by an error (eglot)."""
+        params = types.ApplyWorkspaceEditParams(
+            label=f"AdaCoder: {finding.outcome.target.name}", edit=workspace_edit(self._server, finding)
+        )
+        if not get_capability(self._server.client_capabilities, "workspace.apply_edit", False):
+            # Such a client may make the edit all the same, as ALE does, but it never answers.
+            self._server.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
+            return None
+        self.is_sent = True
+        try:
+            answer = await self._server.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING)
+        except TimeoutError:
+            why = "The editor did not say whether it made the edit: look before you ask again."
+            raise NotInsertedError(why) from None
+        except JsonRpcException as error:
+            return f"The editor refused the edit ({error.message}); nothing was inserted."
+        finally:
+            self.is_sent = False
+        if not answer.applied:
+            why = f" ({answer.failure_reason})" if answer.failure_reason else ""
+            return f"The editor did not make the edit{why}; nothing was inserted."
+        return None
+
+
+def workspace_edit(server: AdaCoderServer, finding: Finding) -> types.WorkspaceEdit:
+    """The Outcome's edits as one step to undo, bound to the version of the text they are for."""
+    snapshot = finding.snapshot
+    edits = text_edits(snapshot.text, finding.outcome.edits, encoding_of(server.workspace))
+    if not get_capability(server.client_capabilities, "workspace.workspace_edit.document_changes", False):
+        return types.WorkspaceEdit(changes={snapshot.uri: edits})
+    document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=edits)])
+
+
+def text_edits(text: str, edits: Sequence[Edit], encoding: PositionEncoding) -> list[types.TextEdit]:
+    """Edits of `text` in the units that the client counts in."""
+    lines = Lines(text)
+
+    def position(offset: int) -> types.Position:
+        return types.Position(*position_at(lines, offset, encoding))
+
+    return [
+        types.TextEdit(range=types.Range(position(edit.start), position(edit.end)), new_text=edit.text)
+        for edit in edits
+    ]

@@ -1,0 +1,189 @@
+"""What the server answers: thin handlers that read parameters, take a snapshot, and hand over.
+
+A command on a function answers at once with `{accepted, jobId, reason}`, since editors block on commands; the
+request `adacoder/run` waits for its job and answers with the object that `--json` prints, `applied` and
+`failureReason` added. What a user can mend is an answer with a `reason`, never an error: editors show errors
+twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+from adacoder.domain import AdaCoderError, TargetError
+from adacoder.lsp.actions import COMMAND, KINDS, code_actions
+from adacoder.lsp.jobs import Job, Mode
+from adacoder.lsp.pygls_fixes import RUN
+from adacoder.lsp.server import AdaCoderServer
+from adacoder.lsp.snapshot import ParametersError, Place, find, first_folder, read_place, take
+
+
+def register(server: AdaCoderServer) -> None:
+    """Let `server` answer all of AdaCoder's features and commands."""
+    server.feature(types.INITIALIZE)(on_initialize)
+    server.feature(types.SHUTDOWN)(on_shutdown)
+    server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(on_configuration)
+    kinds = types.CodeActionOptions(code_action_kinds=KINDS)
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(on_code_action)
+    server.feature(RUN)(on_run)
+    for mode in Mode:
+        server.command(COMMAND + mode)(_starter(mode))
+    for name, answer in {
+        "cancel": on_cancel,
+        "status": on_status,
+        "journal": on_journal,
+        "models": on_models,
+        "doctor": on_doctor,
+    }.items():
+        server.command(COMMAND + name)(answer)
+
+
+def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
+    """`initialize`: keep the settings it brings."""
+    ls.configuration.begin(params.initialization_options)
+
+
+async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
+    """`shutdown`: end everything that runs."""
+    await ls.close()
+
+
+def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
+    """`workspace/didChangeConfiguration`: keep the settings it brings."""
+    ls.configuration.pushed(params.settings)
+
+
+def on_code_action(ls: AdaCoderServer, params: types.CodeActionParams) -> list[types.CodeAction | types.Command] | None:
+    """`textDocument/codeAction`: what can be done with the function at the beginning of the range."""
+    try:
+        snapshot = take(ls.workspace, params.text_document.uri)
+    except TargetError:
+        return None
+    return code_actions(snapshot, params.range.start.line, params.context, ls.client_capabilities) or None
+
+
+async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, workDoneToken?}`.
+
+    Cancelling the request cancels the job; the answer then comes when nothing of it is left.
+    """
+    try:
+        place, mode, apply, token = _read_run(params)
+    except ParametersError as error:
+        raise JsonRpcInvalidParams(str(error)) from None
+    try:
+        job = _job(ls, place, mode, apply=apply, announced=False, token=token)
+        ls.jobs.start(job)
+    except AdaCoderError as error:
+        return _not_started(str(error))
+    return await ls.jobs.result(job)
+
+
+def _read_run(params: object) -> tuple[Place, Mode, bool, types.ProgressToken | None]:
+    """The members of the parameters, checked."""
+    members = params if isinstance(params, Mapping) else {}
+    document = members.get("textDocument")
+    place = read_place({**members, **document} if isinstance(document, Mapping) else {})
+    mode, apply, token = members.get("mode"), members.get("apply"), members.get("workDoneToken")
+    if mode not in list(Mode):
+        raise ParametersError(f"'mode' must be one of {', '.join(Mode)}.")
+    if not isinstance(apply, bool):
+        raise ParametersError("'apply' must be true or false.")
+    if not (token is None or isinstance(token, int | str)):
+        raise ParametersError("'workDoneToken' must be a text or a whole number.")
+    return place, Mode(mode), apply, token
+
+
+def _not_started(reason: str) -> dict[str, Any]:
+    """The answer where there is no Target, so that there can be no Outcome."""
+    nothing: dict[str, Any] = {"edits": [], "applied": False, "failureReason": None}
+    return {"status": "error", "reason": reason, "summary": reason, **nothing}
+
+
+def _starter(mode: Mode) -> Any:
+    """The command that starts a job of a mode."""
+
+    def start(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+        try:
+            place = read_place(_first(arguments))
+            job = _job(ls, place, mode, apply=mode is not Mode.CHECK, announced=True)
+            ls.jobs.start(job)
+        except AdaCoderError as error:
+            ls.show(str(error), warning=True)
+            return {"accepted": False, "jobId": None, "reason": str(error)}
+        return {"accepted": True, "jobId": job.id, "reason": None}
+
+    return start
+
+
+def _job(
+    ls: AdaCoderServer,
+    place: Place,
+    mode: Mode,
+    *,
+    apply: bool,
+    announced: bool,
+    token: types.ProgressToken | None = None,
+) -> Job:
+    snapshot = take(ls.workspace, place.uri)
+    return Job(mode, snapshot, find(snapshot, place), apply, announced, token)
+
+
+def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.cancel` `{jobId?}`: cancel that job, or all."""
+    return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
+
+
+def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.status`: the running jobs, each with its latest progress."""
+    return {"jobs": ls.jobs.status()}
+
+
+def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
+    """`.journal` `{jobId?}`: what came of that job, or of the latest, as `adacoder/run` answers."""
+    return ls.jobs.journal(_job_id(arguments))
+
+
+async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.models`: what the model server has installed, or the reason why that cannot be told."""
+    from adacoder.models.catalog import installed
+
+    _cancel_with_request(ls)
+    settings = await ls.configuration.settings(first_folder(ls.workspace))
+    try:
+        found = await installed(settings.host)
+    except AdaCoderError as error:
+        return {"models": [], "reason": str(error)}
+    models = [{"name": model.name, "billions": model.billions, "cloud": model.cloud} for model in found]
+    return {"models": models, "reason": None}
+
+
+async def on_doctor(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.doctor`: what works here and what does not."""
+    from adacoder.doctor import examine
+
+    _cancel_with_request(ls)
+    folder = first_folder(ls.workspace)
+    findings = await examine(await ls.configuration.settings(folder), folder)
+    return {"findings": [finding.json() for finding in findings]}
+
+
+def _cancel_with_request(ls: AdaCoderServer) -> None:
+    task = asyncio.current_task()
+    if task is not None:
+        ls.protocol.cancel_with_request(task)
+
+
+def _first(arguments: tuple[Any, ...]) -> Any:
+    return arguments[0] if arguments else None
+
+
+def _job_id(arguments: tuple[Any, ...]) -> str | None:
+    first = _first(arguments)
+    job_id = first.get("jobId") if isinstance(first, Mapping) else None
+    return job_id if isinstance(job_id, str) else None

@@ -1,0 +1,87 @@
+"""Work-done progress: what a person sees of a job while it runs, and their button to cancel it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
+
+if TYPE_CHECKING:
+    from adacoder.lsp.server import AdaCoderServer
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 5.0
+"""Seconds a client has to make room for progress that we begin."""
+_PAUSE = 0.1
+"""Seconds between two messages; a model writes faster than anybody reads."""
+
+
+@asynccontextmanager
+async def progress(
+    server: AdaCoderServer, title: str, token: types.ProgressToken | None, cancel: Callable[[], object]
+) -> AsyncGenerator[Callable[[str], None]]:
+    """Show progress under `token` during the `async with` block, which is given a function that shows a message.
+
+    `token`: the client's own, or one that it has made room for; None: nothing is shown. `cancel` is called
+    when the person cancels.
+    """
+    if token is None:
+        yield lambda message: None
+        return
+    shown = server.work_done_progress
+    shown.begin(token, types.WorkDoneProgressBegin(title=title, cancellable=True))
+    shown.tokens[token].add_done_callback(lambda _: cancel())
+    messages = _Messages(lambda text: shown.report(token, types.WorkDoneProgressReport(message=text)))
+    try:
+        yield messages.show
+    finally:
+        messages.close()
+        shown.tokens.pop(token, None)  # pygls keeps every token (pygls#607)
+        shown.end(token, types.WorkDoneProgressEnd())
+
+
+async def new_token(server: AdaCoderServer) -> types.ProgressToken | None:
+    """A token that the client has made room for; None if it shows no progress that a server begins."""
+    if not get_capability(server.client_capabilities, "window.work_done_progress", False):
+        return None
+    token = str(uuid.uuid4())
+    params = types.WorkDoneProgressCreateParams(token=token)
+    try:
+        await server.protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, seconds=_PATIENCE)
+    except (TimeoutError, JsonRpcException) as error:
+        log.warning("The editor shows no progress: %r", error)
+        return None
+    return token
+
+
+class _Messages:
+    """Sends the first message at once, then the latest one after each pause."""
+
+    def __init__(self, send: Callable[[str], None]) -> None:
+        self._send = send
+        self._latest: str | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def show(self, message: str) -> None:
+        self._latest = message
+        if self._timer is None:
+            self._flush()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _flush(self) -> None:
+        self._timer = None
+        if self._latest is not None:
+            self._send(self._latest)
+            self._latest = None
+            self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._flush)

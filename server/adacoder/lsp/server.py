@@ -1,0 +1,88 @@
+"""The language server: what it consists of, and how it begins and ends."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.exceptions import FeatureRequestError
+from pygls.lsp.server import LanguageServer
+
+from adacoder.lsp.configuration import Configuration
+from adacoder.lsp.jobs import Jobs
+from adacoder.lsp.pygls_fixes import Protocol, serve_stdio
+
+if TYPE_CHECKING:
+    from adacoder.service import Service
+
+log = logging.getLogger(__name__)
+
+
+class AdaCoderServer(LanguageServer):
+    """One client's server."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__("adacoder", version("adacoder"), protocol_cls=Protocol)
+        self.configuration = Configuration(self, self._notice)
+        self.jobs = Jobs(self)
+        self.stopping = threading.Event()
+        """Set when the main loop is to end."""
+        self._noticed: set[str] = set()
+
+    @cached_property
+    def service(self) -> Service:
+        """What runs requests. It brings in much that answering `initialize` must not wait for."""
+        from adacoder.service import Service
+
+        return Service()
+
+    def log(self, message: str) -> None:
+        """Write a line to the editor's log."""
+        self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
+
+    def show(self, message: str, *, warning: bool) -> None:
+        """Show a message to the person."""
+        kind = types.MessageType.Warning if warning else types.MessageType.Info
+        self.window_show_message(types.ShowMessageParams(kind, message))
+
+    def _notice(self, message: str) -> None:
+        """Warn of something, the first time only."""
+        if message not in self._noticed:
+            self._noticed.add(message)
+            self.show(message, warning=True)
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Log an error that no answer tells of; pygls opens a message box for each."""
+        if source is not FeatureRequestError:
+            log.error("%s: %r", source.__name__, error)
+
+    def stop(self) -> None:
+        """Let the main loop end."""
+        self.stopping.set()
+
+    async def close(self) -> None:
+        """End all jobs, and every process that was kept for more of them."""
+        await self.jobs.close()
+        if "service" in vars(self):
+            await self.service.close()
+
+
+def create() -> AdaCoderServer:
+    """A server with all that it answers."""
+    from adacoder.lsp.handlers import register
+
+    server = AdaCoderServer()
+    register(server)
+    return server
+
+
+def serve() -> int:
+    """`adacoder serve`: speak LSP over stdin and stdout until the client leaves. Returns the exit code."""
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    return serve_stdio(create())

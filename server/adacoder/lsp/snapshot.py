@@ -1,0 +1,171 @@
+"""What a request works on: one document and what surrounds it, as they were at one moment.
+
+Open documents change under a running job. So a job looks at nothing but its snapshot, and takes a new one to
+see whether what it found still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pygls.uris import to_fs_path, uri_scheme
+
+from adacoder.domain import AdaCoderError, Target, TargetError
+from adacoder.pytext import Lines, definitions
+
+if TYPE_CHECKING:
+    from pygls.workspace import Workspace
+
+_PROJECT_MARKS = ("pyproject.toml", ".git", "setup.py")
+"""What stands in a project's folder, where the editor did not say which that is."""
+
+
+class ParametersError(AdaCoderError):
+    """What a client sent is not what the request asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A Python file, and the texts of all other open ones."""
+
+    uri: str
+    path: Path
+    text: str
+    version: int | None
+    """The client's; None if the file is not open."""
+    folder: Path
+    """The workspace folder it belongs to."""
+    overlays: Mapping[Path, str]
+    """The texts of the other open Python files, by path."""
+
+    def same_as(self, other: Snapshot) -> bool:
+        """Whether a Verdict on the one is a Verdict on the other."""
+        return self.text == other.text and self.overlays == other.overlays
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which function a client means."""
+
+    uri: str
+    version: int | None = None
+    """Of the text that the client was looking at."""
+    line: int | None = None
+    """0-based."""
+    qualname: str | None = None
+
+
+def read_place(value: object) -> Place:
+    """A Place out of `{uri, version?, position | qualifiedName}`.
+
+    Raises:
+        ParametersError: something is missing, or of another type.
+    """
+    members = value if isinstance(value, Mapping) else {}
+    uri, version = members.get("uri"), members.get("version")
+    position, qualname = members.get("position"), members.get("qualifiedName")
+    if not isinstance(uri, str):
+        raise ParametersError("'uri' is missing: name the document.")
+    if version is not None and not isinstance(version, int):
+        raise ParametersError("'version' must be a whole number.")
+    if qualname is not None and not isinstance(qualname, str):
+        raise ParametersError("'qualifiedName' must be a text, such as 'Class.method'.")
+    line = position.get("line") if isinstance(position, Mapping) else None
+    if position is not None and (not isinstance(line, int) or line < 0):
+        raise ParametersError("'position' must have a 'line', counted from 0.")
+    if line is None and qualname is None:
+        raise ParametersError("Neither 'position' nor 'qualifiedName' says which function is meant.")
+    return Place(uri, version, line, qualname)
+
+
+def take(workspace: Workspace, uri: str) -> Snapshot:
+    """The document `uri` and its surroundings as they are now; a file that is not open is read from disk.
+
+    Raises:
+        TargetError: it is no file, or cannot be read.
+    """
+    path = _path(uri)
+    if path is None:
+        kind = "A notebook cell" if "notebook" in (uri_scheme(uri) or "") else "This text"
+        raise TargetError(f"{kind} is not a file that Python can import: save it as a .py file first.")
+    document = workspace.text_documents.get(unquote(uri))
+    if document is None:
+        from adacoder.source.text import read
+
+        text, version = read(path).text, None
+    else:
+        text, version = document.source, document.version
+    overlays = {
+        other_path: other.source
+        for other in workspace.text_documents.values()
+        if (other_path := _path(other.uri)) not in (None, path) and other_path.suffix == ".py"
+    }
+    return Snapshot(uri, path, text, version, folder_of(workspace, path, text), overlays)
+
+
+def folder_of(workspace: Workspace, path: Path, text: str) -> Path:
+    """The innermost workspace folder around `path`; without one, the nearest folder with a project in it, else the
+    one that the module is imported from."""
+    around = [folder for folder in _folders(workspace) if path.is_relative_to(folder)]
+    if around:
+        return max(around, key=lambda folder: len(folder.parts))
+    for folder in path.parents:
+        if any((folder / mark).exists() for mark in _PROJECT_MARKS):
+            return folder
+    from adacoder.source.locate import module_of
+
+    return module_of(path, text, Path(path.anchor)).root
+
+
+def first_folder(workspace: Workspace) -> Path:
+    """The folder for what is asked of no document."""
+    return next(iter(_folders(workspace)), Path.cwd())
+
+
+def _folders(workspace: Workspace) -> list[Path]:
+    """The workspace folders that are on disk, and the root of editors that know only one."""
+    folders = [_path(folder.uri) for folder in workspace.folders.values()]
+    if workspace.root_path is not None:
+        folders.append(Path(workspace.root_path))
+    return [folder for folder in folders if folder is not None]
+
+
+def find(snapshot: Snapshot, place: Place) -> Target:
+    """The function that `place` means. Its line counts only in the text it was taken from; its name, in any.
+
+    Raises:
+        TargetError: there is none, or it cannot be a target.
+    """
+    from adacoder.source.locate import locate
+
+    is_same_text = place.version is None or place.version == snapshot.version
+    if place.line is not None and (place.qualname is None or place.version is not None) and is_same_text:
+        return locate(snapshot.text, snapshot.path, snapshot.folder, line=place.line)
+    if place.qualname is not None:
+        return locate(snapshot.text, snapshot.path, snapshot.folder, qualname=place.qualname)
+    raise TargetError("The text has changed since AdaCoder was asked: ask again.")
+
+
+def find_again(snapshot: Snapshot, target: Target) -> Target | None:
+    """`target` in a later text, if its own source is untouched there; of several the nearest."""
+    from adacoder.source.locate import locate
+
+    same = [
+        each.span.start
+        for each in definitions(snapshot.text)
+        if each.qualname == target.qualname and each.span.of(snapshot.text) == target.source
+    ]
+    if not same:
+        return None
+    nearest = min(same, key=lambda start: abs(start - target.definition.start))
+    line = Lines(snapshot.text).line_at(nearest)
+    return locate(snapshot.text, snapshot.path, snapshot.folder, line=line)
+
+
+def _path(uri: str) -> Path | None:
+    path = to_fs_path(uri)
+    return None if path is None else Path(path)
