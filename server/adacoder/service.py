@@ -133,6 +133,7 @@ class Service:
             prompt_engineer=PromptEngineer(conversation, journal),
             journal=journal,
         )
+        await evaluator.prepare(target)
         try:
             return await strategy(team, target, start, settings.max_iterations)
         except ModelError as error:

@@ -128,11 +128,17 @@ def test_the_project_can_be_kept(desk: Desk, temporary: Path) -> None:
     assert (folder / "project" / "subtitles" / "cues.py").is_file()
 
 
-def test_without_isolation_it_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_isolation_only_the_shipped_replies_run_and_it_says_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(desk.folder))
-    refused = desk.run("demo")
-    accepted = desk.run("demo", "--isolation", "none")
-    assert (refused.code, len(refused.error_lines)) == (2, 1)
-    assert "--isolation none" in refused.err
-    assert accepted.code == 0
-    assert "isolation none" in accepted.out
+    shipped = desk.run("demo")
+    assert shipped.code == 0
+    assert "Nothing here isolates code (bubblewrap is not installed)" in " ".join(shipped.out.split())
+    assert "isolation none" in shipped.out
+    copy = tmp_path / "copy.conversation"
+    copy.write_bytes((fixture() / RECORDING).read_bytes())
+    for options in (["--isolation", "full"], ["--model", f"replay:{copy}"]):
+        refused = desk.run("demo", *options)
+        assert (refused.code, len(refused.error_lines)) == (2, 1)
+        assert "--isolation none" in refused.err

@@ -14,7 +14,7 @@ from adacoder.__main__ import main
 from adacoder.domain import Target
 from adacoder.pytext import dedent
 from adacoder.source.locate import functions, locate
-from standin_ollama import StandIn
+from standin_ollama import Script, StandIn
 
 pytestmark = pytest.mark.isolation
 
@@ -97,7 +97,8 @@ def test_every_function_with_an_example_that_decides_is_written_back(
     problems: list[str] = []
     for original in with_doctests():
         path, blanked = workspace.blank(original)
-        with StandIn(lambda _, original=original: dressing(original)).in_thread() as standin:
+        reply = Script(dressing(original), token=32)
+        with StandIn(lambda _, reply=reply: reply).in_thread() as standin:
             code = generate(path, original, standin.host)
         written = path.read_text(encoding="utf-8")
         if code == 0:

@@ -35,6 +35,14 @@ class CodeEvaluator:
         attempts = [Attempt(candidate, verdict) for candidate, verdict in self._verdicts.items()]
         return reduce(further, attempts) if attempts else None
 
+    async def prepare(self, target: Target) -> None:
+        """Make ready for candidates of `target`, so that the first need not wait.
+
+        Raises:
+            SandboxError: nothing could be run: no isolation, no interpreter.
+        """
+        await self._host.prepare(target.module, timeout=self._timeout)
+
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         """What the examples of `target` make of `candidate`.
 

@@ -8,7 +8,6 @@ from adacoder.agents.prompt import Briefing
 from adacoder.domain import Reply
 from adacoder.journal import OpenStep
 from adacoder.models.base import ChatModel, Enough
-from adacoder.models.window import estimate
 
 
 class Conversation:
@@ -27,7 +26,7 @@ class Conversation:
             self._briefing = await self._pack()
 
         def watch(text: str) -> bool:
-            step.moved(estimate(text))
+            step.moved(step.written + 1)  # a reply grows by about a token at a time
             return enough(text)
 
         step.details["instruction"] = instruction

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import adacoder
@@ -14,9 +15,10 @@ from adacoder import report
 from adacoder.cli.output import unified_diff
 from adacoder.cli.story import Story
 from adacoder.cli.terminal import complain, console
-from adacoder.domain import AdaCoderError, Outcome, Status
+from adacoder.domain import AdaCoderError, Level, Outcome, Status
 from adacoder.journal import Journal
 from adacoder.models.catalog import choose, installed
+from adacoder.sandbox.probe import probe
 from adacoder.service import Project, Service
 from adacoder.settings import Settings, merge
 from adacoder.source.locate import locate
@@ -30,7 +32,11 @@ RECORDING = "timestamp.conversation"
 
 _RECORDED = (
     "The model's replies are recorded: they were written by hand for this demonstration. All else happens now: the"
-    " rules mend, the examples run in isolation, and what is shown is what came of it."
+    " rules mend, the examples run, and what is shown is what came of it."
+)
+_UNCONFINED = (
+    "Nothing here isolates code ({}). The code that runs now is part of AdaCoder, so it runs all the same; what a model"
+    " writes would not. `adacoder doctor` says what to install."
 )
 _ASKED = "The replies come from the model '{}'."
 _PATIENCE = 2.0
@@ -49,15 +55,19 @@ class Demo:
 
     def __init__(self, values: Mapping[str, object], *, keep: bool) -> None:
         """`values` are what the options say, by the fields of Settings; None: not said."""
-        self._recorded = Settings(model=f"replay:{fixture() / RECORDING}")
-        self._settings = merge(self._recorded, values, complain)
+        recorded = f"replay:{fixture() / RECORDING}"
+        self._is_recorded = values.get("model") in (None, recorded)
+        base = Settings()
+        if self._is_recorded:
+            # What the shipped recording makes run is part of AdaCoder, so it may run without isolation.
+            base = replace(base, model=recorded, isolation=Level.NONE)
+        self._settings = merge(base, values, complain)
         self._keep = keep
         self._story = Story(console())
 
     async def show(self) -> int:
         """Show it. Returns the exit code."""
-        is_recorded = self._settings.model == self._recorded.model
-        model = asyncio.create_task(_model_at_hand(self._settings.host)) if is_recorded else None
+        model = asyncio.create_task(_model_at_hand(self._settings.host)) if self._is_recorded else None
         try:
             with self._workspace() as folder:
                 outcome = await self._run(folder)
@@ -73,8 +83,10 @@ class Demo:
     async def _run(self, folder: Path) -> Outcome:
         file = read(folder / MODULE)
         target = locate(file.text, file.path, folder, qualname=FUNCTION)
-        named = self._settings.model != self._recorded.model
-        about = _ASKED.format(self._settings.model) if named else _RECORDED
+        about = _RECORDED if self._is_recorded else _ASKED.format(self._settings.model)
+        finding = await probe()
+        if finding.isolation.level is self._settings.isolation is Level.NONE and self._is_recorded:
+            about = f"{about} {_UNCONFINED.format(finding.reason)}"
         self._story.begin(report.label(target, folder), target.source, about)
         service = Service()
         try:

@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adacoder.domain import Example, Level, Verdict
+from adacoder.domain import Example, Level, Module, Verdict
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
@@ -67,11 +67,9 @@ class Host:
             IsolationRefused: what works here is weaker than the least level accepted.
             SandboxError: the interpreter does not start.
         """
-        finding = await probe()
-        self._refuse_if_weak(finding)
+        finding = await self._accepted()
         judge = Judge(program, finding.isolation)
-        shown = space(self._interpreter, self._workspace, program.module)
-        order = Order(finding.mechanism, shown, math.ceil(timeout) + 1)
+        order = self._order(finding, program.module, timeout)
         async with self._slots:
             process = await self._take(order)
             try:
@@ -81,15 +79,28 @@ class Host:
         self._start_ahead(order)
         return judge.verdict
 
+    async def prepare(self, module: Module, *, timeout: float) -> None:  # noqa: ASYNC109  # as in `evaluate`
+        """Start an interpreter ahead for an evaluation of `module` that is soon to come.
+
+        Raises:
+            IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
+        """
+        self._start_ahead(self._order(await self._accepted(), module, timeout))
+
     async def close(self) -> None:
         """End every process."""
         self._closed = True
         self._give_up_spare()
         await asyncio.gather(*self._background)
 
-    def _refuse_if_weak(self, finding: Finding) -> None:
+    def _order(self, finding: Finding, module: Module, seconds: float) -> Order:
+        return Order(finding.mechanism, space(self._interpreter, self._workspace, module), math.ceil(seconds) + 1)
+
+    async def _accepted(self) -> Finding:
+        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
+        finding = await probe()
         if _STRONGEST_FIRST.index(finding.isolation.level) <= _STRONGEST_FIRST.index(self._least):
-            return
+            return finding
         nothing = f"Nothing here can isolate the code that a model wrote ({finding.reason})"
         if sys.platform == "win32":
             raise IsolationRefused(f"{nothing}: run AdaCoder inside WSL2.")

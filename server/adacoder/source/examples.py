@@ -91,7 +91,8 @@ class _Flow:
         """Whether the statement that comes next runs the target, or uses what an earlier one got from it."""
         tree = parsed(source)
         if tree is None:
-            return not self._carried.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source)))
+            words = _WORD.findall(unicodedata.normalize("NFKC", source))
+            return not (self._names | self._carriers).isdisjoint(words)
         runs = self._mentions(tree) or not self._carriers.isdisjoint(used_names(source) | _augmented(tree))
         if runs:
             self._carriers |= (_bound(tree) | set(self._touched(tree))) - self._never
@@ -99,16 +100,9 @@ class _Flow:
             self._carriers -= _replaced(tree)
         return runs
 
-    @property
-    def _carried(self) -> set[str]:
-        return self._names | self._carriers
-
     def _mentions(self, tree: ast.AST) -> bool:
-        return any(
-            (isinstance(node, ast.Name) and node.id in self._names and _is_loaded(node))
-            or (isinstance(node, ast.Attribute) and node.attr in self._names)
-            for node in ast.walk(tree)
-        )
+        attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        return not self._names.isdisjoint(_loaded(tree) | attributes)
 
     def _carries(self, tree: ast.AST) -> bool:
         return self._mentions(tree) or not self._carriers.isdisjoint(_loaded(tree))
@@ -139,7 +133,7 @@ def _base(node: ast.expr) -> Iterator[str]:
 
 
 def _loaded(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and _is_loaded(node)}
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _augmented(tree: ast.AST) -> set[str]:
@@ -175,14 +169,10 @@ def _replaced(tree: ast.Module) -> set[str]:
     replaced: set[str] = set()
     for node in tree.body:
         match node:
-            case ast.Assign() | ast.AnnAssign(value=ast.expr()) | ast.Delete():
-                replaced |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and not _is_loaded(name)}
-            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                replaced |= {alias.asname or alias.name.partition(".")[0] for alias in aliases}
+            case ast.Assign() | ast.AnnAssign(value=ast.expr()):
+                replaced |= _bound(node)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 replaced.add(name)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                replaced |= {alias.asname or alias.name.partition(".")[0] for alias in aliases}
     return replaced
-
-
-def _is_loaded(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Load)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import inspect
 import re
+import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 from adacoder.domain import Module, Span, Target, TargetError
-from adacoder.pytext import Definition, Lines, definitions, statements
+from adacoder.pytext import Definition, Lines, LogicalLine, definitions, indent_width, logical_lines
 from adacoder.source.examples import examples
+from adacoder.source.literal import read_literal
 
-_RELATIVE_IMPORT = re.compile(r"from[ \t]+(?P<dots>\.+)")
+_RELATIVE_IMPORT = re.compile(r"(?:\A|[\r\n])[ \t\f]*(?P<statement>from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b)")
 _STUB_STATEMENT = re.compile(r"(?:pass|\.\.\.|raise[ \t]+NotImplementedError\b.*)[ \t]*(?:#.*)?", re.DOTALL)
+_OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
+_ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
 def locate(
@@ -24,98 +28,138 @@ def locate(
     line: int | None = None,
     qualname: str | None = None,
 ) -> Target:
-    """The function named `qualname`, or the innermost one around the 0-based `line`.
+    """The function named `qualname`, or the innermost one around the 0-based `line` that can be reached.
+
+    Of several functions of a name it is the last with a docstring; of a property, the getter. A blank line right
+    below a function belongs to it, and so does each one further below that is indented deeper than its `def`.
 
     Raises:
-        TargetError: there is none, or it cannot be a target: no docstring, or out of reach inside a function.
+        TargetError: there is none, or it cannot be a target: no docstring, out of reach inside a function, or
+            with examples that cannot be read.
     """
-    found = [each for each in definitions(text) if not each.is_class]
+    found = definitions(text)
+    lines = Lines(text)
     if qualname is not None:
         chosen = _named(found, qualname, path)
     elif line is not None:
-        chosen = _around(found, text, line, path)
+        chosen = _around(found, lines, line, path)
     else:
         raise ValueError("a line or a name is needed")
-    return _target(chosen, text, path, workspace)
+    return _target(chosen, lines, module_of(path, text, workspace))
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Target, ...]:
-    """All functions that can be targets, in the order of the file."""
+    """All functions that can be targets, in the order of the file; declarations of overloads are none.
+
+    Raises:
+        TargetError: one has examples that cannot be read.
+    """
     module = module_of(path, text, workspace)
+    lines = Lines(text)
     return tuple(
-        _target(each, text, path, workspace, module)
+        _target(each, lines, module)
         for each in definitions(text)
-        if not each.is_class and not each.in_function and each.docstring is not None
+        if not each.is_class
+        and not each.in_function
+        and each.docstring is not None
+        and each.header_line.colon is not None
+        and not _is_decorated(each, _OVERLOAD)
     )
 
 
-def _named(found: list[Definition], qualname: str, path: Path) -> Definition:
-    matches = [each for each in found if each.qualname == qualname]
+def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition:
+    wanted = unicodedata.normalize("NFKC", qualname).replace(".<locals>", "")
+    matches = [each for each in found if each.qualname == wanted and not each.is_class]
     if not matches:
-        close = difflib.get_close_matches(qualname, [each.qualname for each in found], n=1)
-        hint = f"did you mean '{close[0]}'?" if close else "check its name."
-        raise TargetError(f"There is no function '{qualname}' in {path}: {hint}")
-    return next((each for each in reversed(matches) if each.docstring is not None), matches[-1])
+        raise TargetError(f"There is no function '{qualname}' in {path}: {_hint(found, wanted)}")
+    documented = [each for each in matches if each.docstring is not None]
+    getters = [each for each in documented if not _is_decorated(each, _ACCESSOR)]
+    return (getters or documented or matches)[-1]
 
 
-def _around(found: list[Definition], text: str, line: int, path: Path) -> Definition:
-    lines = Lines(text)
-    around = [each for each in found if lines.line_at(each.span.start) <= line <= lines.line_at(each.span.end)]
+def _hint(found: Sequence[Definition], wanted: str) -> str:
+    """What to name instead of a function that is not there."""
+    if any(each.qualname == wanted for each in found):
+        return "it is a class, so name one of its methods."
+    known = [each.qualname for each in found if not each.is_class and not each.in_function]
+    methods = [qualname for qualname in known if qualname.endswith(f".{wanted}")]
+    close = methods or difflib.get_close_matches(wanted, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else "check its name."
+
+
+def _around(found: Sequence[Definition], lines: Lines, line: int, path: Path) -> Definition:
+    around = _covering(found, lines, line) or _above(found, lines, line)
     reachable = [each for each in around if not each.in_function]
-    if reachable:
-        return reachable[-1]
-    raise TargetError(f"There is no function at line {line + 1} of {path}: put the cursor on one.")
+    if not reachable:
+        raise TargetError(f"There is no function at line {line + 1} of {path}: put the cursor on one.")
+    if reachable[-1].docstring is None:
+        return around[-1]
+    return reachable[-1]
 
 
-def _target(definition: Definition, text: str, path: Path, workspace: Path, module: Module | None = None) -> Target:
-    name = definition.name
+def _covering(found: Sequence[Definition], lines: Lines, line: int) -> list[Definition]:
+    """The functions that `line` belongs to, the innermost last."""
+    return [
+        each
+        for each in found
+        if not each.is_class and lines.line_at(each.span.start) <= line <= lines.line_at(each.span.end)
+    ]
+
+
+def _above(found: Sequence[Definition], lines: Lines, line: int) -> list[Definition]:
+    """The functions that a blank `line` continues: those that end right above it, or are open at its indentation."""
+    if not 0 <= line < len(lines) or lines[line].strip():
+        return []
+    last = next((index for index in range(line - 1, -1, -1) if lines[index].strip()), -1)
+    width = indent_width(lines[line].rstrip("\r\n"))
+    ended = _covering(found, lines, last)
+    return ended if last == line - 1 else [each for each in ended if each.header_line.width < width]
+
+
+def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
+    decorators = definition.lines[: definition.header_index]
+    return any(decorator.match(definition.text, line.start) for line in decorators)
+
+
+def _target(definition: Definition, lines: Lines, module: Module) -> Target:
+    text, name, docstring = definition.text, definition.name, definition.docstring
     if definition.in_function:
         raise TargetError(
             f"'{definition.qualname}' stands inside a function, where no example can reach it: move it out."
         )
-    docstring = definition.docstring
+    if definition.header_line.colon is None:
+        raise TargetError(f"The signature of '{name}' does not end with a colon yet: complete it.")
     if docstring is None:
         raise TargetError(f"'{name}' has no docstring: write down what it must do, best with >>> examples.")
-    lines = Lines(text)
     literal = docstring.of(text)
-    first_line = lines.line_at(docstring.start)
     owner = definition.parents[-1] if definition.parents else None
-    body = Span(_after_docstring(definition, docstring), definition.span.end)
+    line = _docstring_line(definition, docstring)
+    shares_line = bool(text[docstring.end : line.code_end].strip())
     return Target(
-        module=module or module_of(path, text, workspace),
+        module=module,
         text=text,
         qualname=definition.qualname,
         definition=definition.span,
         header=definition.header,
         docstring_span=docstring,
-        docstring=_cleaned(literal, name),
-        body=body,
+        docstring=inspect.cleandoc(read_literal(literal).value),
+        body=Span(docstring.end if shares_line else line.end, definition.span.end),
         indent=definition.header_line.indent,
-        examples=examples(literal, first_line, name, owner.name if owner else None),
-        is_stub=_is_stub(definition, docstring),
+        examples=examples(literal, lines.line_at(docstring.start), name, owner.name if owner else None),
+        is_stub=_is_stub(definition, docstring, line),
         in_class=owner is not None,
     )
 
 
-def _after_docstring(definition: Definition, docstring: Span) -> int:
-    """Where the body begins: after the docstring's logical line, or after the docstring where more follows on it."""
-    line = next(each for each in definition.lines if each.start <= docstring.start < each.end)
-    rest = definition.text[docstring.end : line.code_end].strip()
-    return docstring.end if rest else line.end
+def _docstring_line(definition: Definition, docstring: Span) -> LogicalLine:
+    """The logical line of the docstring: a line of its own, or the `def` line."""
+    header = definition.header_line
+    return header if docstring.start < header.end else definition.lines[definition.header_index + 1]
 
 
-def _cleaned(literal: str, name: str) -> str:
-    try:
-        value = ast.literal_eval(re.sub(r"\r\n|\r", "\n", literal))
-    except (ValueError, SyntaxError):
-        raise TargetError(f"The docstring of '{name}' cannot be read: check its escapes.") from None
-    return inspect.cleandoc(value)
-
-
-def _is_stub(definition: Definition, docstring: Span) -> bool:
-    line = next(each for each in definition.lines if each.start <= docstring.start < each.end)
+def _is_stub(definition: Definition, docstring: Span, line: LogicalLine) -> bool:
     rest = definition.text[docstring.end : line.code_end].strip(" \t\f;")
-    after = [each for each in definition.lines if each.start > docstring.start]
+    after = [each for each in definition.body_lines if each.start > docstring.start]
     parts = ([rest] if rest else []) + [definition.text[each.start : each.code_end] for each in after]
     return all(_STUB_STATEMENT.fullmatch(part) for part in parts)
 
@@ -126,19 +170,46 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
     Directories with an `__init__.py` are packages. Where the text imports relatively without one, as many
     directories are as its dots need, up to the workspace.
     """
-    imports = (_RELATIVE_IMPORT.match(text, span.start) for span in statements(text))
-    levels = max((len(match["dots"]) for match in imports if match), default=0)
-    parts = [] if path.stem == "__init__" else [_identifier(path.stem)]
-    root = path.parent
-    depth = 0
-    while (root / "__init__.py").is_file() or (depth < levels and root != workspace and root != root.parent):
-        parts.insert(0, _identifier(root.name))
-        root = root.parent
-        depth += 1
-    return Module(path, ".".join(parts) or _identifier(path.parent.name), root)
+    path, workspace = path.absolute(), workspace.absolute()
+    folder = path.parent
+    root = _outside_packages(folder)
+    levels = _levels(text, at_least=_depth(folder, root))
+    while _depth(folder, root) < levels and root not in (workspace, root.parent):
+        root = _outside_packages(root.parent)
+    packages = list(folder.relative_to(root).parts)
+    stem = [] if path.stem == "__init__" else [_importable(path.stem, root.joinpath(*packages))]
+    return Module(path, ".".join(packages + stem) or folder.name, root)
 
 
-def _identifier(stem: str) -> str:
-    """`stem` as a name that can be imported; a stand-in where it is none, such as for `my-script.py`."""
+def _outside_packages(folder: Path) -> Path:
+    """The nearest directory at or above `folder` that is no package."""
+    while (folder / "__init__.py").is_file() and "." not in folder.name:
+        folder = folder.parent
+    return folder
+
+
+def _depth(folder: Path, root: Path) -> int:
+    return len(folder.parts) - len(root.parts)
+
+
+def _levels(text: str, at_least: int) -> int:
+    """How many packages the relative imports of `text` need around it, where that is more than `at_least`."""
+    deeper = [match for match in _RELATIVE_IMPORT.finditer(text) if len(match["dots"]) > at_least]
+    if not deeper:
+        return at_least
+    starts = {line.start for line in logical_lines(text)}  # what a string holds imports nothing
+    return max((len(match["dots"]) for match in deeper if match.start("statement") in starts), default=at_least)
+
+
+def _importable(stem: str, folder: Path) -> str:
+    """`stem` as the name of a module; for one that is none, such as `my-script`, a stand-in that no file there has.
+
+    `__main__` gets one too: under its own name, what a module does only as a program would run.
+    """
+    if stem.isidentifier() and stem != "__main__":
+        return stem
     name = re.sub(r"\W", "_", stem)
-    return name if name.isidentifier() else f"_{name}"
+    name = f"_{name}" if not name.isidentifier() or name == "__main__" else name
+    while (folder / f"{name}.py").exists():
+        name += "_"
+    return name

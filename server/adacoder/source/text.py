@@ -7,8 +7,8 @@ turned into each other.
 from __future__ import annotations
 
 import codecs
-import io
 import os
+import stat
 import tempfile
 import tokenize
 from collections.abc import Sequence
@@ -61,25 +61,32 @@ def read(path: Path) -> SourceFile:
     """The Python file at `path`.
 
     Raises:
-        TargetError: there is no such file, or it is no Python text.
+        TargetError: there is no such file, it is no Python text, or its bytes could not be written back as they are.
     """
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise TargetError(f"{path} is a directory: name a Python file in it.")
+        if not stat.S_ISREG(mode):
+            raise TargetError(f"{path} is no regular file: name a Python file.")
         data = path.read_bytes()
     except FileNotFoundError:
         raise TargetError(f"There is no file {path}: check the path.") from None
-    except IsADirectoryError:
-        raise TargetError(f"{path} is a directory: name a Python file in it.") from None
     except OSError as error:
         raise TargetError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
     bom = data.startswith(codecs.BOM_UTF8)
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        # Lines are cut as Python's tokenizer does: the first two may hold the cookie, whatever ends them.
+        encoding, _ = tokenize.detect_encoding(iter(data.splitlines(keepends=True)).__next__)
         encoding = "utf-8" if bom else encoding
         text = data[3 * bom :].decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError):
+        is_lossless = text.encode(encoding) == data[3 * bom :]
+    except (SyntaxError, UnicodeError, LookupError):
         raise TargetError(f"{path} is no Python text: its bytes do not fit its encoding.") from None
     if "\0" in text:
         raise TargetError(f"{path} is no Python text: it holds NUL characters.")
+    if not is_lossless:
+        raise TargetError(f"{path} could not be written back byte for byte in {encoding}: convert it to UTF-8.")
     return SourceFile(path, text, encoding, bom, data)
 
 
@@ -133,18 +140,21 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 def position_at(lines: Lines, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    """The 0-based line and character of `offset`."""
+    """The 0-based line and character of `offset`; inside a line's terminator, the end of that line."""
     line = lines.line_at(offset)
-    return line, _units(lines.text[lines.starts[line] : offset], encoding)
+    return line, _units(lines.text[lines.starts[line] : min(offset, lines.end(line))], encoding)
 
 
 def offset_at(lines: Lines, line: int, character: int, encoding: PositionEncoding) -> int:
-    """The offset of a 0-based position; beyond the end of a line it is that end, beyond the text the text's end.
+    """The offset of a 0-based position; outside a line it is that line's nearer end, outside the text the text's.
 
     A character in the middle of a code point belongs to that code point's start.
     """
+    if line < 0:
+        return 0
     if line >= len(lines):
         return len(lines.text)
+    character = max(character, 0)
     start, end = lines.starts[line], lines.end(line)
     if encoding == "utf-32" or lines.text[start:end].isascii():
         return min(start + character, end)

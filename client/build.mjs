@@ -1,0 +1,28 @@
+// Bundles the extension into dist/, beside the licences of the packages that end up in the bundle.
+import { build } from "esbuild";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const { metafile } = await build({
+  entryPoints: ["src/extension.ts"],
+  outfile: "dist/extension.js",
+  bundle: true,
+  platform: "node",
+  target: "node20",
+  format: "cjs",
+  external: ["vscode"],
+  minify: true,
+  metafile: true,
+  logLevel: "warning",
+});
+
+const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
+const packages = new Set(Object.keys(metafile.inputs).flatMap((path) => PACKAGE.exec(path)?.[0] ?? []));
+
+const notices = [...packages].sort().map((folder) => {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file === undefined) throw new Error(`${name} comes without its licence; it cannot be bundled.`);
+  return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+});
+writeFileSync("dist/THIRD-PARTY-NOTICES.txt", notices.join(`\n${"-".repeat(80)}\n\n`));

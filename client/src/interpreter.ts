@@ -1,0 +1,49 @@
+/** The Python interpreter selected in VS Code, asked of whichever Python extension there is. Neither is required. */
+
+import { extensions, type LogOutputChannel, type Uri } from "vscode";
+
+/** The part used of the API of `ms-python.vscode-python-envs`. */
+interface PythonEnvironmentsApi {
+  getEnvironment(scope: Uri | undefined): Promise<{ execInfo: { run: { executable: string } } } | undefined>;
+}
+
+/** The part used of the API of `ms-python.python`. */
+interface PythonApi {
+  readonly ready: Promise<void>;
+  readonly environments: {
+    getActiveEnvironmentPath(resource: Uri | undefined): unknown;
+    resolveEnvironment(path: unknown): Promise<{ executable: { uri: Uri | undefined } } | undefined>;
+  };
+}
+
+type Ask = (scope: Uri | undefined) => Promise<string | undefined>;
+
+const ASK: readonly Ask[] = [
+  async (scope) => {
+    const api = await apiOf<PythonEnvironmentsApi>("ms-python.vscode-python-envs");
+    return (await api?.getEnvironment(scope))?.execInfo.run.executable;
+  },
+  async (scope) => {
+    const api = await apiOf<PythonApi>("ms-python.python");
+    await api?.ready;
+    const selected = api?.environments.getActiveEnvironmentPath(scope);
+    return (await api?.environments.resolveEnvironment(selected))?.executable.uri?.fsPath;
+  },
+];
+
+/** The path of the interpreter selected for a file or folder; undefined if no extension names one. */
+export async function selectedInterpreter(scope: Uri | undefined, log: LogOutputChannel): Promise<string | undefined> {
+  for (const ask of ASK) {
+    try {
+      const interpreter = await ask(scope);
+      if (interpreter !== undefined) return interpreter;
+    } catch (error) {
+      log.warn(`A Python extension could not name its interpreter: ${String(error)}`);
+    }
+  }
+  return undefined;
+}
+
+async function apiOf<Api>(extension: string): Promise<Api | undefined> {
+  return extensions.getExtension<Api | undefined>(extension)?.activate();
+}

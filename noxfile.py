@@ -1,0 +1,53 @@
+"""What `nox` runs: lint, format, types, tests, and the VS Code client."""
+
+from __future__ import annotations
+
+import shutil
+
+import nox
+
+nox.needs_version = ">=2025.2"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["lint", "types", "tests", "client"]
+
+PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record_demo.py", "noxfile.py")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Ruff's lint and format check."""
+    session.install("ruff>=0.14,<1")
+    session.run("ruff", "check", *PYTHON_FILES)
+    session.run("ruff", "format", "--check", *PYTHON_FILES)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """The strict type check of the package, and of the tests' stand-in server."""
+    session.install("-e", ".[test,types]")
+    session.run("mypy")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The test suite. `nox -s tests -- ARGS` hands ARGS to pytest."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def client(session: nox.Session) -> None:
+    """Type-check, lint, test and package the VS Code client."""
+    if shutil.which("npm") is None:
+        session.skip("npm is not installed; the VS Code client needs Node.js 20 or later")
+    session.chdir("client")
+    session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
+    for script in ("check", "lint", "test", "package"):
+        session.run("npm", "run", script, external=True)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """The figures of `benchmarks/`, one JSON line each. Not part of the default run."""
+    session.install("-e", ".[test]")
+    session.run("python", "benchmarks/request.py", *session.posargs)

@@ -1,0 +1,240 @@
+"""DESIGN's invariants as checks of a source tree: each takes the package's folder and returns what breaks it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"domain", "journal", "settings", "pytext"}),
+    frozenset({"source", "replies", "models", "sandbox"}),
+    frozenset({"agents"}),
+    frozenset({"strategies"}),
+    frozenset({"service", "report", "doctor"}),
+    frozenset({"lsp", "cli", "arena"}),
+    frozenset({"__main__"}),
+)
+"""The ground first. Files of the ground may import each other; rooms of one floor may not."""
+
+LIBRARY_HOMES = {
+    "pygls": ("lsp/",),
+    "lsprotocol": ("lsp/",),
+    "ollama": ("models/ollama.py",),
+    "httpx": ("models/ollama.py", "models/lines.py"),
+    "jedi": ("source/context.py",),
+    "pyflakes": ("source/imports.py",),
+    "click": ("cli/",),
+    "rich": ("cli/",),
+}
+"""Which library may be imported where."""
+
+STRATEGY_IMPORTS = frozenset({"__future__", "collections.abc", "dataclasses", "typing", "adacoder.agents"})
+"""What a strategy needs to know, besides the ground and other strategies."""
+
+RUNNING = frozenset(
+    {
+        "subprocess",
+        "create_subprocess_exec",
+        "create_subprocess_shell",
+        "subprocess_exec",
+        "subprocess_shell",
+        "Popen",
+        "system",
+        "popen",
+        "posix_spawn",
+        "fork",
+        "forkpty",
+        "execv",
+        "execve",
+        "execvp",
+        "execvpe",
+        "import_module",
+        "run_path",
+        "run_module",
+    }
+)
+"""Names by which code is run; with the builtins exec, eval and __import__."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One source file of the package."""
+
+    place: str
+    """Its path below the package."""
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        """The folder or file directly below the package that it belongs to."""
+        return self.place.partition("/")[0].removesuffix(".py")
+
+    def imports(self) -> Iterator[str]:
+        """The absolute dotted names it imports; for `from a import b` both `a` and `a.b`."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.module
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def files(package: Path) -> list[File]:
+    """All Python files below `package`."""
+    return [
+        File(path.relative_to(package).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(package.rglob("*.py"))
+    ]
+
+
+def libraries_stay_home(package: Path) -> list[str]:
+    """Invariant 1: each outside library is known to one room or file only."""
+    return [
+        f"{file.place} imports {name}"
+        for file in files(package)
+        for name in file.imports()
+        if (homes := LIBRARY_HOMES.get(name.partition(".")[0])) and not file.place.startswith(homes)
+    ]
+
+
+def strategies_are_pure(package: Path) -> list[str]:
+    """Invariant 2: strategies await agents and nothing else; no I/O, no clock."""
+    found = []
+    for file in files(package):
+        if file.room != "strategies":
+            continue
+        found += [f"{file.place} imports {name}" for name in file.imports() if not _strategies_may_import(name)]
+        found += [f"{file.place} calls {name}" for name in _called(file.tree) if name in {"open", "print", "input"}]
+    return found
+
+
+def _strategies_may_import(name: str) -> bool:
+    if name.startswith("adacoder.") and name.split(".")[1] in FLOORS[0] | {"strategies"}:
+        return True
+    return any(name == allowed or name.startswith(f"{allowed}.") for allowed in STRATEGY_IMPORTS)
+
+
+def floors_are_kept(package: Path) -> list[str]:
+    """Invariant 3 and the floors: imports go down; rooms on one floor do not import each other."""
+    found = []
+    level = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+    for file in files(package):
+        if file.room == "__init__":
+            continue
+        if file.room not in level:
+            found.append(f"{file.place} stands on no floor")
+            continue
+        for name in file.imports():
+            parts = name.split(".")
+            if parts[0] != "adacoder" or len(parts) < 2 or parts[1] not in level or parts[1] == file.room:
+                continue
+            own, other = level[file.room], level[parts[1]]
+            if other > own or (other == own and own > 0):
+                found.append(f"{file.place} imports {name}")
+    return found
+
+
+def worker_stands_alone(package: Path) -> list[str]:
+    """Invariant 4: the worker is one file of the standard library that Python 3.8 can read."""
+    source = (package / "sandbox" / "worker.py").read_text(encoding="utf-8")
+    try:
+        tree = ast.parse(source, feature_version=(3, 8))
+    except SyntaxError as error:
+        return [f"sandbox/worker.py is not Python 3.8: {error}"]
+    relative = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
+    found = ["sandbox/worker.py imports relatively"] if relative else []
+    imported = File("sandbox/worker.py", tree).imports()
+    foreign = (name for name in imported if name.partition(".")[0] not in sys.stdlib_module_names)
+    return found + [f"sandbox/worker.py imports {name}" for name in foreign]
+
+
+def only_the_sandbox_runs_code(package: Path) -> list[str]:
+    """Invariant 5: outside sandbox/ nothing starts a process, imports by name, or executes text."""
+    found = []
+    for file in files(package):
+        if file.room == "sandbox":
+            continue
+        found += [
+            f"{file.place} calls {name}"
+            for name in _called(file.tree)
+            if name in RUNNING | {"exec", "eval", "__import__"}
+        ]
+        found += [f"{file.place} imports {name}" for name in file.imports() if name in ("subprocess", "runpy")]
+    return found
+
+
+def cancellation_goes_through(package: Path) -> list[str]:
+    """Invariant 6: whoever catches a cancellation raises it again."""
+    found = []
+    for file in files(package):
+        if file.place in ("sandbox/worker.py", "sandbox/launcher.py"):
+            continue  # they run in a process of their own, where nothing is cancelled
+        for node in ast.walk(file.tree):
+            if not isinstance(node, ast.ExceptHandler):
+                continue
+            caught = "" if node.type is None else ast.unparse(node.type)
+            catches = node.type is None or "BaseException" in caught or "CancelledError" in caught
+            if catches and not any(isinstance(inner, ast.Raise) for inner in ast.walk(node)):
+                found.append(f"{file.place}:{node.lineno} keeps {caught or 'everything'}")
+    return found
+
+
+def serving_is_light(package: Path) -> list[str]:
+    """Invariant 7: what answers `initialize` has imported none of the heavy libraries."""
+    heavy = ("ollama", "httpx", "jedi", "parso", "pyflakes", "click", "rich")
+    script = f"import sys, adacoder.lsp.server; print([m for m in {heavy!r} if m in sys.modules])"
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=package.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return [] if ran.stdout.strip() == "[]" else [f"serving imports {ran.stdout.strip()}"]
+
+
+def stdout_is_the_protocols(package: Path) -> list[str]:
+    """Invariant 8: only the command line prints, and only the language server's start touches stdout."""
+    found = []
+    for file in files(package):
+        if file.room in ("cli", "__main__") or file.place == "lsp/pygls_fixes.py":
+            continue
+        found += [f"{file.place} calls print" for name in _called(file.tree) if name == "print"]
+        if file.place == "sandbox/worker.py":
+            continue  # its stdout is the candidate's, in a process of its own
+        found += [
+            f"{file.place}:{node.lineno} uses sys.stdout"
+            for node in ast.walk(file.tree)
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.__stdout__")
+        ]
+    return found
+
+
+def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
+    """Invariant 9: only the sandbox, where the user's interpreter speaks, calls something a syntax error."""
+    return [
+        f"{file.place}:{node.lineno} calls something a syntax error"
+        for file in files(package)
+        if file.room not in ("domain", "sandbox")
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Attribute) and node.attr == "SYNTAX_ERROR"
+    ]
+
+
+def _called(tree: ast.AST) -> list[str]:
+    """The last parts of the names that are called or passed along as functions."""
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                names.append(node.func.id)
+            elif isinstance(node.func, ast.Attribute):
+                names.append(node.func.attr)
+    return names

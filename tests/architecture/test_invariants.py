@@ -1,0 +1,57 @@
+"""DESIGN's invariants hold for the package, and each check reports a copy in which its invariant is broken."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import rules
+
+import adacoder
+
+PACKAGE = Path(adacoder.__file__).parent
+
+Rule = Callable[[Path], list[str]]
+
+BREAKS: list[tuple[Rule, str, str]] = [
+    (rules.libraries_stay_home, "service.py", "import lsprotocol.types"),
+    (rules.libraries_stay_home, "models/catalog.py", "def f():\n    import ollama"),
+    (rules.libraries_stay_home, "source/locate.py", "from jedi import Script"),
+    (rules.libraries_stay_home, "agents/repairs.py", "import pyflakes.checker"),
+    (rules.strategies_are_pure, "strategies/adacoder.py", "import time"),
+    (rules.strategies_are_pure, "strategies/direct.py", "open('x')"),
+    (rules.floors_are_kept, "domain.py", "import adacoder.journal, adacoder.source.text"),
+    (rules.floors_are_kept, "source/splice.py", "from adacoder.replies import extract"),
+    (rules.floors_are_kept, "sandbox/host.py", "from adacoder.agents import prompt"),
+    (rules.floors_are_kept, "report.py", "from adacoder.service import Service"),
+    (rules.floors_are_kept, "cli/__init__.py", "from adacoder.lsp import jobs"),
+    (rules.worker_stands_alone, "sandbox/worker.py", "import adacoder.domain"),
+    (rules.worker_stands_alone, "sandbox/worker.py", "match 1:\n    case 1: pass"),
+    (rules.only_the_sandbox_runs_code, "agents/code_evaluator.py", "exec('1')"),
+    (rules.only_the_sandbox_runs_code, "source/context.py", "import subprocess"),
+    (rules.only_the_sandbox_runs_code, "doctor.py", "import asyncio\nasyncio.create_subprocess_exec('x')"),
+    (rules.cancellation_goes_through, "service.py", "try:\n    pass\nexcept BaseException:\n    pass"),
+    (rules.serving_is_light, "settings.py", "import jedi"),
+    (rules.serving_is_light, "lsp/server.py", "import click"),
+    (rules.stdout_is_the_protocols, "service.py", "print('hello')"),
+    (rules.stdout_is_the_protocols, "report.py", "import sys\nsys.stdout.write('hello')"),
+    (rules.syntax_errors_come_from_the_users_python, "agents/repairs.py", "x = FailureKind.SYNTAX_ERROR"),
+]
+
+
+@pytest.mark.parametrize("rule", dict.fromkeys(rule for rule, _, _ in BREAKS), ids=lambda rule: rule.__name__)
+def test_invariant_holds(rule: Rule) -> None:
+    assert rule(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "place", "addition"), BREAKS, ids=[f"{rule.__name__}-{place}" for rule, place, _ in BREAKS]
+)
+def test_broken_copy_is_reported(rule: Rule, place: str, addition: str, tmp_path: Path) -> None:
+    copy = tmp_path / "adacoder"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    broken = copy / place
+    broken.write_text(f"{broken.read_text(encoding='utf-8')}\n{addition}\n", encoding="utf-8")
+    assert rule(copy)
