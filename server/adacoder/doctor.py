@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from importlib.metadata import version as version_of
 from pathlib import Path
 
+from adacoder import __version__
 from adacoder.domain import JSON, AdaCoderError, Level
 from adacoder.models import catalog, replay
 from adacoder.models.address import address
 from adacoder.models.base import ModelError, ModelMissing, NoModel, NotRunning
+from adacoder.sandbox.host import ACCEPT_THE_RISK
 from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings, from_project
@@ -23,7 +23,6 @@ _PATIENCE = 10.0
 """Seconds that an Ollama server has to answer."""
 _REPLAY = "replay:"
 _OLLAMA = "ollama:"
-_STRONGEST_FIRST = tuple(Level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ async def examine(settings: Settings, folder: Path) -> tuple[Finding, ...]:
 
 def _adacoder() -> Finding:
     python = f"Python {platform.python_version()} ({sys.executable})"
-    return Finding("AdaCoder", None, f"{version_of('adacoder')}, on {python}")
+    return Finding("AdaCoder", None, f"{__version__}, on {python}")
 
 
 async def _isolation(settings: Settings) -> Finding:
@@ -65,19 +64,9 @@ async def _isolation(settings: Settings) -> Finding:
     text = f"{level} ({', '.join(found.isolation.by)})"
     if level is not Level.NONE:
         text += ": it was tried; code can neither write outside nor reach the network"
-    enough = _STRONGEST_FIRST.index(level) <= _STRONGEST_FIRST.index(settings.isolation)
     reason = f"; {found.reason}" if found.reason else ""
-    return Finding("Isolation", enough, text + reason, "" if level is not Level.NONE else _isolation_advice())
-
-
-def _isolation_advice() -> str:
-    if sys.platform == "win32":
-        return "Run AdaCoder inside WSL2."
-    if sys.platform != "linux":
-        return "Accept the risk with `--isolation none`."
-    if shutil.which("bwrap") is None:
-        return "Install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`)."
-    return "Let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)."
+    advice = "" if level is not Level.NONE else f"{found.remedy or ACCEPT_THE_RISK}."
+    return Finding("Isolation", level.is_at_least(settings.isolation), text + reason, advice[:1].upper() + advice[1:])
 
 
 def _interpreter(settings: Settings, folder: Path) -> Finding:

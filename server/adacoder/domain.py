@@ -6,7 +6,6 @@ Offsets are code points into one text, half open. Lines are 0-based unless a nam
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
@@ -67,6 +66,8 @@ class Example:
     @property
     def skipped(self) -> bool:
         """Whether `# doctest: +SKIP` takes this example out."""
+        import doctest  # imports much, and is not needed to answer `initialize`
+
         return bool(self.flags & doctest.SKIP)
 
     @property
@@ -219,6 +220,11 @@ class Level(StrEnum):
     LSM = "lsm"
     SEATBELT = "seatbelt"
     NONE = "none"
+
+    def is_at_least(self, least: Level) -> bool:
+        """Whether this level is as strong as `least`, or stronger."""
+        order = list(Level)
+        return order.index(self) <= order.index(least)
 
 
 @dataclass(frozen=True, slots=True)

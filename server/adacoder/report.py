@@ -13,7 +13,7 @@ from adacoder.journal import OpenStep, Waiting
 from adacoder.pytext import Lines
 from adacoder.source.text import PositionEncoding, position_at
 
-MODEL_ACTIONS = frozenset({"write", "plan"})
+MODEL_ACTIONS = frozenset({"write", "plan", "suggest"})
 """The actions that call a model."""
 
 _EXIT_CODES = {
@@ -30,6 +30,7 @@ _DOING = {
     "evaluate": "running the examples",
     "repair": "mending by rule",
     "plan": "planning from the error",
+    "suggest": "suggesting examples",
 }
 
 

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team
+from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team, TestDesigner
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.prompt import Briefing, brief, reply_tokens
 from adacoder.domain import (
@@ -37,6 +37,7 @@ from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import Interpreter, find
 from adacoder.settings import Settings
 from adacoder.source.context import pieces
+from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
 from adacoder.source.splice import splice
 from adacoder.strategies import STRATEGIES
@@ -93,6 +94,20 @@ class Service:
             outcome = Outcome(Status.ERROR, target, str(error))
         return _with_evidence(outcome, journal)
 
+    async def suggest(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
+        """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, its Edits add them.
+
+        Where the function is written already, only examples that it passes are suggested.
+        """
+        journal.begin_round()
+        async with _Model(settings, self._leases, journal) as model:
+            try:
+                outcome = await self._suggest(target, settings, project, journal, model)
+            except AdaCoderError as error:
+                outcome = Outcome(Status.ERROR, target, str(error))
+            used = model.name if model.was_asked else None
+        return replace(outcome, model=used, rounds=journal.round, steps=journal.steps, seconds=journal.seconds)
+
     async def close(self) -> None:
         """End every process that was kept warm."""
         hosts = list(self._hosts.values())
@@ -114,17 +129,7 @@ class Service:
             known = ", ".join(sorted(STRATEGIES))
             raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
 
-        async def pack() -> Briefing:
-            loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(self._reader, pieces, target, project.overlays)
-            return brief(
-                target,
-                found,
-                context_tokens=settings.context_tokens,
-                instructions=settings.instructions,
-            )
-
-        conversation = Conversation(model, pack, reply_tokens=reply_tokens(settings.context_tokens))
+        conversation = self._conversation(target, settings, project, model)
         evaluator = self._evaluator(target, settings, project, journal)
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),
@@ -141,6 +146,30 @@ class Service:
                 raise
             outcome = conclude(target, evaluator.furthest, journal.round)
             return replace(outcome, reason=f"{outcome.reason} Then no more replies came: {error}")
+
+    async def _suggest(
+        self, target: Target, settings: Settings, project: Project, journal: Journal, model: ChatModel
+    ) -> Outcome:
+        evaluator = self._evaluator(target, settings, project, journal)
+        designer = TestDesigner(self._conversation(target, settings, project, model), journal)
+        suggested = await designer.suggest(target)
+        if not target.is_stub:
+            verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
+            suggested = tuple(result.example for result in verdict.results if result.matched)
+        if not suggested:
+            reason = f"The model suggested no example for '{target.name}' that could be used: ask again, or write one."
+            return Outcome(Status.FAILED, target, reason)
+        shown = "; ".join(f"{example.source.strip()} → {example.want.strip()}" for example in suggested)
+        reason = f"A model reads the docstring so: {shown}. Read it before you keep it."
+        return Outcome(Status.UNVERIFIED, target, reason, edits=(add_examples(target, suggested),))
+
+    def _conversation(self, target: Target, settings: Settings, project: Project, model: ChatModel) -> Conversation:
+        async def pack() -> Briefing:
+            loop = asyncio.get_running_loop()
+            found = await loop.run_in_executor(self._reader, pieces, target, project.overlays)
+            return brief(target, found, context_tokens=settings.context_tokens, instructions=settings.instructions)
+
+        return Conversation(model, pack, reply_tokens=reply_tokens(settings.context_tokens))
 
     def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
         if not settings.trusted:

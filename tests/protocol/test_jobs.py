@@ -327,3 +327,18 @@ async def test_doctor(editor: Client) -> None:
     findings = {each["name"]: each for each in (await editor.execute("doctor"))["findings"]}
     assert findings["Ollama"]["ok"] is False
     assert "ollama serve" in findings["Ollama"]["advice"]
+
+
+@pytest.mark.parametrize(("on_unverified", "enters"), [("insert", True), ("discard", False)])
+async def test_suggested_examples_enter_the_docstring_as_settings_say(
+    editor: Client, on_unverified: str, enters: bool
+) -> None:
+    async with StandIn(['```\n>>> shout("Ada")\n\'ADA!\'\n```']) as standin:
+        editor.settings = {**told_of(standin), "onUnverified": on_unverified}
+        uri = await editor.write("words.py", NO_EXAMPLES)
+        answer = await editor.execute("suggestExamples", {"uri": uri, "qualifiedName": "shout"})
+        assert answer["accepted"], answer
+        kind, message = await editor.told()
+    assert kind == WARNING
+    assert "shout(\"Ada\") → 'ADA!'" in message
+    assert (">>> shout(\"Ada\")\n    'ADA!'\n" in editor.text(uri)) is enters

@@ -70,7 +70,7 @@ class Desk:
         self.folder = folder
         self.service = Service()
         self.settings = Settings(model="scripted")
-        self._use = use
+        self.use = use
 
     def target(self, text: str = STUB, qualname: str = "hypotenuse") -> Target:
         path = self.folder / "shapes.py"
@@ -81,7 +81,7 @@ class Desk:
         self, target: Target, *replies: str | Reply | ModelError, start: Candidate | None = None
     ) -> tuple[Outcome, ScriptedModel]:
         model = ScriptedModel(*replies)
-        self._use(model)
+        self.use(model)
         outcome = await self.service.run(target, start, self.settings, Project(self.folder), Journal())
         assert model.closed or not model.asked
         return outcome, model
@@ -321,3 +321,36 @@ async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk, monkeypatch:
     assert model.closed
     outcome, _ = await desk.run(target, GOOD)
     assert outcome.status is Status.VERIFIED, "the lease was let go"
+
+
+SUGGESTION = "Here:\n\n```python\n>>> double(2)\n4\n>>> double(-1)\n-2\n>>> double('a')\n'b'\n```\n\nDone."
+
+
+async def suggest(desk: Desk, text: str, *replies: str | ModelError) -> Outcome:
+    desk.use(ScriptedModel(*replies))
+    target = desk.target(text, "double")
+    return await desk.service.suggest(target, desk.settings, Project(desk.folder), Journal())
+
+
+async def test_suggested_examples_are_an_edit_of_the_docstring_that_nothing_verifies(desk: Desk) -> None:
+    outcome = await suggest(desk, 'def double(x):\n    """Twice x."""\n', SUGGESTION)
+    assert outcome.status is Status.UNVERIFIED
+    assert inserted(outcome) == (
+        'def double(x):\n    """Twice x.\n\n    >>> double(2)\n    4\n    >>> double(-1)\n    -2\n'
+        "    >>> double('a')\n    'b'\n    \"\"\"\n"
+    )
+
+
+async def test_a_written_function_must_pass_what_is_suggested(desk: Desk) -> None:
+    outcome = await suggest(desk, 'def double(x):\n    """Twice x."""\n    return 2 * x\n', SUGGESTION)
+    assert "double(-1)" in inserted(outcome)
+    assert "'b'" not in inserted(outcome)
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [("I have none.", Status.FAILED), (ModelError("Start the server."), Status.ERROR)],
+)
+async def test_no_suggestion_is_no_edit(desk: Desk, reply: str | ModelError, status: Status) -> None:
+    outcome = await suggest(desk, 'def double(x):\n    """Twice x."""\n', reply)
+    assert (outcome.status, outcome.edits) == (status, ())

@@ -26,6 +26,7 @@ TEXTS = st.text(alphabet=st.sampled_from("ab\t\f\n\r\x1c\u2028é€😀\ud800"),
         (b"# -*- coding: latin-1 -*-\nx = '\xe9'\n", "iso-8859-1", False),
         (b"#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\nx = '\x80'", "cp1252", False),
         (b"", "utf-8", False),
+        (b"#!/usr/bin/python\r# coding: latin-1\rx = '\xe9'\r", "iso-8859-1", False),
     ],
 )
 def test_what_was_read_is_written_byte_for_byte(data: bytes, encoding: str, bom: bool, tmp_path: Path) -> None:
@@ -41,7 +42,14 @@ def test_what_was_read_is_written_byte_for_byte(data: bytes, encoding: str, bom:
 
 @pytest.mark.parametrize(
     ("data", "says"),
-    [(b"\xff\xfe\x00", "no Python text"), (b"# coding: nonsense\n", "no Python text"), (b"a\0b", "NUL")],
+    [
+        (b"\xff\xfe\x00", "no Python text"),
+        (b"# coding: nonsense\n", "no Python text"),
+        (b"# coding: hex\n", "no Python text"),
+        (b"\xef\xbb\xbf# coding: latin-1\n", "no Python text"),
+        (b"a\0b", "NUL"),
+        (b"# coding: utf-7\nx = '+AGE-'\n", "could not be written back byte for byte in utf-7: convert it to UTF-8"),
+    ],
 )
 def test_what_is_no_python_text_is_refused(data: bytes, says: str, tmp_path: Path) -> None:
     path = tmp_path / "m.py"
@@ -55,6 +63,8 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "none.py")
     with pytest.raises(TargetError, match="is a directory"):
         read(tmp_path)
+    with pytest.raises(TargetError, match="no regular file"):
+        read(Path(os.devnull))
 
 
 def test_a_file_that_changed_meanwhile_is_left_as_it_is(tmp_path: Path) -> None:
@@ -120,14 +130,22 @@ def test_a_position_leads_back_to_its_offset(text: str, encoding: PositionEncodi
     lines = Lines(text)
     offset = data.draw(st.integers(0, len(text)))
     line, character = position_at(lines, offset, encoding)
-    if offset > lines.end(line):
-        return  # inside a terminator, where no editor puts a position
-    assert offset_at(lines, line, character, encoding) == offset
+    between = text[offset - 1 : offset + 1] == "\r\n"  # where no editor puts a position
+    assert offset_at(lines, line, character, encoding) == (lines.end(line) if between else offset)
 
 
-@pytest.mark.parametrize(
-    ("encoding", "character"), [("utf-8", 6), ("utf-16", 3), ("utf-32", 2)]
-)
+@given(TEXTS, st.sampled_from(ENCODINGS), st.integers(-3, 20), st.integers(-3, 99))
+def test_any_position_leads_into_its_line(text: str, encoding: PositionEncoding, line: int, character: int) -> None:
+    lines = Lines(text)
+    offset = offset_at(lines, line, character, encoding)
+    if 0 <= line < len(lines):
+        assert lines.starts[line] <= offset <= lines.end(line)
+        assert position_at(lines, offset, encoding)[1] <= max(character, 0)
+    else:
+        assert offset == (0 if line < 0 else len(text))
+
+
+@pytest.mark.parametrize(("encoding", "character"), [("utf-8", 6), ("utf-16", 3), ("utf-32", 2)])
 def test_characters_are_counted_in_the_encodings_units(encoding: PositionEncoding, character: int) -> None:
     lines = Lines("\né😀x")
     assert position_at(lines, 3, encoding) == (1, character)

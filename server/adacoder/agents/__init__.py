@@ -8,6 +8,7 @@ from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.programming_assistant import ProgrammingAssistant
 from adacoder.agents.prompt_engineer import PromptEngineer
+from adacoder.agents.test_designer import TestDesigner
 from adacoder.journal import Journal
 
 
@@ -22,4 +23,4 @@ class Team:
     journal: Journal
 
 
-__all__ = ["CodeEvaluator", "DebugSpecialist", "ProgrammingAssistant", "PromptEngineer", "Team"]
+__all__ = ["CodeEvaluator", "DebugSpecialist", "ProgrammingAssistant", "PromptEngineer", "Team", "TestDesigner"]

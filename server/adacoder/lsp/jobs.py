@@ -50,6 +50,8 @@ class Mode(StrEnum):
     """Only run the examples."""
     REPAIR = "repair"
     """Begin with what is there, and mend it by rule only."""
+    SUGGEST_EXAMPLES = "suggestExamples"
+    """Let a model suggest examples for the docstring."""
 
 
 _DOING = {
@@ -57,6 +59,7 @@ _DOING = {
     Mode.FIX: "fixing",
     Mode.CHECK: "checking",
     Mode.REPAIR: "repairing",
+    Mode.SUGGEST_EXAMPLES: "suggesting examples for",
 }
 
 
@@ -238,6 +241,8 @@ class Jobs:
                 return await service.run(target, _current(target), by_rule, project, journal)
             case Mode.CHECK:
                 return await service.check(target, _current(target), settings, project, journal)
+            case Mode.SUGGEST_EXAMPLES:
+                return await service.suggest(target, settings, project, journal)
 
     def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
         """Keep what came of a job, and tell it: in one message, if no request waits for it."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from functools import cached_property
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
+from adacoder import __version__
 from adacoder.lsp.configuration import Configuration
 from adacoder.lsp.jobs import Jobs
 from adacoder.lsp.pygls_fixes import Protocol, serve_stdio
@@ -28,7 +28,7 @@ class AdaCoderServer(LanguageServer):
     protocol: Protocol
 
     def __init__(self) -> None:
-        super().__init__("adacoder", version("adacoder"), protocol_cls=Protocol)
+        super().__init__("adacoder", __version__, protocol_cls=Protocol)
         self.configuration = Configuration(self, self._notice)
         self.jobs = Jobs(self)
         self.stopping = threading.Event()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,8 +31,7 @@ __all__ = ["Host", "IsolationRefused", "Program", "SandboxError"]
 
 IDLE_SECONDS = 60.0
 """How long an interpreter that was started ahead is kept."""
-_INSTALL = "`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`"
-_STRONGEST_FIRST = tuple(Level)
+ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
 class Host:
@@ -99,13 +97,10 @@ class Host:
     async def _accepted(self) -> Finding:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
         finding = await probe()
-        if _STRONGEST_FIRST.index(finding.isolation.level) <= _STRONGEST_FIRST.index(self._least):
+        if finding.isolation.level.is_at_least(self._least):
             return finding
-        nothing = f"Nothing here can isolate the code that a model wrote ({finding.reason})"
-        if sys.platform == "win32":
-            raise IsolationRefused(f"{nothing}: run AdaCoder inside WSL2.")
-        remedy = "" if sys.platform == "darwin" else f"install bubblewrap ({_INSTALL}), or "
-        raise IsolationRefused(f"{nothing}: {remedy}accept the risk with `--isolation none`.")
+        remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))
+        raise IsolationRefused(f"Nothing here can isolate the code that a model wrote ({finding.reason}): {remedies}.")
 
     async def _follow(
         self, process: Process, judge: Judge, program: Program, examples: Sequence[Example], seconds: float

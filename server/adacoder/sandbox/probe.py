@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.domain import Isolation, Module
+from adacoder.domain import Isolation, Level, Module
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
@@ -63,6 +63,19 @@ class Finding:
     mechanism: Mechanism
     reason: str
     """Why it is no better than it is; empty at the best level."""
+
+    @property
+    def remedy(self) -> str:
+        """What would let code be isolated here, as an imperative without a full stop; empty if nothing would."""
+        if self.isolation.level is not Level.NONE:
+            return ""
+        if sys.platform == "win32":
+            return "run AdaCoder inside WSL2"
+        if sys.platform != "linux":
+            return ""
+        if shutil.which("bwrap") is None:
+            return "install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`)"
+        return "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
 
 
 async def probe() -> Finding:

@@ -17,7 +17,7 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
     content = literal[len(prefix) + (3 if triple else 1) : -3 if triple else -1]
     ending = line_ending(target.text)
     indent = _indent(target)
-    lines = [_escaped(line, quote, raw="r" in prefix.lower()) for line in prompted(examples)]
+    lines = [_escaped(line, quote, raw="r" in prefix.lower()) for line in _prompted(examples)]
     added = ending * 2 + ending.join(indent + line if line else "" for line in lines) + ending + indent
     start = target.docstring_span.start
     if triple:
@@ -26,7 +26,7 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
     return Edit(start, target.docstring_span.end, opened + content.rstrip() + added + quote * 3)
 
 
-def prompted(examples: Sequence[Example]) -> list[str]:
+def _prompted(examples: Sequence[Example]) -> list[str]:
     """The examples as lines with their `>>>` and `...` prompts."""
     lines: list[str] = []
     for example in examples:

@@ -1,0 +1,46 @@
+"""New examples into a docstring: every word of it stays, and they read back as what was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adacoder.domain import Example
+from adacoder.source.docstring import add_examples
+from adacoder.source.locate import locate
+from adacoder.source.text import apply_edits
+
+PATH = Path("/w/m.py")
+ADDED = (
+    Example("f(1)\n", "2\n", 0),
+    Example("for x in f(2):\n    x\n", "1\n2\n", 0),
+    Example('f("\\n")\n', "'\\n'\n", 0),
+)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        '"""Doc."""',
+        "'''Doc.'''",
+        "'Doc.'",
+        '"Doc."',
+        'r"""Doc."""',
+        '"""Doc.\n\n    >>> f(0)\n    0\n    """',
+        '"""\n    Doc.\n    """',
+        '"""Doc.  """  # noqa',
+    ],
+)
+@pytest.mark.parametrize("shape", ["def f(x):\n    {}\n    pass\n", "def f(x): {}\n"])
+def test_examples_are_added_and_read_back(shape: str, docstring: str, ending: str) -> None:
+    text = shape.format(docstring).replace("\n", ending)
+    target = locate(text, PATH, PATH.parent, qualname="f")
+    changed = apply_edits(text, [add_examples(target, ADDED)])
+    again = locate(changed, PATH, PATH.parent, qualname="f")
+    read = [(example.source, example.want) for example in again.examples]
+    assert read == [(each.source, each.want) for each in (*target.examples, *ADDED)]
+    assert again.docstring.startswith(target.docstring.rstrip())
+    assert again.body.of(changed) == target.body.of(text)
+    assert changed.count("\n") == changed.count(ending)
