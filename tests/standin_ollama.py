@@ -295,9 +295,7 @@ class StandIn:
         self, script: Script, model: Model, body: Body, number: int, writer: asyncio.StreamWriter
     ) -> None:
         thinks = "thinking" in model.capabilities and body.get("think") is not False
-        messages = [
-            {"content": "", "thinking": token} for token in _tokens(script.thinking, script) if thinks
-        ]
+        messages = [{"content": "", "thinking": token} for token in _tokens(script.thinking, script) if thinks]
         messages += [{"content": token} for token in _tokens(script.text, script)]
         limit = _option(body, "num_predict", -1)
         reason = script.done_reason
@@ -363,9 +361,7 @@ async def _respond(
     writer: asyncio.StreamWriter, status: int, content: str, kind: str = "application/json; charset=utf-8"
 ) -> None:
     data = content.encode()
-    writer.write(
-        f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n\r\n".encode()
-    )
+    writer.write(f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n\r\n".encode())
     writer.write(data)
     await writer.drain()
 
@@ -491,9 +487,7 @@ def main() -> None:
     arguments = parser.parse_args()
     models = [Model(name) for name in arguments.model or ["qwen2.5-coder:7b"]]
     with suppress(KeyboardInterrupt):
-        asyncio.run(
-            _serve_forever(StandIn(read_replies(arguments.replies), models=models, port=arguments.port))
-        )
+        asyncio.run(_serve_forever(StandIn(read_replies(arguments.replies), models=models, port=arguments.port)))
 
 
 if __name__ == "__main__":

@@ -333,7 +333,7 @@ async def test_doctor(editor: Client) -> None:
 async def test_suggested_examples_enter_the_docstring_as_settings_say(
     editor: Client, on_unverified: str, enters: bool
 ) -> None:
-    async with StandIn(['```\n>>> shout("Ada")\n\'ADA!\'\n```']) as standin:
+    async with StandIn(["```\n>>> shout(\"Ada\")\n'ADA!'\n```"]) as standin:
         editor.settings = {**told_of(standin), "onUnverified": on_unverified}
         uri = await editor.write("words.py", NO_EXAMPLES)
         answer = await editor.execute("suggestExamples", {"uri": uri, "qualifiedName": "shout"})

@@ -194,10 +194,7 @@ class TestSelf:
         static = METHODS.replace("    def f(self, x)", "    @staticmethod\n    def f(x)")
         for text, function in ((STUB, "def f():\n    return g()"), (static, "def f():\n    return g()")):
             candidate = Candidate(function)
-            assert (
-                repairs.self_restored(candidate, target_in(text, "A.f" if "class" in text else "f"))
-                is candidate
-            )
+            assert repairs.self_restored(candidate, target_in(text, "A.f" if "class" in text else "f")) is candidate
 
 
 class TestImports:
@@ -224,9 +221,7 @@ DICTIONARY = (
     "            total[a] = [\n                b,\n                f'{b}',\n            ]\n        else:\n"
     "            continue\n    return total"
 )
-HANDLER = (
-    'def f(x):\n\ttry:\n\t\treturn g(x)\n\texcept (ValueError, TypeError):\n\t\treturn "no"\n\nprint(f(1))'
-)
+HANDLER = 'def f(x):\n\ttry:\n\t\treturn g(x)\n\texcept (ValueError, TypeError):\n\t\treturn "no"\n\nprint(f(1))'
 
 
 @settings(deadline=None)

@@ -186,8 +186,7 @@ async def test_no_server() -> None:
     with pytest.raises(NotRunning) as caught:
         await ask(host)
     assert sentence(caught.value, host) == (
-        "No Ollama server answers at HOST: start it with `ollama serve`,"
-        " or name another with --host or OLLAMA_HOST."
+        "No Ollama server answers at HOST: start it with `ollama serve`, or name another with --host or OLLAMA_HOST."
     )
 
 
@@ -197,9 +196,7 @@ def test_no_server_at_the_default_address() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "host", ["http://[::1", "localhost:99999", "ftp://localhost", "a b", "http://u:p@host"]
-)
+@pytest.mark.parametrize("host", ["http://[::1", "localhost:99999", "ftp://localhost", "a b", "http://u:p@host"])
 async def test_what_is_no_address(host: str) -> None:
     with pytest.raises(BadHost) as caught:
         await ask(host)

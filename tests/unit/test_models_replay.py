@@ -89,9 +89,7 @@ async def test_any_text_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, talk: list[tuple[str, str, Ended]]
 ) -> None:
     path = tmp_path_factory.mktemp("talk") / "talk.jsonl"
-    said = [
-        ((Message("user", question),), Reply(text, Tokens(1, 2), ended)) for question, text, ended in talk
-    ]
+    said = [((Message("user", question),), Reply(text, Tokens(1, 2), ended)) for question, text, ended in talk]
     await record(path, said)
     replay = ReplayModel(path)
     assert [await ask(replay, messages) for messages, _ in said] == [reply for _, reply in said]

@@ -22,6 +22,30 @@ SOURCES = [
     Path(inspect.__file__).with_name("argparse.py"),
     Path(inspect.__file__).with_name("tarfile.py"),
 ]
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+WHOLE = '''@decorated
+def whole(x,
+          y={":": 1}):
+    """Doc: (.
+
+def fake():
+    """
+    return [
+        x]'''
+BROKEN = st.sampled_from(
+    [
+        "x = (\n",
+        "x = [1, {\n    'a': (2,\n",
+        "def broken(a, b:\n    pass\n",
+        "class Broken(\n",
+        "s = 'open\n",
+        's = f"open {x\n',
+        "if True\n    x = 1\n",
+        ") ] }\n",
+        "\u00a0\ufeff?$`\n",
+        "for for for:\n\tx\n    y\n",
+    ]
+)
 CODE = st.text(alphabet=st.sampled_from("def classx():=,#'\"\\[]{} \t\n\r\f@fr"), max_size=80)
 
 
@@ -31,7 +55,13 @@ def test_definitions_are_those_that_python_finds(path: Path, ending: str) -> Non
     text = path.read_text(encoding="utf-8").replace("\n", ending)
     lines = Lines(text)
     found = {
-        (each.name, each.is_class, lines.line_at(each.header.start) + 1, each.docstring is not None, last_line(lines, each))
+        (
+            each.name,
+            each.is_class,
+            lines.line_at(each.header.start) + 1,
+            each.docstring is not None,
+            last_line(lines, each),
+        )
         for each in definitions(text)
     }
     assert found == expected(text)
@@ -42,12 +72,25 @@ def last_line(lines: Lines, definition: pytext.Definition) -> int:
 
 
 def expected(text: str) -> set[tuple[str, bool, int, bool, int | None]]:
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, DEFINITIONS)]
     return {
         (node.name, isinstance(node, ast.ClassDef), node.lineno, ast.get_docstring(node) is not None, node.end_lineno)
         for node in nodes
     }
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_docstrings_and_headers_are_those_that_python_finds(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    lines = Lines(text)
+    nodes = {node.lineno - 1: node for node in ast.walk(ast.parse(text)) if isinstance(node, DEFINITIONS)}
+    for each in definitions(text):
+        node = nodes[lines.line_at(each.header.start)]
+        assert text[each.header.end - 1] == ":"
+        assert each.header.end <= lines.starts[node.body[0].lineno - 1] + node.body[0].col_offset
+        if each.docstring is not None:
+            assert ast.literal_eval(each.docstring.of(text)) == ast.get_docstring(node, clean=False)
+            assert lines.line_at(each.docstring.start) + 1 == node.body[0].lineno
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
@@ -77,7 +120,9 @@ def test_definitions_of_any_text_lie_in_it(text: str) -> None:
         assert each.span.end <= len(text)
 
 
-@given(st.lists(st.sampled_from(["a", "", "\f", "\x1c", "\u2028", "é"]), min_size=1), st.sampled_from(["\n", "\r\n", "\r"]))
+@given(
+    st.lists(st.sampled_from(["a", "", "\f", "\x1c", "\u2028", "é"]), min_size=1), st.sampled_from(["\n", "\r\n", "\r"])
+)
 def test_only_the_protocols_line_ends_end_a_line(parts: list[str], ending: str) -> None:
     text = ending.join(parts)
     lines = Lines(text)
@@ -101,6 +146,49 @@ def test_only_the_protocols_line_ends_end_a_line(parts: list[str], ending: str) 
 )
 def test_what_is_broken_in_one_place_stays_readable_in_the_others(text: str, names: list[str]) -> None:
     assert [each.name for each in definitions(text)] == names
+
+
+@given(st.lists(BROKEN, max_size=3), st.lists(BROKEN, max_size=3), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_a_whole_function_is_found_between_broken_ones(before: list[str], after: list[str], ending: str) -> None:
+    text = "".join([*before, WHOLE, "\n", *after]).replace("\n", ending)
+    (found,) = (each for each in definitions(text) if each.name == "whole")
+    assert found.span.of(text) == WHOLE.replace("\n", ending)
+    assert found.header.of(text).endswith("}):")
+    assert found.docstring is not None
+    assert found.docstring.of(text).startswith('"""Doc')
+    assert not any(each.name == "fake" for each in definitions(text))
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "colon"),
+    [
+        ("x = {1: 2}[1:2]  # a: b", "x = {1: 2}[1:2]", None),
+        ("x: int = 1", "x: int = 1", 1),
+        ("f(x := 1); y: int", "f(x := 1); y: int", 12),
+        ("x = 'a # b'  \t", "x = 'a # b'", None),
+        ("if (x # c\n    ): y", "if (x # c\n    ): y", 15),
+        ("x = '''a\n: ''' : b", "x = '''a\n: ''' : b", 15),
+        ("x = 1 \\\n  + 2", "x = 1 \\\n  + 2", None),
+        ("x = f(  # only a comment here", "x = f(", None),
+    ],
+)
+def test_a_logical_line_knows_its_code_and_its_colon(line: str, code: str, colon: int | None) -> None:
+    first, second = logical_lines(f"{line}\npass")
+    assert (first.start, line[: first.code_end], first.colon, first.end) == (0, code, colon, len(line))
+    assert first.closed is not line.startswith("x = f(")
+    assert (second.start, second.indent) == (len(line) + 1, "")
+
+
+def test_comments_at_the_bodys_indentation_belong_to_it() -> None:
+    text = "def f():\n    x = 1\n\n    # its own\n  # not\ndef g(): pass\n"
+    first, second = definitions(text)
+    assert first.span.of(text) == "def f():\n    x = 1\n\n    # its own"
+    assert second.span.of(text) == "def g(): pass"
+
+
+def test_a_name_is_the_one_python_knows() -> None:
+    (found,) = definitions("def \u00b5(): pass")
+    assert found.name == "\u03bc"
 
 
 @pytest.mark.parametrize(("white_space", "width"), [("", 0), ("    ", 4), ("\t", 8), ("  \t", 8), ("  \f ", 1)])

@@ -146,7 +146,7 @@ def test_an_example_that_doctest_cannot_read_names_its_line(docstring: str, says
 
 def test_of_real_code_those_examples_decide_that_use_their_function() -> None:
     package = Path(toolz.__file__).parent
-    files = [path for path in sorted(package.rglob("*.py")) if "tests" not in path.parts]
+    files = [path for path in sorted(package.rglob("*.py")) if "tests" not in path.relative_to(package).parts]
     targets = [each for path in files for each in functions(path.read_text("utf-8"), path, package.parent)]
     with_examples = [each for each in targets if each.examples]
     undecided = {f"{each.module.name}.{each.name}" for each in with_examples if not each.deciding}

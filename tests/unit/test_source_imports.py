@@ -117,9 +117,7 @@ def test_environments_are_known_by_their_configuration(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
-    target = project(
-        tmp_path, **{"z.py": "from here import thing\n", "big.py": "from big import thing\n" * 20_000}
-    )
+    target = project(tmp_path, **{"z.py": "from here import thing\n", "big.py": "from big import thing\n" * 20_000})
     (tmp_path / "a.py").write_bytes(b"from latin import thing  # \xff\n")
     (tmp_path / "b.py").write_bytes(b"# coding: no-such\nfrom b import thing\n")
     (tmp_path / "c.py").symlink_to(tmp_path / "nowhere.py")
@@ -168,9 +166,7 @@ def test_every_name_is_where_the_table_says() -> None:
     def missing(table: dict[str, tuple[str, ...]]) -> object:
         command = [sys.executable, "-I", "-c", program]
         return json.loads(
-            subprocess.run(
-                command, input=json.dumps(table), capture_output=True, text=True, check=True
-            ).stdout
+            subprocess.run(command, input=json.dumps(table), capture_output=True, text=True, check=True).stdout
         )
 
     assert missing(NAMES) == []

@@ -65,9 +65,7 @@ def test_only_the_body_is_replaced() -> None:
 
 def test_the_edit_is_as_small_as_whole_lines_allow() -> None:
     text = STUB + "    a = 1\n    b = 2\n    return a + b\n"
-    placed = splice(
-        target_in(text), Candidate("def f(numbers, k=1):\n    a = 1\n    b = 3\n    return a + b")
-    )
+    placed = splice(target_in(text), Candidate("def f(numbers, k=1):\n    a = 1\n    b = 3\n    return a + b"))
     (edit,) = placed.edits
     assert (text[edit.start : edit.end], edit.text) == ("    b = 2\n", "    b = 3\n")
 
@@ -122,9 +120,7 @@ def test_indentation_follows_the_file(unit: str, written: str) -> None:
         "        return text\n"
     )
     body = source.partition("\n")[2]
-    result = put(
-        f'def f(x):\n{unit}"""Doc."""\n', source.replace("    ", written).replace(f'\n{written}"', '\n    "')
-    )
+    result = put(f'def f(x):\n{unit}"""Doc."""\n', source.replace("    ", written).replace(f'\n{written}"', '\n    "'))
     expected = body.replace("    ", unit).replace(f'\n{unit}"""', '\n    """')
     assert result == f'def f(x):\n{unit}"""Doc."""\n{expected}'
 
@@ -157,9 +153,7 @@ def test_what_is_broken_is_put_in_place_broken(body: str, unit: str) -> None:
 
 
 def test_what_only_another_python_can_parse_is_put_in_place_too() -> None:
-    assert put(STUB, "def f(numbers, k=1):\n    match k:\n        case 1 => 2\n").endswith(
-        "        case 1 => 2\n"
-    )
+    assert put(STUB, "def f(numbers, k=1):\n    match k:\n        case 1 => 2\n").endswith("        case 1 => 2\n")
 
 
 def test_without_a_function_nothing_changes() -> None:
@@ -170,9 +164,7 @@ def test_without_a_function_nothing_changes() -> None:
 class TestRenaming:
     def test_parameters_are_mapped_back_by_position(self) -> None:
         result = put(STUB, "def f(lst, n=1):\n    lst = sorted(lst)\n    return lst[n], g(lst=lst), o.lst")
-        assert result.endswith(
-            "    numbers = sorted(numbers)\n    return numbers[k], g(lst=numbers), o.lst\n"
-        )
+        assert result.endswith("    numbers = sorted(numbers)\n    return numbers[k], g(lst=numbers), o.lst\n")
 
     def test_scopes_are_kept_apart(self) -> None:
         result = put(
@@ -282,9 +274,7 @@ class TestImports:
         text = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import os\n\n\n" + STUB
         assert self.imported(text, "import os", body="os.sep").count("import os") == 2
 
-    @pytest.mark.parametrize(
-        "there", ["try:\n    import os\nexcept ImportError:\n    os = None", "import os.path"]
-    )
+    @pytest.mark.parametrize("there", ["try:\n    import os\nexcept ImportError:\n    os = None", "import os.path"])
     def test_what_is_there_in_another_way_is_there(self, there: str) -> None:
         assert self.imported(f"{there}\n\n\n{STUB}", "import os", body="os.sep").count("import os") == 1
 
@@ -368,9 +358,7 @@ class TestDefinitions:
     )
 
     def test_what_is_used_comes_along_in_order_before_the_function(self) -> None:
-        result = put(
-            "import os\n\nX = 1\n\n# About f.\n@deco\n" + STUB, self.FUNCTION, definitions=self.PARTS
-        )
+        result = put("import os\n\nX = 1\n\n# About f.\n@deco\n" + STUB, self.FUNCTION, definitions=self.PARTS)
         assert result == (
             "import os\n\nX = 1\n\n\nLIMIT = 3\nTABLE = {}\nfor i in range(LIMIT):\n    TABLE[i] = i\n\n\n"
             "class Box:\n    limit = LIMIT\n\n\ndef helper(x):\n    return Box, TABLE\n\n\n"
@@ -379,9 +367,7 @@ class TestDefinitions:
 
     def test_before_the_class_of_a_method(self) -> None:
         text = "class A:\n\tclass B:\n\t\tdef f(self):\n\t\t\t'Doc.'\n"
-        result = put(
-            text, "def f(self):\n    return h()", definitions=("def h():\n    return 1",), qualname="A.B.f"
-        )
+        result = put(text, "def f(self):\n    return h()", definitions=("def h():\n    return 1",), qualname="A.B.f")
         assert result == "def h():\n\treturn 1\n\n\n" + text + "\t\t\treturn h()\n"
 
     @pytest.mark.parametrize("there", ["def helper(x): ...", "helper = 1", "from a import helper", "Y = sum"])
@@ -454,9 +440,7 @@ def modules(draw: st.DrawFn) -> Target:
     if is_method:
         function = "class Ä:\n" + "".join(f"    {line}\n" if line else "\n" for line in function.split("\n"))
     unit, ending = draw(UNITS), draw(ENDINGS)
-    text = (
-        draw(HEADS) + draw(BEFORE) + function.rstrip("\n") + draw(st.sampled_from(["", "\n"])) + draw(AFTER)
-    )
+    text = draw(HEADS) + draw(BEFORE) + function.rstrip("\n") + draw(st.sampled_from(["", "\n"])) + draw(AFTER)
     if draw(AFTER) and not text.endswith("\n"):
         text += "\n"
     try:
@@ -537,8 +521,7 @@ def test_every_other_byte_stays(data: st.DataObject) -> None:
     added = [node for node in after.body if ast.dump(node) not in old]
     assert [ast.dump(node) for node in after.body if node not in added] == old
     assert all(
-        isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef | ast.Assign)
-        for node in added
+        isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef | ast.Assign) for node in added
     )
     for span in placed.added:
         ast.parse(span.of(placed.text))

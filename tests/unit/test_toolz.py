@@ -43,7 +43,7 @@ DRESSINGS: tuple[Dressing, ...] = (fenced, whole_module, body_only)
 
 
 def with_doctests() -> list[Target]:
-    files = sorted(path for path in PACKAGE.rglob("*.py") if "tests" not in path.parts)
+    files = sorted(path for path in PACKAGE.rglob("*.py") if "tests" not in path.relative_to(PACKAGE).parts)
     found = [target for path in files for target in functions(path.read_text("utf-8"), path, PACKAGE.parent)]
     return [target for target in found if target.examples]
 

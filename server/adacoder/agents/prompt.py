@@ -90,24 +90,17 @@ def plan_instruction(target: Target, failure: Failure) -> str:
 def describe(failure: Failure) -> str:
     """The error as a planner can use it: which example, what it must give, and what it gave."""
     if failure.example is None:
-        return "\n".join(part for part in (failure.message, _error_line(failure)) if part)
+        return "\n".join(part for part in (failure.message, _shortened(failure.error or "")) if part)
     shown = [_prompted(failure.example.source)]
     if failure.example.want:
         shown += ["must give", _shortened(failure.example.want.rstrip("\n"))]
     if failure.kind is FailureKind.WRONG_OUTPUT:
         shown += ["but gave", _shortened((failure.got or "").rstrip("\n") or "nothing")]
     elif failure.error:
-        shown += ["but raised", _error_line(failure)]
+        shown += ["but raised", _shortened(failure.error)]
     else:
         shown += ["but this happened:", failure.message]
     return "\n".join(shown)
-
-
-def _error_line(failure: Failure) -> str:
-    if not failure.error:
-        return ""
-    place = "" if failure.line is None else f" (line {failure.line} of the function)"
-    return _shortened(failure.error) + place
 
 
 def _prompted(source: str) -> str:

@@ -45,9 +45,7 @@ class BadHost(ModelError):
     """What was named as the model server is no address."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(
-            f"'{host}' is no address of a model server: write HOST:PORT or http://HOST:PORT (or https)."
-        )
+        super().__init__(f"'{host}' is no address of a model server: write HOST:PORT or http://HOST:PORT (or https).")
 
 
 class NotRunning(ModelError):
@@ -75,9 +73,7 @@ class ModelMissing(ModelError):
 
     def __init__(self, model: str, host: str, installed: Sequence[str] = ()) -> None:
         choice = f", or choose an installed one with --model ({', '.join(installed)})" if installed else ""
-        super().__init__(
-            f"The model '{model}' is not installed at {host}: run `ollama pull {model}`{choice}."
-        )
+        super().__init__(f"The model '{model}' is not installed at {host}: run `ollama pull {model}`{choice}.")
 
 
 class CloudRefused(ModelError):
@@ -126,9 +122,7 @@ class Busy(ModelError):
     """The server turned the request away because of others."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(
-            f"The server at {host} has too many requests waiting: try again when it has worked them off."
-        )
+        super().__init__(f"The server at {host} has too many requests waiting: try again when it has worked them off.")
 
 
 class Stalled(ModelError):
@@ -146,8 +140,7 @@ class BadReply(ModelError):
 
     def __init__(self, host: str, what: str) -> None:
         super().__init__(
-            f"The server at {host} gave no usable reply ({what}): try again,"
-            " and see its log if it happens again."
+            f"The server at {host} gave no usable reply ({what}): try again, and see its log if it happens again."
         )
 
 

@@ -168,9 +168,7 @@ class Server:
                     return
                 patience = self._deadlines.next
 
-    async def _ask(
-        self, method: str, path: str, body: Mapping[str, object] | None = None
-    ) -> Mapping[str, object]:
+    async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
         """The JSON object that answers a request which needs no model to run."""
         _, plain = await self._clients()
         model = str(body["model"]) if body else ""
@@ -192,9 +190,7 @@ class Server:
         import ollama
 
         settings = self._settings()
-        return _Clients(
-            ollama.AsyncClient(self.url, **settings), httpx.AsyncClient(base_url=self.url, **settings)
-        )
+        return _Clients(ollama.AsyncClient(self.url, **settings), httpx.AsyncClient(base_url=self.url, **settings))
 
     def _settings(self) -> _ClientSettings:
         """How httpx is to behave towards this server."""
@@ -347,20 +343,14 @@ class OllamaModel:
                     text += grown
                     if enough(text) and may_stop:
                         break
-        return Reply(
-            text, Tokens(estimate_chat(messages), estimate(text), estimated=True), Ended.STOPPED_EARLY
-        )
+        return Reply(text, Tokens(estimate_chat(messages), estimate(text), estimated=True), Ended.STOPPED_EARLY)
 
-    def _parts(
-        self, messages: Sequence[Message], facts: Facts, max_tokens: int
-    ) -> AsyncGenerator[ollama.ChatResponse]:
+    def _parts(self, messages: Sequence[Message], facts: Facts, max_tokens: int) -> AsyncGenerator[ollama.ChatResponse]:
         options = {"num_ctx": self._context_tokens, "num_predict": max_tokens, **self._sampling}
         # Thinking is on unless it is switched off, and takes its tokens from the reply's; a model that cannot
         # think may refuse to hear of it.
         think = False if facts.thinks else None
-        return self._server.chat(
-            self._model, messages, options=options, keep_alive=self._keep_alive, think=think
-        )
+        return self._server.chat(self._model, messages, options=options, keep_alive=self._keep_alive, think=think)
 
     async def _permitted(self) -> Facts:
         """What the server says of the model, once it is clear that the model may be used."""

@@ -44,17 +44,13 @@ class CannotRecord(ModelError):
     """The file cannot be written."""
 
     def __init__(self, path: Path, why: str) -> None:
-        super().__init__(
-            f"The conversation cannot be recorded in {path} ({why}): name another file with --record."
-        )
+        super().__init__(f"The conversation cannot be recorded in {path} ({why}): name another file with --record.")
 
 
 class ReplayMismatch(ModelError):
     """A request is another than the recorded one; what differs follows the first line."""
 
-    def __init__(
-        self, path: Path, number: int, recorded: Sequence[Message], asked: Sequence[Message]
-    ) -> None:
+    def __init__(self, path: Path, number: int, recorded: Sequence[Message], asked: Sequence[Message]) -> None:
         super().__init__(
             f"Request number {number} is not the one recorded in {path}: record it again with --record.\n"
             + "\n".join(_difference(recorded, asked))
@@ -131,9 +127,7 @@ class ReplayModel:
     def _next(self, messages: tuple[Message, ...]) -> Reply:
         number = self._answered + 1
         if number == 1:
-            begun = [
-                one for one in self._recordings if one.exchanges and one.exchanges[0].messages == messages
-            ]
+            begun = [one for one in self._recordings if one.exchanges and one.exchanges[0].messages == messages]
             self._recordings = (*self._recordings[-1:], *begun)[-1:]
         (recording,) = self._recordings
         if number > len(recording.exchanges):
@@ -260,9 +254,7 @@ def _exchange(value: dict[str, JSON]) -> Exchange:
         tuple(Message(_text(_object(one)["role"]), _text(_object(one)["content"])) for one in messages),
         Reply(
             _text(reply["text"]),
-            Tokens(
-                _count(reply["promptTokens"]), _count(reply["completionTokens"]), reply["estimated"] is True
-            ),
+            Tokens(_count(reply["promptTokens"]), _count(reply["completionTokens"]), reply["estimated"] is True),
             Ended(_text(reply["ended"])),
         ),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Isolation, Level, Verdict
+from adacoder.pytext import Lines
 from adacoder.sandbox.wire import Answer, Imported, Raised, SyntaxBroken
 from adacoder.sandbox.worker import OUT_OF_MEMORY
 
@@ -127,6 +128,11 @@ class Judge:
     def _where(self) -> str:
         return "The import of the module" if self._current is None else _place(self._current)
 
+    def _text_of(self, line: int) -> str:
+        """What stands in a line of the module's text, in a sentence."""
+        lines = Lines(self.program.text)
+        return _brief(lines[line - 1]) if line <= len(lines) else ""
+
     def _own_line(self, line: int | None) -> int | None:
         """A line of the module's text as a line of the candidate's function."""
         return None if line is None else line - self.program.first_line + 1
@@ -135,7 +141,7 @@ class Judge:
         what = broken.message.partition(": ")[2] or broken.message
         if broken.in_candidate:
             line = self._own_line(broken.line)
-            message = f"The function's line {line} is a syntax error: {what}."
+            message = f"`{self._text_of(broken.line)}` is a syntax error: {what}."
             return Failure(FailureKind.SYNTAX_ERROR, message, error=broken.message, line=line)
         message = f"Mend line {broken.line} of the file first, which the run cannot leave out: {what}."
         return Failure(FailureKind.BROKEN_MODULE, message, error=broken.message)

@@ -190,7 +190,7 @@ def _shortened(text: str) -> str:
 
 def _types(target: Target, imports: Sequence[LogicalLine], overlays: Mapping[Path, str]) -> list[Piece]:
     """What the signature names and other files of the project define: classes with what they have, aliases, helpers."""
-    import jedi  # type: ignore[import-untyped]  # it ships no types; heavy, and needed only when a model is asked
+    import jedi  # heavy, and needed only when a model is asked
 
     found: list[Piece] = []
     root = target.module.root
