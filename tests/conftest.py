@@ -24,6 +24,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the figures that tests recorded, and write down what was skipped."""
+    reports = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])
+    figures = [value for report in reports for name, value in report.user_properties if name == "figure"]
+    if figures:
+        terminalreporter.section("figures")
+        terminalreporter.write("".join(f"{figure}\n" for figure in sorted(figures)))
+    write_skips(terminalreporter)
+
+
+def write_skips(terminalreporter: pytest.TerminalReporter) -> None:
     """Write why tests were skipped to the file that ADACODER_SKIPS names, one line a reason."""
     path = os.environ.get("ADACODER_SKIPS")
     if path is None or os.environ.get("PYTEST_XDIST_WORKER"):

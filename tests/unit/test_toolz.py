@@ -91,7 +91,10 @@ def test_toolz_has_the_functions_that_the_figures_speak_of() -> None:
 
 @pytest.mark.parametrize("dressing", DRESSINGS, ids=lambda dressing: dressing.__name__)
 def test_every_function_with_an_example_that_decides_is_written_back(
-    dressing: Dressing, workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    dressing: Dressing,
+    workspace: Workspace,
+    capsys: pytest.CaptureFixture[str],
+    record_property: Callable[[str, object], None],
 ) -> None:
     verified = 0
     problems: list[str] = []
@@ -109,8 +112,7 @@ def test_every_function_with_an_example_that_decides_is_written_back(
         if bool(original.deciding) != (code == 0):
             problems.append(f"{original.qualname}: exit code {code}\n{capsys.readouterr().err}")
         workspace.restore(original)
-    with capsys.disabled():
-        print(f"\ntoolz, {dressing.__name__}: {verified} of {FUNCTIONS} verified and written")
+    record_property("figure", f"toolz, {dressing.__name__}: {verified} of {FUNCTIONS} verified and written")
     assert problems == []
     assert verified == VERIFIED
 
@@ -126,7 +128,7 @@ def differences(original: Target, written: str, path: Path) -> Iterator[str]:
         yield f"{original.qualname}: the function is another"
 
 
-def test_a_wrong_answer_is_never_written(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_answer_is_never_written(workspace: Workspace, record_property: Callable[[str, object], None]) -> None:
     verified, touched = 0, []
     for original in with_doctests():
         path, blanked = workspace.blank(original)
@@ -135,6 +137,5 @@ def test_a_wrong_answer_is_never_written(workspace: Workspace, capsys: pytest.Ca
         if path.read_text(encoding="utf-8") != blanked:
             touched.append(original.qualname)
         workspace.restore(original)
-    with capsys.disabled():
-        print(f"\ntoolz, return None: {verified} of {FUNCTIONS} verified, {len(touched)} files touched")
+    record_property("figure", f"toolz, return None: {verified} of {FUNCTIONS} verified, {len(touched)} files touched")
     assert (verified, touched) == (0, [])
