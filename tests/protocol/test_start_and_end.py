@@ -136,6 +136,7 @@ async def test_the_end_of_stdin_in_the_middle_of_a_message(tmp_path: Path) -> No
         assert await client.ended() == 1
 
 
+@pytest.mark.isolation
 @pytest.mark.parametrize("ending", ["shutdown", "exit", "hang up", "SIGTERM", "SIGINT"])
 async def test_nothing_survives_the_end(tmp_path: Path, ending: str) -> None:
     async with StandIn([UNENDING]) as standin, fresh(tmp_path) as client:
