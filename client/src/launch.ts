@@ -65,7 +65,7 @@ export function whyNotStarted({ path, interpreter, trusted }: Sources, error: un
     return "AdaCoder is not on the PATH: trust this workspace, so that its interpreter is used, or set adacoder.path.";
   }
   if (interpreter === undefined) {
-    return "AdaCoder is not installed: run `pip install adacoder`, or set adacoder.path.";
+    return "AdaCoder is not installed: run `pip install .` in a checkout of it, or set adacoder.path.";
   }
-  return `AdaCoder is not installed for ${interpreter}: run \`pip install adacoder\` there, or set adacoder.path.`;
+  return `AdaCoder is not installed for ${interpreter}: run \`pip install .\` for it in a checkout of AdaCoder, or set adacoder.path.`;
 }

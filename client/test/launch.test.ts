@@ -60,10 +60,10 @@ const notFound = "Launching server using command adacoder failed. Error: spawn a
 
 test("a server that is not installed is told with the command that installs it", () => {
   expect(whyNotStarted({ ...none, interpreter: "/venv/bin/python" }, notFound)).toBe(
-    "AdaCoder is not installed for /venv/bin/python: run `pip install adacoder` there, or set adacoder.path.",
+    "AdaCoder is not installed for /venv/bin/python: run `pip install .` for it in a checkout of AdaCoder, or set adacoder.path.",
   );
   expect(whyNotStarted(none, notFound)).toBe(
-    "AdaCoder is not installed: run `pip install adacoder`, or set adacoder.path.",
+    "AdaCoder is not installed: run `pip install .` in a checkout of it, or set adacoder.path.",
   );
 });
 
