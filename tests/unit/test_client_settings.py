@@ -1,0 +1,54 @@
+"""What the VS Code client says of the settings is what the server does with them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from adacoder.domain import Level
+from adacoder.settings import OnUnverified, Settings, field_name, merge
+from adacoder.strategies import STRATEGIES
+
+CLIENT = Path(__file__).parents[2] / "client" / "package.json"
+PROPERTIES: dict[str, dict[str, object]] = {
+    key.removeprefix("adacoder."): value
+    for key, value in json.loads(CLIENT.read_text(encoding="utf-8"))["contributes"]["configuration"][
+        "properties"
+    ].items()
+    if key != "adacoder.path"  # how the client finds the server is the client's
+}
+NOT_OFFERED = {"seed", "record", "trusted"}
+"""For the command line, and what the client says without being asked."""
+
+
+def test_every_setting_is_offered() -> None:
+    assert {field_name(key) for key in PROPERTIES} == asdict(Settings()).keys() - NOT_OFFERED
+
+
+@pytest.mark.parametrize("key", PROPERTIES)
+def test_the_defaults_agree(key: str) -> None:
+    notices: list[str] = []
+    assert merge(Settings(), {key: PROPERTIES[key]["default"]}, notices.append) == Settings()
+    assert notices == []
+
+
+@pytest.mark.parametrize(
+    ("key", "values"), [("strategy", STRATEGIES), ("isolation", Level), ("onUnverified", OnUnverified)]
+)
+def test_the_choices_agree(key: str, values: object) -> None:
+    assert PROPERTIES[key]["enum"] == list(values)  # type: ignore[call-overload]  # all three can be iterated
+
+
+@pytest.mark.parametrize("key", [key for key in PROPERTIES if "minimum" in PROPERTIES[key]])
+def test_the_bounds_agree(key: str) -> None:
+    for bound, beyond in (("minimum", -0.5), ("maximum", 1)):
+        value = PROPERTIES[key][bound]
+        assert isinstance(value, int | float)
+        notices: list[str] = []
+        merge(Settings(), {key: value}, notices.append)
+        assert notices == []
+        merge(Settings(), {key: value + beyond}, notices.append)
+        assert len(notices) == 1
