@@ -48,7 +48,8 @@ def summary(outcome: Outcome) -> str:
         case Status.UNVERIFIED:
             return f"Unverified '{outcome.target.name}': {outcome.reason} ({evidence})"
         case Status.PARTIAL | Status.FAILED:
-            return f"No verified candidate for '{outcome.target.name}': {outcome.reason} ({evidence})"
+            what = "No verified candidate for" if outcome.strategy else "Not verified:"
+            return f"{what} '{outcome.target.name}': {outcome.reason} ({evidence})"
         case Status.CANCELLED:
             return f"Cancelled '{outcome.target.name}'; nothing was changed."
         case Status.ERROR:
@@ -80,9 +81,17 @@ def progress(event: OpenStep | Step | Waiting, max_iterations: int) -> str:
         return f"{where} · {doing}" + (f" · {event.written:,} tokens" if event.written else "")
     if event.action == "evaluate" and event.details.get("total"):
         return f"{where} · {event.details['passed']}/{event.details['total']} examples passed"
+    if event.action == "repair":
+        return f"{where} · {_mended(event)}"
     if event.action in MODEL_ACTIONS:
         return f"{where} · {doing} · {event.tokens.completion:,} tokens"
     return f"{where} · {doing}"
+
+
+def _mended(step: Step) -> str:
+    rules = step.details.get("rules")
+    names = [str(rule).replace("_", " ") for rule in rules] if isinstance(rules, list) else []
+    return f"mended by rule: {', '.join(names)}" if names else "no rule helps"
 
 
 def total_tokens(outcome: Outcome) -> Tokens:

@@ -100,7 +100,7 @@ def test_check_shows_every_failure_as_doctest_does(desk: Desk) -> None:
         "Got:",
         "    17.0",
     ]
-    assert summary.startswith("No verified candidate for 'hypotenuse'")
+    assert summary.startswith("Not verified: 'hypotenuse'")
     assert path.read_text("utf-8") == WRONG
 
 
