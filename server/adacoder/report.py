@@ -40,7 +40,12 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
 
 
 def summary(outcome: Outcome) -> str:
-    """One line: how it ended, and the evidence."""
+    """One line: how it ended, the evidence, and what else that rests on."""
+    notes = () if outcome.verdict is None else outcome.verdict.notes
+    return " ".join([_ending(outcome), *notes])
+
+
+def _ending(outcome: Outcome) -> str:
     evidence = ", ".join(_evidence(outcome))
     match outcome.status:
         case Status.VERIFIED:
