@@ -49,14 +49,14 @@ def _ending(outcome: Outcome) -> str:
     evidence = ", ".join(_evidence(outcome))
     match outcome.status:
         case Status.VERIFIED:
-            return f"Verified '{outcome.target.name}': {evidence}."
+            return f"Verified '{outcome.target.qualname}': {evidence}."
         case Status.UNVERIFIED:
-            return f"Unverified '{outcome.target.name}': {outcome.reason} ({evidence})"
+            return f"Unverified '{outcome.target.qualname}': {outcome.reason} ({evidence})"
         case Status.PARTIAL | Status.FAILED:
             what = "No verified candidate for" if outcome.strategy else "Not verified:"
-            return f"{what} '{outcome.target.name}': {outcome.reason} ({evidence})"
+            return f"{what} '{outcome.target.qualname}': {outcome.reason} ({evidence})"
         case Status.CANCELLED:
-            return f"Cancelled '{outcome.target.name}'; nothing was changed."
+            return f"Cancelled '{outcome.target.qualname}'; nothing was changed."
         case Status.ERROR:
             return outcome.reason or "It could not run."
 
@@ -64,7 +64,7 @@ def _ending(outcome: Outcome) -> str:
 def _evidence(outcome: Outcome) -> list[str]:
     tokens = total_tokens(outcome)
     parts = []
-    if outcome.target.deciding and outcome.verdict is not None:
+    if outcome.target.deciding and outcome.verdict is not None and outcome.verdict.isolation is not None:
         parts.append(f"{outcome.verdict.examples_passed}/{len(outcome.target.deciding)} examples passed")
     parts.append(_count(outcome.rounds, "round"))
     if tokens.completion:
@@ -84,6 +84,8 @@ def progress(event: OpenStep | Step | Waiting, max_iterations: int) -> str:
     doing = _DOING[event.action]
     if isinstance(event, OpenStep):
         return f"{where} · {doing}" + (f" · {event.written:,} tokens" if event.written else "")
+    if event.action == "evaluate" and not event.details.get("ran", True):
+        return f"{where} · nothing to run"
     if event.action == "evaluate" and event.details.get("total"):
         return f"{where} · {event.details['passed']}/{event.details['total']} examples passed"
     if event.action == "repair":

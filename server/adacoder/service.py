@@ -122,7 +122,7 @@ class Service:
         settings: Settings,
         project: Project,
         journal: Journal,
-        model: ChatModel,
+        model: _Model,
     ) -> Outcome:
         strategy = STRATEGIES.get(settings.strategy)
         if strategy is None:
@@ -142,7 +142,7 @@ class Service:
         try:
             return await strategy(team, target, start, settings.max_iterations)
         except ModelError as error:
-            if evaluator.furthest is None:
+            if evaluator.furthest is None or not model.has_replied:
                 raise
             outcome = conclude(target, evaluator.furthest, journal.round)
             return replace(outcome, reason=f"{outcome.reason} Then no more replies came: {error}")
@@ -194,12 +194,13 @@ class _Model:
         self._journal = journal
         self._stack = AsyncExitStack()
         self._model: ChatModel | None = None
+        self.has_replied = False
 
     async def __aenter__(self) -> _Model:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
+        await self.close()
 
     @property
     def was_asked(self) -> bool:
@@ -220,7 +221,9 @@ class _Model:
             lease = self._leases.lease(key, self._journal.waiting)
             await self._stack.enter_async_context(lease)
             self._model = model
-        return await self._model.reply(messages, enough=enough, max_tokens=max_tokens)
+        reply = await self._model.reply(messages, enough=enough, max_tokens=max_tokens)
+        self.has_replied = True
+        return reply
 
     async def close(self) -> None:
         """As `ChatModel.close`."""

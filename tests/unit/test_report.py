@@ -56,7 +56,11 @@ FAILED = replace(
     status=Status.FAILED,
     reason="It gave 1 instead of 2.",
     edits=(),
-    verdict=Verdict(Failure(FailureKind.WRONG_OUTPUT, "It gave 1 instead of 2.", TARGET.examples[0], got="1\n")),
+    verdict=replace(
+        VERDICT,
+        failure=Failure(FailureKind.WRONG_OUTPUT, "It gave 1 instead of 2.", TARGET.examples[0], got="1\n"),
+        results=(ExampleResult(TARGET.examples[0], matched=False, got="1\n"),),
+    ),
 )
 
 

@@ -197,6 +197,12 @@ async def test_a_model_that_stops_replying_leaves_the_furthest_candidate(desk: D
     assert outcome.reason.endswith("Start the server.")
 
 
+async def test_a_model_that_never_replied_is_an_error_though_something_was_evaluated(desk: Desk) -> None:
+    target = desk.target(STUB.replace("    pass\n", "    return float(a + b)\n"))
+    outcome, _ = await desk.run(target, ModelError("Start the server."), start=current(target))
+    assert (outcome.status, outcome.reason) == (Status.ERROR, "Start the server.")
+
+
 async def test_an_example_that_cannot_run_ends_the_loop_at_once(desk: Desk) -> None:
     text = STUB.replace(">>> hypotenuse(5, 12)", ">>> rounded(hypotenuse(5, 12))")
     outcome, model = await desk.run(desk.target(text), GOOD, PLAN, GOOD)

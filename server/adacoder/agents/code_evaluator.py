@@ -100,6 +100,7 @@ def _not_run(kind: FailureKind, message: str) -> Verdict:
 
 def _details(target: Target, verdict: Verdict) -> dict[str, JSON]:
     return {
+        "ran": verdict.isolation is not None,
         "passed": verdict.examples_passed,
         "total": len(target.deciding),
         "failure": None if verdict.failure is None else verdict.failure.json(),

@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
         return ended.exit_code
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "adacoder"
-        complain(f"{_one_line(error.format_message())} See `{command} --help`.")
+        complain(f"{_one_line(error.format_message()).rstrip('.')}. See `{command} --help`.")
     except click.ClickException as error:
         complain(_one_line(error.format_message()))
     except AdaCoderError as error:
@@ -118,7 +118,7 @@ _place = click.argument("place", metavar="PATH[::NAME|:LINE]")
 _allow_unverified = click.option(
     "--allow-unverified", is_flag=True, help="With --write: write also what no example could verify."
 )
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a function.")
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _form = _options(
     click.option("--write", is_flag=True, help="Write the function into its file, if it is verified."),
     click.option("--diff", is_flag=True, help="Show the change as a diff (this is what happens by default)."),

@@ -83,7 +83,9 @@ class Writing(Proposal):
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
         """As `Output.show`; a file that cannot be written is an error."""
         if not outcome.edits or outcome.status not in self._accepted:
-            return super().show(replace(outcome, edits=()), file, folder)
+            hint = " Not written; with --allow-unverified it would be." if outcome.edits else ""
+            reason = outcome.reason and outcome.reason + hint
+            return super().show(replace(outcome, edits=(), reason=reason), file, folder)
         try:
             write(file, apply_edits(file.text, outcome.edits))
         except AdaCoderError as error:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from adacoder.domain import Target, TargetError
@@ -64,16 +65,20 @@ class Place:
         """
         if self.number is None:
             return locate(file.text, file.path, folder, line=self.line, qualname=self.qualname)
-        same = [one for one in functions(file.text, file.path, folder) if one.qualname == self.qualname]
+        same = [one for one in _functions(file.text, file.path, folder) if one.qualname == self.qualname]
         if len(same) <= self.number:
             raise TargetError(f"'{self.qualname}' is no longer in {file.path}: run the command again.")
         return same[self.number]
 
 
+_functions = lru_cache(maxsize=1)(functions)
+"""One after the other the functions of a file are looked for in it, mostly in the same text."""
+
+
 def chosen(file: SourceFile, folder: Path, chooses: Callable[[Target], bool]) -> Iterator[Place]:
     """The places of those functions in `file` that `chooses` takes."""
     seen = Counter[str]()
-    for target in functions(file.text, file.path, folder):
+    for target in _functions(file.text, file.path, folder):
         if chooses(target):
             yield Place(file.path, target.qualname, number=seen[target.qualname])
         seen[target.qualname] += 1

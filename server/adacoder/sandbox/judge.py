@@ -103,7 +103,7 @@ class Judge:
 
     def timed_out(self, seconds: float) -> None:
         """The time was over."""
-        message = f"{self._where()} was still running when the {seconds:g} s of the evaluation were over."
+        message = f"{self._where()} was still running after the {seconds:g} s that an evaluation may take."
         self._fail(Failure(FailureKind.TIMED_OUT, message, self._current))
 
     def died(self, status: int | None) -> None:
