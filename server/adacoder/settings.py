@@ -61,7 +61,7 @@ class Settings:
 
 
 _SPELLING = {"ollama.host": "host"}
-_EDITOR_ONLY = frozenset({"host", "interpreter", "isolation", "trusted", "allow_cloud"})
+_EDITOR_ONLY = frozenset({"host", "interpreter", "isolation", "trusted", "allow_cloud", "on_unverified"})
 """What a project's own pyproject.toml may not say: it would let a cloned repository choose where code runs."""
 
 
@@ -88,7 +88,7 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
             continue
         try:
             settings = replace(settings, **{name: _READERS[name](value)})  # type: ignore[arg-type]  # _READERS pairs each field with its type
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RuntimeError) as error:
             notice(f"adacoder.{key} = {value!r} is ignored: {error}.")
     return settings
 
@@ -102,10 +102,11 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None]) ->
     if path is None:
         return base
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("adacoder", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         notice(f"{path} cannot be read ({error}); its [tool.adacoder] is ignored.")
         return base
+    table = tool.get("adacoder", {}) if isinstance(tool, dict) else None
     if not isinstance(table, dict):
         notice(f"[tool.adacoder] in {path} is not a table; it is ignored.")
         return base

@@ -360,3 +360,34 @@ async def test_a_written_function_must_pass_what_is_suggested(desk: Desk) -> Non
 async def test_no_suggestion_is_no_edit(desk: Desk, reply: str | ModelError, status: Status) -> None:
     outcome = await suggest(desk, 'def double(x):\n    """Twice x."""\n', reply)
     assert (outcome.status, outcome.edits) == (status, ())
+
+
+async def test_an_example_that_imports_the_module_by_another_name_meets_the_candidate(desk: Desk) -> None:
+    folder = desk.folder / "lib"
+    folder.mkdir()
+    text = (
+        'def f(x):\n    """Twice.\n\n    >>> from lib.util import f\n    >>> f(2)\n    4\n    """\n    return 2 * x\n'
+    )
+    (folder / "util.py").write_text(text, encoding="utf-8")
+    target = locate(text, folder / "util.py", desk.folder, qualname="f")
+    project = Project(desk.folder)
+    statuses = [
+        (await desk.service.check(target, from_reply(reply, target), desk.settings, project, Journal())).status
+        for reply in ("def f(x): return x + x", "def f(x): return 'wrong'")
+    ]
+    assert statuses == [Status.VERIFIED, Status.FAILED]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "def g(lst, n):\n    return 0 if not lst else g(lst=lst[1:], n=n - 1)\n",
+        "def g(lst, n):\n    import math as lst\n    return 0\n",
+    ],
+)
+async def test_parameters_are_not_renamed_where_that_would_change_what_is_meant(desk: Desk, reply: str) -> None:
+    target = desk.target('def g(xs, k):\n    """G.\n\n    >>> g([], 0)\n    0\n    """\n', "g")
+    outcome = await desk.service.check(
+        target, from_reply(reply, target), desk.settings, Project(desk.folder), Journal()
+    )
+    assert "xs" not in inserted(outcome)[outcome.target.body.start :]

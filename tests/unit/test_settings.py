@@ -86,6 +86,7 @@ def test_a_project_says_what_is_safe_for_it_to_say(tmp_path: Path) -> None:
         'ollama.host = "http://example.org"',
         "trusted = true",
         "allowCloud = true",
+        'onUnverified = "insert"',
         'model = "replay:evil.jsonl"',
     ],
 )
@@ -96,7 +97,7 @@ def test_a_project_cannot_choose_where_code_or_prompts_go(line: str, tmp_path: P
     assert "may not set it" in notices[0]
 
 
-@pytest.mark.parametrize("table", ["[tool.adacoder", "[tool]\nadacoder = 3\n"])
+@pytest.mark.parametrize("table", ["[tool.adacoder", "[tool]\nadacoder = 3\n", "tool = 3\n"])
 def test_a_broken_project_file_gives_one_notice(table: str, tmp_path: Path) -> None:
     settings, notices = project(tmp_path, table)
     assert settings == DEFAULTS

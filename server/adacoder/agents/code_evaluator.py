@@ -90,7 +90,8 @@ def program(target: Target, placed: Splice, overlays: Mapping[Path, str]) -> Pro
         first_line=lines.line_at(placed.function.start) + 1,
         last_line=lines.line_at(placed.function.end) + 1,
         suspects=undefined_names(placed.text, [placed.function, *placed.added]),
-        overlays={path: text for path, text in overlays.items() if path != target.module.path},
+        # Its own file too: an example may import it under another dotted name.
+        overlays={**overlays, target.module.path: placed.text},
     )
 
 

@@ -240,8 +240,9 @@ def without_broken_parts(candidate: Candidate, _: Target) -> Candidate:
 
 
 def brackets_closed(candidate: Candidate, _: Target) -> Candidate:
-    """Brackets and strings that a statement leaves open: closed at its end."""
-    if _parses(candidate):
+    """Brackets and strings that a statement leaves open: closed at its end. Where the reply broke off in one, nobody
+    knows what it was to hold; `truncated` takes it away."""
+    if candidate.cut or _parses(candidate):
         return candidate
     text = candidate.function
     for line in reversed(list(logical_lines(text))):

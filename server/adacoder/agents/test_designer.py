@@ -36,4 +36,12 @@ class TestDesigner:
             known = {example.source for example in target.examples}
             owner = target.qualname.rpartition(".")[0].rpartition(".")[2] or None
             found = suggested(without_thinking(reply.text), target.name, owner)
-            return tuple(example for example in found if example.decides and example.source not in known)
+            return tuple(
+                example for example in found if example.decides and example.source not in known and _fits(example)
+            )
+
+
+def _fits(example: Example) -> bool:
+    """Whether the example can stand in any docstring, also in a raw one, where nothing can be escaped."""
+    text = example.source + example.want
+    return '"""' not in text and "'''" not in text and not text.rstrip().endswith("\\")

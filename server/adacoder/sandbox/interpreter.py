@@ -127,8 +127,13 @@ def _added(prefix: Path) -> Iterator[Path]:
             if not line.strip() or line.startswith(("#", "import ", "import\t")):
                 continue
             folder = Path(os.path.normpath(pth.parent / line.rstrip()))
-            if folder.is_dir() and not is_wide(folder) and not _is_private(folder):
+            if folder.is_dir() and not is_wide(folder) and not _is_private(folder) and not _is_the_systems(folder):
                 yield folder
+
+
+def _is_the_systems(folder: Path) -> bool:
+    """Whether a folder lies where a system keeps its state and its sockets, which no package is installed to."""
+    return any(folder.resolve().is_relative_to(place) for place in ("/run", "/var", "/proc", "/sys", "/dev", "/etc"))
 
 
 def _is_private(folder: Path) -> bool:

@@ -90,7 +90,9 @@ class Judge:
         self._verdict = replace(self._verdict, results=(*self._verdict.results, result))
         if answer.raised is not None and not matched:
             self._troubled.append((example, answer.raised))
-        if example.decides and not matched:
+        # One that shows no output cannot verify anything, but to raise is wrong all the same.
+        counts = example.decides or (example.runs_target and answer.raised is not None)
+        if counts and not matched:
             self._fail(
                 self._wrong_output(example, got)
                 if answer.raised is None

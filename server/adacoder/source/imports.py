@@ -58,7 +58,11 @@ def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]
     ]
     inside: dict[str, None] = {}
     outside: set[str] = set()
-    for message in sorted(Checker(tree, withDoctest=False).messages, key=lambda each: (each.lineno, each.col)):
+    try:
+        messages = Checker(tree, withDoctest=False).messages
+    except RecursionError:  # it goes deeper into a tree than the parser did
+        return ()
+    for message in sorted(messages, key=lambda each: (each.lineno, each.col)):
         if isinstance(message, UndefinedName):
             name = str(message.message_args[0])
             if any(message.lineno - 1 in lines_within for lines_within in ranges):

@@ -70,7 +70,7 @@ def rename_in_function(text: str, name: str, names: Mapping[str, str], *, method
     if tree is None or not names:
         return text
     function = next((node for node in ast.walk(tree) if isinstance(node, _DEFINITIONS) and node.name == name), None)
-    if function is None or _taken(function.body, names):
+    if function is None or _taken(function.body, names) or _beyond_names(function, names):
         return text
     parameters = [arg.arg for arg in _parameters(function.args)]
     local = _bound(function.body)
@@ -95,6 +95,25 @@ def _taken(body: list[ast.stmt], names: Mapping[str, str]) -> bool:
     known = {name for statement in body for name in _all_names(statement)}
     new = list(names.values())
     return len(new) != len(set(new)) or any(name in known and name not in names for name in new)
+
+
+def _beyond_names(function: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, str]) -> bool:
+    """Whether one of `names` is bound, or passed as a keyword to the function itself, where no plain name stands."""
+    found: set[str | None] = set()
+    for node in (inner for statement in function.body for inner in ast.walk(statement)):
+        match node:
+            case ast.alias(name=name, asname=alias):
+                found.add(alias or name.partition(".")[0])
+            case ast.ExceptHandler(name=name) | ast.MatchAs(name=name) | ast.MatchStar(name=name):
+                found.add(name)
+            case ast.MatchMapping(rest=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), keywords=keywords):
+                if called == function.name:
+                    found |= {keyword.arg for keyword in keywords}
+    return not found.isdisjoint(names)
 
 
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:

@@ -29,7 +29,7 @@ async def adacoder(team: Team, target: Target, start: Candidate | None, max_iter
 async def _evaluate_and_repair(team: Team, target: Target, candidate: Candidate) -> Attempt:
     """One round's lines 11-19: evaluate, and where that fails repair by rule and evaluate once more."""
     attempt = Attempt(candidate, await team.code_evaluator.evaluate(target, candidate))
-    if attempt.verdict.passed:
+    if attempt.verdict.final:
         return attempt
     repaired = await team.debug_specialist.repair(target, candidate, attempt.verdict)
     if repaired == candidate:
