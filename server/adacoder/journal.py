@@ -69,11 +69,6 @@ class Journal:
         """Time since the request began."""
         return time.perf_counter() - self._began
 
-    @property
-    def tokens(self) -> Tokens:
-        """All tokens of the request so far."""
-        return sum((step.tokens for step in self._steps), Tokens())
-
     def begin_round(self) -> None:
         """Count a new round: the steps that follow belong to it."""
         self._round += 1

@@ -10,11 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
 from adacoder.domain import Level
-
-T = TypeVar("T")
 
 
 class OnUnverified(StrEnum):

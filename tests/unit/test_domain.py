@@ -108,5 +108,5 @@ def test_the_journal_records_steps_in_order_also_those_that_fail() -> None:
         raise ValueError("no")
     assert [(step.agent, step.round) for step in journal.steps] == [("programming_assistant", 1), ("code_evaluator", 2)]
     assert journal.steps[1].details["error"] == "no"
-    assert journal.tokens == Tokens(100, 20)
+    assert journal.steps[0].tokens == Tokens(100, 20)
     assert [type(event) for event in heard] == [Waiting, OpenStep, OpenStep, Step, OpenStep, Step]
