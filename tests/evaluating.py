@@ -27,6 +27,7 @@ class Workspace:
     folder: Path
     least: Level = Level.FULL
     interpreter: Interpreter | None = None
+    best: Level = Level.FULL
     hosts: list[Host] = field(default_factory=list)
 
     def write(self, files: Mapping[str, str]) -> None:
@@ -38,7 +39,8 @@ class Workspace:
     def host(self) -> Host:
         if not self.hosts:
             interpreter = self.interpreter or find(None, self.folder, self.folder)
-            self.hosts.append(Host(interpreter, self.folder, least=self.least))
+            least = self.least if self.best.is_at_least(self.least) else self.best
+            self.hosts.append(Host(interpreter, self.folder, least=least, best=self.best))
         return self.hosts[0]
 
     async def evaluate(
@@ -62,9 +64,12 @@ class Workspace:
 
 @asynccontextmanager
 async def workspace(
-    folder: Path, least: Level = Level.FULL, interpreter: Interpreter | None = None
+    folder: Path,
+    least: Level = Level.FULL,
+    interpreter: Interpreter | None = None,
+    best: Level = Level.FULL,
 ) -> AsyncIterator[Workspace]:
-    opened = Workspace(folder, least, interpreter)
+    opened = Workspace(folder, least, interpreter, best)
     try:
         yield opened
     finally:
@@ -111,15 +116,28 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def processes_in(folder: Path) -> list[int]:
-    """The processes that run in a sandbox which shows `folder`, or that work in it."""
-    found = []
+    """The processes that run in a sandbox which shows `folder`, or that work in it, and all that came of them."""
+    parents: dict[int, int] = {}
+    found: set[int] = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_bytes().split(b"\0")
-            mounts = (process / "mountinfo").read_text(encoding="utf-8", errors="replace")
-            shown = os.fsencode(folder) in command or f" {folder} " in mounts
-            if shown or (process / "cwd").readlink().is_relative_to(folder):
-                found.append(int(process.name))
+            parents[int(process.name)] = parent_of(int(process.name))
+            if _shows(process, folder):
+                found.add(int(process.name))
         except OSError:
             continue
-    return found
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found)
+
+
+def _shows(process: Path, folder: Path) -> bool:
+    told = {argument.rpartition(b"=")[2] for argument in (process / "cmdline").read_bytes().split(b"\0")}
+    if os.fsencode(folder) in told:
+        return True
+    mounts = (process / "mountinfo").read_text(encoding="utf-8", errors="replace")
+    return f" {folder} " in mounts or (process / "cwd").readlink().is_relative_to(folder)
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])

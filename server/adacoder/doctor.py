@@ -65,8 +65,9 @@ async def _isolation(settings: Settings) -> Finding:
     if level is not Level.NONE:
         text += ": it was tried; code can neither write outside nor reach the network"
     reason = f"; {found.reason}" if found.reason else ""
-    advice = "" if level is not Level.NONE else f"{found.remedy or ACCEPT_THE_RISK}."
-    return Finding("Isolation", level.is_at_least(settings.isolation), text + reason, advice[:1].upper() + advice[1:])
+    enough = level.is_at_least(settings.isolation)
+    advice = found.remedy if enough else found.remedy or ACCEPT_THE_RISK
+    return Finding("Isolation", enough, text + reason, f"{advice[:1].upper()}{advice[1:]}." if advice else "")
 
 
 def _interpreter(settings: Settings, folder: Path) -> Finding:

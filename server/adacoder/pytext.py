@@ -367,14 +367,14 @@ def _collect(text: str, lines: list[LogicalLine], parents: tuple[Definition, ...
 def statements(text: str) -> list[Span]:
     """The top-level statements of `text`, each from its first decorator or keyword to the end of its block.
 
-    A line that is indented deeper than the first, or that continues a compound statement (`else`, `except`, …),
-    belongs to the statement before it.
+    A line that is indented deeper than the first, or that continues a compound statement (`else`, `except`, …) which
+    stands before it, belongs to that statement.
     """
     found: list[Span] = []
     decorated = False
     for line in logical_lines(text):
         continues = _CONTINUES.match(text, line.start) is not None
-        if found and (line.width > 0 or continues or decorated):
+        if found and (line.width > 0 or decorated or (continues and _CONTINUED.match(text, found[-1].start))):
             found[-1] = Span(found[-1].start, line.end)
         else:
             found.append(Span(line.start, line.end))
@@ -383,6 +383,7 @@ def statements(text: str) -> list[Span]:
 
 
 _CONTINUES = re.compile(r"(?:elif|else|except|finally|case)\b")
+_CONTINUED = re.compile(r"(?:async\s+)?(?:if|for|while|try|match)\b")
 
 
 def dedent(text: str) -> str:

@@ -66,7 +66,8 @@ def _evidence(outcome: Outcome) -> list[str]:
     parts = []
     if outcome.target.deciding and outcome.verdict is not None and outcome.verdict.isolation is not None:
         parts.append(f"{outcome.verdict.examples_passed}/{len(outcome.target.deciding)} examples passed")
-    parts.append(_count(outcome.rounds, "round"))
+    if outcome.strategy:
+        parts.append(count(outcome.rounds, "round"))
     if tokens.completion:
         about = "about " if tokens.estimated else ""
         parts.append(f"{about}{tokens.completion:,} tokens")
@@ -166,5 +167,6 @@ def _position_json(lines: Lines, offset: int, encoding: PositionEncoding) -> JSO
     return {"line": line, "character": character}
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number of things, in words."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -6,6 +6,7 @@ The only place that brings models, sandbox, agents and strategies together. It i
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team, TestDesigner
+from adacoder.agents.code_evaluator import program
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.prompt import Briefing, brief, reply_tokens
 from adacoder.domain import (
@@ -20,30 +22,39 @@ from adacoder.domain import (
     Attempt,
     Candidate,
     Edit,
+    Example,
+    Failure,
+    FailureKind,
     Message,
     Outcome,
     Reply,
     Status,
     Target,
+    Verdict,
     conclude,
 )
 from adacoder.journal import Journal
 from adacoder.models.address import address
 from adacoder.models.backends import open_model
 from adacoder.models.base import ChatModel, Enough, Leases, ModelError
-from adacoder.pytext import dedent, normalize
+from adacoder.pytext import Lines, dedent, normalize
 from adacoder.replies.extract import extract
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import Interpreter, find
 from adacoder.settings import Settings
 from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
+from adacoder.source.examples import UnreadableExample
 from adacoder.source.imports import ImportIndex
-from adacoder.source.splice import splice
+from adacoder.source.locate import Documented
+from adacoder.source.splice import Splice, splice
 from adacoder.strategies import STRATEGIES
 
 _OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
 """Outcomes that carry Edits. An unverified one is marked so, and its door asks before it inserts."""
+
+_MOMENT_SECONDS = 1.0
+"""How long the interpreter that was found for a folder is taken for granted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,7 @@ class Service:
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[Interpreter, Path, object], Host] = {}
+        self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._leases = Leases()
         self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
         """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
@@ -94,6 +106,24 @@ class Service:
             outcome = Outcome(Status.ERROR, target, str(error))
         return _with_evidence(outcome, journal)
 
+    async def check_as_it_stands(
+        self, documented: Documented, settings: Settings, project: Project, journal: Journal
+    ) -> Outcome:
+        """Run the examples of a docstring on the text as it stands, as doctest would: every one of them counts.
+
+        A function is `verified` only if one of them runs it, too.
+        """
+        journal.begin_round()
+        target = documented.target
+        every = replace(target, examples=tuple(replace(example, runs_target=True) for example in target.examples))
+        try:
+            verdict = await self._as_it_stands(every, documented.unreadable, settings, project, journal)
+            proves_nothing = verdict.passed and documented.is_function and not target.deciding
+            outcome = conclude(target if proves_nothing else every, Attempt(current(target), verdict), journal.round)
+        except AdaCoderError as error:
+            outcome = Outcome(Status.ERROR, target, str(error))
+        return replace(outcome, steps=journal.steps, seconds=journal.seconds)
+
     async def suggest(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, its Edits add them.
 
@@ -114,6 +144,32 @@ class Service:
         self._hosts.clear()
         await asyncio.gather(*(host.close() for host in hosts))
         self._reader.shutdown(wait=False, cancel_futures=True)
+
+    async def _as_it_stands(
+        self,
+        target: Target,
+        unreadable: UnreadableExample | None,
+        settings: Settings,
+        project: Project,
+        journal: Journal,
+    ) -> Verdict:
+        with journal.step("code_evaluator", "evaluate") as step:
+            if unreadable is None:
+                host = self._host(target, settings, project)
+                what = program(target, Splice((), target.text, target.definition), project.overlays)
+                found = await host.evaluate(what, target.examples, timeout=settings.timeout)
+                verdict = _blaming_the_module(found)
+            else:
+                verdict = _not_run(target, unreadable)
+            step.details |= {
+                "code": target.source,
+                "ran": verdict.isolation is not None,
+                "passed": verdict.examples_passed,
+                "total": len(target.deciding),
+                "failure": None if verdict.failure is None else verdict.failure.json(),
+                "notes": list(verdict.notes),
+            }
+        return verdict
 
     async def _run_strategy(
         self,
@@ -172,14 +228,28 @@ class Service:
         return Conversation(model, pack, reply_tokens=reply_tokens(settings.context_tokens))
 
     def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
+        host = self._host(target, settings, project)
+        return CodeEvaluator(host, journal, overlays=project.overlays, timeout=settings.timeout)
+
+    def _host(self, target: Target, settings: Settings, project: Project) -> Host:
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
-        interpreter = find(settings.interpreter, target.module.path.parent, project.folder)
+        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
         key = (interpreter, project.folder, settings.isolation)
         host = self._hosts.get(key)
         if host is None:
             host = self._hosts[key] = Host(interpreter, project.folder, least=settings.isolation)
-        return CodeEvaluator(host, journal, overlays=project.overlays, timeout=settings.timeout)
+        return host
+
+    def _interpreter(self, setting: Path | None, near: Path, folder: Path) -> Interpreter:
+        """As `find`, which reads many files, so that it is not asked for every function of a file."""
+        now = time.monotonic()
+        key = (setting, near, folder)
+        found, until = self._interpreters.get(key, (None, now))
+        if found is None or now >= until:
+            found = find(setting, near, folder)
+            self._interpreters[key] = (found, now + _MOMENT_SECONDS)
+        return found
 
 
 class _Model:
@@ -238,6 +308,22 @@ def current(target: Target) -> Candidate:
 def from_reply(text: str, target: Target) -> Candidate:
     """The Candidate in a reply that came from anywhere: where `apply` begins."""
     return extract(Reply(text), target)
+
+
+def _blaming_the_module(verdict: Verdict) -> Verdict:
+    """`verdict`; where the import fails outside the target, the module is what is broken."""
+    failure = verdict.failure
+    if failure is None or failure.kind is not FailureKind.IMPORT_ERROR or failure.line is not None:
+        return verdict
+    message = f"The module cannot be imported: {failure.error}."
+    return replace(verdict, failure=replace(failure, kind=FailureKind.BROKEN_MODULE, message=message))
+
+
+def _not_run(target: Target, unreadable: UnreadableExample) -> Verdict:
+    """The verdict on a docstring that doctest cannot read."""
+    source = Lines(target.text)[unreadable.line].strip() + "\n"
+    example = Example(source, "", unreadable.line)
+    return Verdict(Failure(FailureKind.BROKEN_EXAMPLE, str(unreadable), example))
 
 
 def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adacoder.sandbox.isolation.locks import Locks
 from commandline import GOOD_REPLY, MODEL, SOLVED, STUB, WRONG_REPLY, Desk, Ran, new_desk
 from standin_ollama import Body, Ending, Model, Script, StandIn
 
@@ -113,7 +114,9 @@ BAD: dict[str, tuple[Run, int, str]] = {
     "an unknown command": (Run(("create",), serves=False), 2, "No such command 'create'"),
     "a reply that is not there": (Run(("apply", "shapes.py", "--reply", "no.txt")), 2, "no.txt"),
     "no reply": (Run(("apply", "shapes.py")), 2, "Missing option '--reply'"),
-    "nothing to check": (Run(("check", "shapes.py"), text=NO_EXAMPLES), 2, "no function with examples"),
+    "nothing to check there": (Run(("check", "nowhere.py")), 2, "There is no file "),
+    "an option beside JSON": (Run(("check", "--json", "-v")), 2, "Only one of --verbose and --json"),
+    "no such command": (Run((*GENERATE, "--interpreter", "nopython")), 2, "no Python interpreter 'nopython' in PATH"),
     "a file that changed meanwhile": (Run(between=changed), 2, "changed in the meantime and was left as it is"),
 }
 SINGLE_ROUND = ("--max-iterations", "0")
@@ -197,9 +200,15 @@ def test_what_stops_every_function_is_told_once(desk: Desk) -> None:
     assert (ran.code, len(ran.error_lines)) == (2, 1)
 
 
+def nothing_isolates(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine without bubblewrap, whose kernel has no Landlock."""
+    monkeypatch.setenv("PATH", str(empty))
+    monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: Locks(0, os.uname().machine))
+
+
 def test_without_isolation_nothing_runs_unless_that_is_accepted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     path = desk.write(SOLVED)
-    monkeypatch.setenv("PATH", str(desk.folder))
+    nothing_isolates(desk.folder, monkeypatch)
     refused = desk.run("check", path)
     accepted = desk.run("check", path, "--isolation", "none")
     assert (refused.code, refused.out) == (2, "")

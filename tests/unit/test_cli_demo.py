@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -131,10 +132,12 @@ def test_the_project_can_be_kept(desk: Desk, temporary: Path) -> None:
 def test_without_isolation_only_the_shipped_replies_run_and_it_says_so(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    # As on a machine without bubblewrap, of a kind for which there are no system call filters.
     monkeypatch.setenv("PATH", str(desk.folder))
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "here", "6.1", "#1", "vax")))
     shipped = desk.run("demo")
     assert shipped.code == 0
-    assert "Nothing here isolates code (bubblewrap is not installed)" in " ".join(shipped.out.split())
+    assert "Nothing here isolates code (" in " ".join(shipped.out.split())
     assert "isolation none" in shipped.out
     copy = tmp_path / "copy.conversation"
     copy.write_bytes((fixture() / RECORDING).read_bytes())

@@ -9,6 +9,7 @@ import pytest
 
 from adacoder.cli.demo import RECORDING, fixture
 from adacoder.doctor import Finding, examine
+from adacoder.domain import Level
 from adacoder.settings import Settings
 from commandline import MODEL, Desk, new_desk
 from standin_ollama import Model, StandIn
@@ -42,14 +43,17 @@ async def test_where_all_works_nothing_is_to_be_done(tmp_path: Path) -> None:
 async def test_isolation_says_what_was_proved(tmp_path: Path) -> None:
     found = await finding("Isolation", Settings(host=UNREACHABLE), tmp_path)
     assert found.ok
-    assert found.text.startswith("full (bubblewrap, rlimits)")
+    assert found.text.startswith("full (bubblewrap, landlock, seccomp, rlimits)")
 
 
+@pytest.mark.isolation
 async def test_without_bubblewrap_it_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = await finding("Isolation", Settings(host=UNREACHABLE), tmp_path)
-    assert found.ok is False
-    assert "apt install bubblewrap" in found.advice
+    for least, ok in (Level.LSM, True), (Level.FULL, False):
+        found = await finding("Isolation", Settings(host=UNREACHABLE, isolation=least), tmp_path)
+        assert found.ok is ok
+        assert found.text.startswith("lsm (landlock, seccomp, rlimits)")
+        assert "apt install bubblewrap" in found.advice
 
 
 async def test_the_interpreter_is_the_projects_own_if_it_has_one(tmp_path: Path) -> None:

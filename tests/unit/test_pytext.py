@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,9 @@ def test_logical_lines_of_any_text_are_in_order_and_hold_all_code(text: str) -> 
     for line in logical_lines(text):
         assert end <= line.start < line.code_end <= line.end <= len(text)
         between = text[end : line.start - len(line.indent)]
-        assert all(not part.strip(" \t\f") or part.strip(" \t\f").startswith("#") for part in between.splitlines())
+        assert all(
+            not part.strip(" \t\f") or part.strip(" \t\f").startswith("#") for part in re.split(r"[\r\n]", between)
+        )
         end = line.end
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.interpreter import describe, find
+from adacoder.sandbox.interpreter import describe, find, look_up
 
 
 def installation(folder: Path) -> Path:
@@ -64,6 +65,27 @@ def test_a_setting_that_leads_nowhere(tmp_path: Path) -> None:
             find(path, tmp_path, tmp_path)
 
 
+def test_a_bare_name_is_a_command_in_path(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(base / "bin"))
+    assert find(Path("python3.11"), tmp_path, tmp_path).path == base / "bin/python3.11"
+    with pytest.raises(SandboxError, match=r"no Python interpreter 'python3.99' in PATH: correct the setting"):
+        find(Path("python3.99"), tmp_path, tmp_path)
+
+
+def test_the_message_says_what_was_typed_and_where(tmp_path: Path, base: Path) -> None:
+    assert look_up("opt/python/bin/python3", tmp_path, "option '--interpreter'") == base / "bin/python3"
+    with pytest.raises(SandboxError) as refusal:
+        look_up("no/python", tmp_path, "option '--interpreter'")
+    where = f"no/python ({tmp_path}/no/python)"
+    assert str(refusal.value) == f"There is no Python interpreter at {where}: correct the option '--interpreter'."
+
+
+@pytest.mark.parametrize("name", ["nul\0", "n/\0", "", "a" * 5000])
+def test_a_name_that_no_file_can_have(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="There is no Python interpreter"):
+        look_up(name, tmp_path, "option '--interpreter'")
+
+
 def test_a_script_is_no_interpreter(tmp_path: Path) -> None:
     shim = tmp_path / "python"
     shim.write_text("#!/bin/sh\n", encoding="utf-8")
@@ -74,32 +96,77 @@ def test_a_script_is_no_interpreter(tmp_path: Path) -> None:
 
 def test_an_environment_whose_base_is_gone(tmp_path: Path) -> None:
     environment(tmp_path / ".venv", tmp_path / "gone")
-    with pytest.raises(SandboxError, match=r"Create the virtual environment .* anew"):
+    with pytest.raises(SandboxError, match=r"create the virtual environment .* anew"):
         find(None, tmp_path, tmp_path)
+
+
+def added(python: Path, *lines: object) -> set[Path]:
+    """What an environment's interpreter shows because of these lines of a `.pth` file."""
+    pth = python.parents[1] / "lib/python3.11/site-packages/x.pth"
+    pth.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return set(describe(python).added)
+
+
+def project(folder: Path) -> Path:
+    """Something that an editable install may add: a folder with a package in it."""
+    (folder / "pkg").mkdir(parents=True)
+    (folder / "pkg/__init__.py").touch()
+    return folder
 
 
 def test_what_must_be_visible(tmp_path: Path, base: Path) -> None:
     alias = tmp_path / "opt/alias"
     alias.symlink_to(base)
     python = environment(tmp_path / "env", alias)
-    added = tmp_path / "editable"
-    added.mkdir()
-    lines = f"{added}\nimport os; os.abort()\n# {tmp_path}\n/\n{tmp_path}/missing\n"
+    (tmp_path / "env/notes.txt").touch()
+    editable = project(tmp_path / "editable")
+    lines = f"{editable}\nimport os; os.abort()\n# {tmp_path}\n/\n{tmp_path}/missing\n"
     (tmp_path / "env/lib/python3.11/site-packages/x.pth").write_text(lines, encoding="utf-8")
     found = describe(python)
-    assert set(found.folders) == {tmp_path / "env", alias, base, added}
+    of_environment = {tmp_path / "env" / name for name in ("bin", "lib", "pyvenv.cfg")}
+    assert set(found.folders) == {*of_environment, alias, base, editable}
+    assert found.added == (editable,)
     assert found.links == ((python, str(alias / "bin/python3")), (alias / "bin/python3", "python3.11"))
 
 
 def test_a_pth_file_cannot_show_what_is_private(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "me"
-    (home / ".ssh").mkdir(parents=True)
-    (home / "project").mkdir()
     monkeypatch.setenv("HOME", str(home))
     python = environment(tmp_path / "env", base)
-    lines = f"{home / '.ssh'}\n{home}\n{home / 'project'}\n"
-    (tmp_path / "env/lib/python3.11/site-packages/x.pth").write_text(lines, encoding="utf-8")
-    assert set(describe(python).folders) == {tmp_path / "env", base, home / "project"}
+    sibling, hidden, scripts = project(home / "project"), project(home / ".ssh"), home / "scripts"
+    diary = home / "diary"
+    for folder in (diary, scripts):
+        folder.mkdir()
+    (diary / "today.txt").touch()
+    (scripts / "backup.py").touch()
+    (home / "everything.py").touch()
+    (home / "alias").symlink_to(hidden)
+    lines = (hidden, home / "alias", home, home / "..", diary, scripts, sibling, "/etc", "/var/run", "/", "../../..")
+    assert added(python, *lines) == {sibling, scripts}
+
+
+def test_the_source_folder_of_a_project_may_hold_only_a_namespace(tmp_path: Path, base: Path) -> None:
+    python = environment(tmp_path / "env", base)
+    source = tmp_path / "other/src"
+    (source / "space/pkg").mkdir(parents=True)
+    assert added(python, source) == set()
+    (tmp_path / "other/pyproject.toml").touch()
+    assert added(python, source) == {source}
+
+
+def test_hostile_configuration_neither_hangs_nor_breaks(tmp_path: Path, base: Path) -> None:
+    python = environment(tmp_path / "env", base)
+    packages = tmp_path / "env/lib/python3.11/site-packages"
+    os.mkfifo(packages / "a.pth")
+    (packages / "b.pth").symlink_to("/dev/zero")
+    (packages / "c.pth").symlink_to("c.pth")
+    (packages / "d.pth").mkdir()
+    (packages / "e.pth").write_bytes(b"\xff\xfe\0/\0\n" * 10 + b"x" * (1 << 20))
+    (tmp_path / "loop").symlink_to("loop")
+    good = project(tmp_path / "good")
+    assert added(python, tmp_path / "loop", good) == {good}
+    (tmp_path / "env/pyvenv.cfg").write_bytes(b"home = \0\n\xff\nhome\n")
+    assert tmp_path / "env/bin" in describe(python).folders
 
 
 def test_an_executable_in_the_home_folder_does_not_show_all_of_it(
@@ -114,6 +181,15 @@ def test_an_executable_in_the_home_folder_does_not_show_all_of_it(
     found = describe(link)
     assert found.folders == (base,)
     assert found.links == ((link, str(base / "bin/python3.11")),)
+
+
+def test_a_python_installed_right_into_the_home_folder_shows_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    executable = installation(tmp_path / "me/.local")
+    (tmp_path / "me/.local/share/keyrings").mkdir(parents=True)
+    assert describe(executable).folders == (executable, tmp_path / "me/.local/lib/python3.11")
 
 
 def test_links_in_a_circle(tmp_path: Path) -> None:

@@ -254,12 +254,12 @@ async def test_other_versions_of_python(path: Path, tmp_path: Path) -> None:
         assert (await ws.evaluate(GOOD, file="pkg/mod.py")).passed
 
 
-async def test_without_isolation_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    async with workspace(tmp_path, Level.NONE) as ws:
+@pytest.mark.parametrize("best", [Level.LSM, Level.NONE])
+async def test_with_less_isolation_it_is_the_same(best: Level, tmp_path: Path) -> None:
+    async with workspace(tmp_path, Level.NONE, best=best) as ws:
         ws.write({"pkg/__init__.py": "", "pkg/helper.py": "ONE = 1"})
         text = "from .helper import ONE\n" + STUB + "    return x + ONE\n"
         verdict = await ws.evaluate(text, file="pkg/mod.py")
         assert verdict.passed
         assert verdict.isolation is not None
-        assert verdict.isolation.level is Level.NONE
+        assert verdict.isolation.level is best

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from contextlib import ExitStack
-from io import FileIO
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,18 @@ from hypothesis import strategies as st
 
 from adacoder.domain import Module
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.wire import MESSAGE_LIMIT, Answer, HungUpError, Line, ProtocolError, Raised
+from adacoder.sandbox.wire import (
+    MESSAGE_LIMIT,
+    Answer,
+    Channel,
+    HungUpError,
+    Imported,
+    Line,
+    ProtocolError,
+    Raised,
+    SyntaxBroken,
+    channel_pair,
+)
 from adacoder.sandbox.worker import pack, unpack
 
 if TYPE_CHECKING:
@@ -44,22 +56,18 @@ class Worker:
     """The other end of a line, in the hands of the test."""
 
     def __init__(self, stack: ExitStack) -> None:
-        commands, to_worker = os.pipe()
-        from_worker, results = os.pipe()
-        for descriptor in (to_worker, from_worker):
-            os.set_blocking(descriptor, False)
-        self.commands = stack.enter_context(FileIO(commands, "rb"))
-        self.results = stack.enter_context(FileIO(results, "wb"))
-        ours = stack.enter_context(FileIO(to_worker, "wb")), stack.enter_context(FileIO(from_worker, "rb"))
-        self.line = Line(*ours)
+        ours, theirs = channel_pair()
+        self.connection = stack.enter_context(theirs)
+        self.file = stack.enter_context(theirs.makefile("rwb", buffering=0))
+        self.line = Line(Channel(stack.enter_context(ours)))
 
     async def heard(self) -> list[str]:
         """The next command."""
-        size = int.from_bytes(await asyncio.to_thread(self.commands.read, 4), "little")
-        return unpack(await asyncio.to_thread(self.commands.read, size))
+        size = int.from_bytes(await asyncio.to_thread(self.file.read, 4), "little")
+        return unpack(await asyncio.to_thread(self.file.read, size))
 
     def say(self, *texts: str) -> None:
-        self.results.write(pack(texts))
+        self.connection.sendall(pack(texts))
 
 
 @pytest.fixture
@@ -122,18 +130,33 @@ async def test_bytes_between_the_answers_betray_themselves(worker: Worker) -> No
 @pytest.mark.parametrize("size", [MESSAGE_LIMIT + 1, 0xFFFFFFFF])
 async def test_an_answer_that_is_too_long_is_not_even_read(size: int, worker: Worker) -> None:
     asking, _ = await asked(worker)
-    worker.results.write(size.to_bytes(4, "little"))
+    worker.connection.sendall(size.to_bytes(4, "little"))
     with pytest.raises(ProtocolError, match="too long"):
         await asking
 
 
+@pytest.mark.parametrize("suspects", [(), ("a",)])
+async def test_bytes_after_the_last_answer_betray_themselves(suspects: tuple[str, ...], worker: Worker) -> None:
+    asking, nonce = await asked(worker)
+    worker.say("done", nonce, "2\n")
+    assert await asking == Answer("2\n")
+    worker.connection.sendall(b"\0" * 4)
+    with pytest.raises(ProtocolError):
+        await asyncio.wait_for(worker.line.end(replace(PROGRAM, suspects=suspects)), 0.2)
+
+
+async def test_the_kernel_says_who_sent_the_first_message(worker: Worker) -> None:
+    worker.say("ready")
+    await worker.line.ready()
+    assert worker.line.channel.sender == os.getpid()
+
+
 async def test_a_worker_that_hangs_up(worker: Worker) -> None:
     asking, nonce = await asked(worker)
-    worker.results.write(pack(["done", nonce, "2\n"])[:-1])
-    worker.results.close()
+    worker.connection.sendall(pack(["done", nonce, "2\n"])[:-1])
+    worker.connection.shutdown(socket.SHUT_RDWR)
     with pytest.raises(HungUpError):
         await asking
-    worker.commands.close()
     with pytest.raises(HungUpError):
         await worker.line.run("x" * 1_000_000)
 
@@ -147,15 +170,29 @@ async def test_only_suspects_can_be_missing(worker: Worker) -> None:
 
 async def test_a_long_program_goes_through_a_narrow_pipe(worker: Worker) -> None:
     program = Program(PROGRAM.module, "x" * 1_000_000, "f", 1, 1, (), {Path("/x/o.py"): "other"})
-    loading = asyncio.create_task(worker.line.load(program, "/x"))
-    size = int.from_bytes(await asyncio.to_thread(worker.commands.read, 4), "little")
+    loading = asyncio.create_task(worker.line.load(program, 3))
+    size = int.from_bytes(await asyncio.to_thread(worker.file.read, 4), "little")
     body = b""
     while len(body) < size:
-        body += await asyncio.to_thread(worker.commands.read, size - len(body))
+        body += await asyncio.to_thread(worker.file.read, size - len(body))
     command, nonce, *fields = unpack(body)
     assert command == "load"
     assert fields == [
-        "mod", "/x/mod.py", "/x", "/x", "f", "1", "1", "", program.text, "/x/o.py", "other",
+        "3", "mod", "/x/mod.py", "f", "1", "1", "", "", program.text, "/x/o.py", "other",
     ]  # fmt: skip
-    worker.say("loaded", nonce, "")
-    assert not (await loading).missing  # type: ignore[union-attr]  # it was loaded
+    worker.say("loaded", nonce, "json.decoder ../x a-b 1 ok", "")
+    loaded = await loading
+    assert isinstance(loaded, Imported)
+    assert (loaded.modules, loaded.missing) == (("json.decoder", "ok"), ())
+
+
+async def test_a_text_that_does_not_compile_is_sent_again_with_its_statements(worker: Worker) -> None:
+    program = Program(PROGRAM.module, "a = 1\nb = (\n2)\n\ndef f():\n    pass\n", "f", 5, 6)
+    loading = asyncio.create_task(worker.line.load(program, 3))
+    _, nonce, *fields = await worker.heard()
+    assert fields[7] == ""
+    worker.say("unparsed", nonce)
+    _, nonce, *fields = await worker.heard()
+    assert fields[7] == "1 2 5"
+    worker.say("broken", nonce, "5", "SyntaxError: no")
+    assert await loading == SyntaxBroken(5, "SyntaxError: no", in_candidate=True)

@@ -41,7 +41,8 @@ class CodeEvaluator:
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        await self._host.prepare(target.module, timeout=self._timeout)
+        unchanged = program(target, Splice((), target.text, target.definition), self._overlays)
+        await self._host.prepare(unchanged, timeout=self._timeout)
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         """What the examples of `target` make of `candidate`.
@@ -76,11 +77,12 @@ class CodeEvaluator:
         return replace(verdict, failure=replace(failure, kind=FailureKind.BROKEN_MODULE, message=message))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...]) -> Verdict:
-        what = program(target, placed, self._overlays)
+        suspects = undefined_names(placed.text, [placed.function, *placed.added])
+        what = program(target, placed, self._overlays, suspects)
         return await self._host.evaluate(what, examples, timeout=self._timeout)
 
 
-def program(target: Target, placed: Splice, overlays: Mapping[Path, str]) -> Program:
+def program(target: Target, placed: Splice, overlays: Mapping[Path, str], suspects: tuple[str, ...] = ()) -> Program:
     """What the sandbox runs for a candidate that was put in place."""
     lines = Lines(placed.text)
     return Program(
@@ -89,7 +91,7 @@ def program(target: Target, placed: Splice, overlays: Mapping[Path, str]) -> Pro
         qualname=target.qualname,
         first_line=lines.line_at(placed.function.start) + 1,
         last_line=lines.line_at(placed.function.end) + 1,
-        suspects=undefined_names(placed.text, [placed.function, *placed.added]),
+        suspects=suspects,
         # Its own file too: an example may import it under another dotted name.
         overlays={**overlays, target.module.path: placed.text},
     )

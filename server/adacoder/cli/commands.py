@@ -109,9 +109,11 @@ def _usable(context: click.Context, parameter: click.Parameter, value: object) -
     return value
 
 
-def _absolute(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """A path as seen from here. Links are kept: they tell which environment an interpreter belongs to."""
-    return None if value is None else os.path.abspath(value)  # noqa: PTH100  # resolve() would follow the links
+def _interpreter_at(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The path of the interpreter that an option names."""
+    from adacoder.sandbox.interpreter import look_up
+
+    return None if value is None else str(look_up(value, Path.cwd(), "option '--interpreter'"))
 
 
 _place = click.argument("place", metavar="PATH[::NAME|:LINE]")
@@ -150,7 +152,10 @@ _isolation = click.option(
     help="The weakest isolation to accept; none runs code unconfined. [default: seatbelt]",
 )
 _interpreter = click.option(
-    "--interpreter", metavar="PYTHON", callback=_absolute, help="Runs the examples. [default: the project's .venv]"
+    "--interpreter",
+    metavar="PYTHON",
+    callback=_interpreter_at,
+    help="Runs the examples: a path, or a name in PATH. [default: the project's .venv]",
 )
 _timeout = click.option(
     "--timeout",
@@ -211,18 +216,23 @@ def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified:
 
 
 @adacoder.command()
-@_place
+@click.argument("places", metavar="[PATH[::NAME|:LINE]]...", nargs=-1)
+@click.option("-v", "--verbose", is_flag=True, help="Say of every docstring what came of it.")
 @_as_json
 @_evaluation
-def check(place: str, *, as_json: bool, **values: object) -> int:
-    """Run the examples, and show what fails.
+def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: object) -> int:
+    """Run the examples of docstrings, in isolation, and show what fails.
 
-    PATH alone means every function in the file that has examples; it may be a directory.
+    PATH is a file or a folder: every docstring in it that has examples. By default it is the whole workspace.
     """
-    from adacoder.cli.output import Findings, Objects
-    from adacoder.cli.work import CHECK
+    from adacoder.cli.checking import Checking
+    from adacoder.cli.findings import Findings, Objects
+    from adacoder.cli.place import Place
 
-    return _work(CHECK, place, values, Objects() if as_json else Findings())
+    if verbose and as_json:
+        raise click.UsageError("Only one of --verbose and --json can be given.", click.get_current_context())
+    checking = Checking(values, Objects() if as_json else Findings(verbose=verbose))
+    return _await(checking.carry_out([Place.parse(place) for place in places]))
 
 
 @adacoder.command()

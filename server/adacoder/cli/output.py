@@ -6,20 +6,17 @@ import difflib
 import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from adacoder import report
 from adacoder.cli.terminal import Progress, console, show_diff, visible
-from adacoder.domain import AdaCoderError, Example, ExampleResult, Outcome, Status, Target
+from adacoder.domain import AdaCoderError, Outcome, Status, Target
 from adacoder.journal import Listener
 from adacoder.source.text import SourceFile, apply_edits, write
 
-_RULER = "*" * 70
-"""What stands between failures, as in doctest."""
-_STYLES = {
+STYLES = {
     Status.VERIFIED: "bold green",
     Status.UNVERIFIED: "bold yellow",
     Status.PARTIAL: "bold red",
@@ -58,11 +55,11 @@ class Proposal(Output):
         if outcome.edits:
             self._show_diff(outcome, file)
         if outcome.status is not Status.ERROR:
-            self._err.print(visible(report.summary(outcome)), style=_STYLES[outcome.status])
+            self._err.print(visible(report.summary(outcome)), style=STYLES[outcome.status])
         return outcome
 
     def _show_diff(self, outcome: Outcome, file: SourceFile) -> None:
-        diff = unified_diff(file, apply_edits(file.text, outcome.edits), _shown(file.path))
+        diff = unified_diff(file, apply_edits(file.text, outcome.edits), shown_path(file.path))
         if self._out.is_terminal:
             show_diff(self._out, diff)
         else:
@@ -109,26 +106,6 @@ class Objects(Output):
         return outcome
 
 
-class Findings(Output):
-    """`check`: a line a function on stdout, and what failed as doctest shows it."""
-
-    def __init__(self) -> None:
-        self._out = console()
-        self._err = console(stderr=True)
-
-    def watch(self, target: Target, max_iterations: int) -> AbstractContextManager[Listener | None]:
-        """As `Output.watch`; without a terminal there is nothing to wait for, so nothing is shown."""
-        return Progress(self._err, target.qualname, max_iterations, keep=False)
-
-    def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """As `Output.show`."""
-        if outcome.status is not Status.ERROR:
-            for line in failures(outcome):
-                self._out.print(visible(line))
-            self._out.print(visible(report.summary(outcome)), style=_STYLES[outcome.status])
-        return outcome
-
-
 def unified_diff(file: SourceFile, after: str, shown: Path) -> str:
     """The change from `file.text` to `after` as git and `diff -u` write it, in a file that is called `shown`."""
     mark = "\ufeff" if file.bom else ""
@@ -137,55 +114,13 @@ def unified_diff(file: SourceFile, after: str, shown: Path) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def failures(outcome: Outcome) -> Iterator[str]:
-    """The lines that show what failed, as doctest shows it."""
-    verdict = outcome.verdict
-    if verdict is None or verdict.failure is None:
-        return
-    target, failure = outcome.target, verdict.failure
-    failed = [result for result in verdict.results if not result.matched]
-    told = {result.example for result in failed}
-    for result in failed:
-        yield from _place(target, result.example)
-        yield from _what_came(result)
-    if failure.example is not None and failure.example not in told:
-        yield from _place(target, failure.example)
-        yield failure.message
-    elif failure.example is None:
-        yield _RULER
-        yield f'File "{_shown(target.module.path)}", in {target.module.name}.{target.qualname}'
-        yield failure.message
-
-
-def _place(target: Target, example: Example) -> Iterator[str]:
-    yield _RULER
-    where = f'File "{_shown(target.module.path)}", line {example.line + 1}'
-    yield f"{where}, in {target.module.name}.{target.qualname}"
-    yield "Failed example:"
-    yield from _indented(example.source)
-
-
-def _what_came(result: ExampleResult) -> Iterator[str]:
-    if result.error is not None:
-        yield "Exception raised:"
-        yield from _indented(result.error)
-        return
-    for title, output in (("Expected", result.example.want), ("Got", result.got)):
-        yield f"{title}:" if output else f"{title} nothing"
-        yield from _indented(output)
-
-
-def _indented(text: str) -> Iterator[str]:
-    yield from (f"    {line}" for line in text.rstrip("\n").split("\n") if text)
-
-
 def _lines(text: str) -> list[str]:
     """Cut as `diff` and `patch` do, so that a `\\r` is part of its line."""
     lines = [f"{line}\n" for line in text.split("\n")]
     return [*lines[:-1], lines[-1][:-1]] if lines[-1] != "\n" else lines[:-1]
 
 
-def _shown(path: Path) -> Path:
+def shown_path(path: Path) -> Path:
     """`path` as seen from where we are, if it lies below."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -16,7 +16,12 @@ from adacoder.source.text import SourceFile
 
 _LINE = re.compile(r"(?P<path>.+):(?P<line>\d+)")
 _MARKERS = ("pyproject.toml", ".git", "setup.py")
-_NOT_OURS = frozenset({"venv", "node_modules", "site-packages", "__pycache__", "build", "dist"})
+_NOT_OURS = frozenset(
+    {
+        *("venv", "node_modules", "site-packages", "__pycache__", "build", "dist"),
+        *("vendor", "vendored", "_vendor", "third_party"),
+    }
+)
 """Folders of other people's code, or of copies; hidden ones are left out too."""
 
 
@@ -86,19 +91,31 @@ def chosen(file: SourceFile, folder: Path, chooses: Callable[[Target], bool]) ->
 
 def workspace(file: SourceFile) -> Path:
     """The workspace of a file: the nearest folder with a project in it, else where its module is imported from."""
-    for folder in file.path.parents:
-        if any((folder / marker).exists() for marker in _MARKERS):
-            return folder
-    return module_of(file.path, file.text, Path(file.path.anchor)).root
+    found = project_around(file.path.parent)
+    return found or module_of(file.path, file.text, Path(file.path.anchor)).root
 
 
-def python_files(folder: Path) -> Iterator[Path]:
-    """The Python files below `folder`, in order; what is hidden, installed or built is left out."""
-    for entry in sorted(folder.iterdir()):
+def project_around(folder: Path) -> Path | None:
+    """The nearest folder at or above `folder` with a project in it."""
+    around = (folder, *folder.parents)
+    return next((each for each in around if any((each / marker).exists() for marker in _MARKERS)), None)
+
+
+def python_files(folder: Path, tell: Callable[[str], None]) -> Iterator[Path]:
+    """The Python files below `folder`, in order; what is hidden, installed, vendored or built is left out.
+
+    `tell` hears of what cannot be read.
+    """
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        tell(f"{folder} cannot be read ({error.strerror}): check its permissions.")
+        return
+    for entry in entries:
         if entry.name.startswith(".") or entry.name in _NOT_OURS or entry.is_symlink():
             continue
         if entry.is_dir() and not (entry / "pyvenv.cfg").exists():
-            yield from python_files(entry)
+            yield from python_files(entry, tell)
         elif entry.suffix == ".py" and entry.is_file():
             yield entry
 

@@ -54,12 +54,10 @@ class Progress:
     A step that failed with an error is left to the line that tells the error.
     """
 
-    def __init__(self, console: Console, name: str, max_iterations: int, *, keep: bool = True) -> None:
-        """`keep`: whether the steps that have ended are shown."""
+    def __init__(self, console: Console, name: str, max_iterations: int) -> None:
         self._console = console
         self._name = name
         self._max_iterations = max_iterations
-        self._keep = keep
         self._tokens = 0
         """Of the steps that have ended."""
         self._spinner: Spinner | None = None
@@ -83,7 +81,7 @@ class Progress:
             self._move(line, event.written if isinstance(event, OpenStep) else 0)
             return
         self._tokens += event.tokens.completion
-        if self._keep and "error" not in event.details:
+        if "error" not in event.details:
             self._console.print(visible(line), style="dim")
 
     def _move(self, line: str, written: int) -> None:

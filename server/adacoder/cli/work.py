@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder import report
 from adacoder.cli import COULD_NOT_RUN
+from adacoder.cli.choices import Choices, Told
 from adacoder.cli.output import Output
-from adacoder.cli.place import Place, chosen, python_files, workspace
-from adacoder.cli.terminal import complain
+from adacoder.cli.place import Place, chosen, workspace
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
 from adacoder.service import Project, Service, current, from_reply
-from adacoder.settings import Settings, from_project, merge
+from adacoder.settings import Settings
 from adacoder.source.text import SourceFile, read
 
 Request = Callable[[Service, Target, Settings, Project, Journal], Awaitable[Outcome]]
@@ -31,7 +31,6 @@ class Command:
     wanted: str
     """These functions, in words."""
     takes_one: bool = False
-    takes_folders: bool = False
     passes_over: bool = False
     """Whether a function that was not named, and that nothing is to be done about, is not mentioned."""
     calls_model: bool = True
@@ -47,15 +46,8 @@ async def _fix(service: Service, target: Target, settings: Settings, project: Pr
     return await service.run(target, current(target), settings, project, journal)
 
 
-async def _check(service: Service, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
-    return await service.check(target, current(target), settings, project, journal)
-
-
 GENERATE = Command(_generate, lambda target: target.is_stub, "function with a docstring and no body yet")
 FIX = Command(_fix, lambda target: bool(target.examples), "function with examples", passes_over=True)
-CHECK = Command(
-    _check, lambda target: bool(target.examples), "function with examples", takes_folders=True, calls_model=False
-)
 
 
 def apply(reply: str) -> Command:
@@ -75,10 +67,10 @@ class Work:
     def __init__(self, command: Command, values: Mapping[str, object], output: Output) -> None:
         """`values` are what the command's options say, by the fields of Settings; None: not said."""
         self._command = command
-        self._values = values
         self._output = output
+        self._tell = Told()
+        self._choices = Choices(values, self._tell)
         self._codes = [0]
-        self._told: set[str] = set()
         self._shown = 0
 
     async def carry_out(self, place: Place) -> int:
@@ -96,34 +88,21 @@ class Work:
             self._tell(f"The examples of every function in {place.path} pass: there is nothing to fix.")
         return max(self._codes)
 
-    def _places(self, place: Place) -> Iterator[Place]:
-        """The functions at `place`; what cannot be read is told, and left out."""
+    def _places(self, place: Place) -> Sequence[Place]:
+        """The functions at `place`; none, with a line that says why, where there is nothing to work on."""
         if not place.is_whole_file:
-            yield place
-            return
+            return [place]
         try:
-            found = list(self._in_folder(place.path) if place.path.is_dir() else self._in_file(place.path))
-            if not found and not self._told:
+            file = read(place.path)
+            found = list(chosen(file, workspace(file), self._command.chooses))
+            if not found:
                 raise TargetError(f"There is no {self._command.wanted} in {place.path}.")
             if self._command.takes_one and len(found) > 1:
                 raise TargetError(f"There are {len(found)} functions in {place.path}: name one, as PATH::NAME.")
         except AdaCoderError as error:
             self._could_not_run(str(error))
-        else:
-            yield from found
-
-    def _in_folder(self, folder: Path) -> Iterator[Place]:
-        if not self._command.takes_folders:
-            raise TargetError(f"{folder} is a directory: name a Python file in it.")
-        for path in python_files(folder):
-            try:
-                yield from self._in_file(path)
-            except AdaCoderError as error:
-                self._could_not_run(str(error))
-
-    def _in_file(self, path: Path) -> Iterator[Place]:
-        file = read(path)
-        yield from chosen(file, workspace(file), self._command.chooses)
+            return []
+        return found
 
     async def _work_on(self, place: Place, service: Service, *, passes_over: bool) -> None:
         try:
@@ -148,20 +127,9 @@ class Work:
             self._could_not_run(report.summary(shown))
 
     def _settings(self, folder: Path) -> Settings:
-        """Defaults, then the project's, then the options."""
-        record = self._values.get("record")
-        given = {name: value for name, value in self._values.items() if name != "record"}
-        settings = merge(from_project(Settings(), folder, self._tell), given, self._tell)
-        if isinstance(record, Path):
-            settings = replace(settings, record=record)
+        settings = self._choices.settings(folder)
         return settings if self._command.calls_model else replace(settings, max_iterations=0)
 
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
-
-    def _tell(self, message: str) -> None:
-        """Say it once, however many functions it holds for."""
-        if message not in self._told:
-            self._told.add(message)
-            complain(message)

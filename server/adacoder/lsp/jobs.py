@@ -23,6 +23,7 @@ from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.edits import Finding, Insertion, NotInsertedError
 from adacoder.lsp.progress import new_token, progress
 from adacoder.lsp.workspace import encoding_of
+from adacoder.source.locate import Documented
 
 if TYPE_CHECKING:
     from adacoder.domain import Candidate
@@ -240,7 +241,8 @@ class Jobs:
                 by_rule = replace(settings, max_iterations=0)
                 return await service.run(target, _current(target), by_rule, project, journal)
             case Mode.CHECK:
-                return await service.check(target, _current(target), settings, project, journal)
+                documented = Documented(target)
+                return await service.check_as_it_stands(documented, settings, project, journal)
             case Mode.SUGGEST_EXAMPLES:
                 return await service.suggest(target, settings, project, journal)
 

@@ -9,46 +9,50 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from dataclasses import dataclass
+import signal
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from adacoder.domain import Example, Level, Module, Verdict
+from adacoder.domain import Example, Level, Verdict
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
+from adacoder.sandbox.isolation import scratch
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
-from adacoder.sandbox.process import Order, Process
+from adacoder.sandbox.process import Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import space
+from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from adacoder.sandbox.interpreter import Interpreter
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError"]
 
-IDLE_SECONDS = 60.0
-"""How long an interpreter that was started ahead is kept."""
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
 class Host:
-    """Evaluates candidates with one interpreter in one workspace.
+    """Evaluates candidates with one interpreter in one workspace, as many at a time as there are processors."""
 
-    At most one interpreter is kept started ahead, which has imported nothing of the project. It is for the
-    next evaluation that asks for the same confinement and limits, and is given up after `IDLE_SECONDS`.
-    """
+    def __init__(
+        self, interpreter: Interpreter, workspace: Path, *, least: Level, best: Level = Level.FULL, spares: int = 1
+    ) -> None:
+        """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
 
-    def __init__(self, interpreter: Interpreter, workspace: Path, *, least: Level) -> None:
+        `spares`: how many processes are kept ready for the next evaluations.
+        """
         self._interpreter = interpreter
         self._workspace = workspace
         self._least = least
-        self._slots = asyncio.Semaphore(os.cpu_count() or 1)
-        self._spare: _Spare | None = None
-        self._background: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._best = best
+        at_a_time = os.cpu_count() or 1
+        self._turns = asyncio.Semaphore(at_a_time)
+        self._templates = Templates(at_a_time, spares)
+        self._rehearsals: set[asyncio.Task[None]] = set()
 
     async def evaluate(
         self,
@@ -66,50 +70,74 @@ class Host:
             SandboxError: the interpreter does not start.
         """
         finding = await self._accepted()
-        judge = Judge(program, finding.isolation)
-        order = self._order(finding, program.module, timeout)
-        async with self._slots:
-            process = await self._take(order)
-            try:
-                await self._follow(process, judge, program, examples, timeout)
-            finally:
-                await process.end()
-        self._start_ahead(order)
-        return judge.verdict
+        async with self._turns:
+            judge = Judge(program, finding.isolation)
+            if await self._evaluate(finding, judge, program, examples, timeout):
+                return judge.verdict
+            # Its template was killed meanwhile. If that happens again it is its own doing.
+            judge = Judge(program, finding.isolation)
+            if not await self._evaluate(finding, judge, program, examples, timeout):
+                judge.died(-signal.SIGKILL)
+            return judge.verdict
 
-    async def prepare(self, module: Module, *, timeout: float) -> None:  # noqa: ASYNC109  # as in `evaluate`
-        """Start an interpreter ahead for an evaluation of `module` that is soon to come.
+    async def prepare(self, program: Program, *, timeout: float) -> None:  # noqa: ASYNC109  # as in `evaluate`
+        """Make ready for evaluations of the program's module that are soon to come: rehearse its import.
 
         Raises:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
         """
-        self._start_ahead(self._order(await self._accepted(), module, timeout))
+        await self._accepted()
+        task = asyncio.create_task(self._rehearse(program, timeout))
+        self._rehearsals.add(task)
+        task.add_done_callback(self._rehearsals.discard)
 
     async def close(self) -> None:
         """End every process."""
-        self._closed = True
-        self._give_up_spare()
-        await asyncio.gather(*self._background)
+        for task in self._rehearsals:
+            task.cancel()
+        await asyncio.gather(*self._rehearsals, return_exceptions=True)
+        await self._templates.close()
 
-    def _order(self, finding: Finding, module: Module, seconds: float) -> Order:
-        return Order(finding.mechanism, space(self._interpreter, self._workspace, module), math.ceil(seconds) + 1)
+    async def _rehearse(self, program: Program, seconds: float) -> None:
+        with suppress(SandboxError):  # which the evaluation meets again, where it can be told
+            await self.evaluate(program, (), timeout=seconds)
+
+    async def _evaluate(
+        self, finding: Finding, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
+    ) -> bool:
+        """Run everything, and tell the judge; returns whether that was possible to the end."""
+        module = program.module
+        unsaved = tuple(sorted(path for path in program.overlays if path != module.path))
+        view = space(self._interpreter, self._workspace, module)
+        recipe = Recipe(finding.mechanism, view, self._workspace, module.root, unsaved)
+        taken = await self._templates.take(recipe, module.name.partition(".")[0])
+        try:
+            await self._follow(taken, judge, program, examples, seconds)
+            return not taken.lost
+        finally:
+            taken.give_back(judge.modules)
 
     async def _accepted(self) -> Finding:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
-        finding = await probe()
+        finding = await probe(self._best)
         if finding.isolation.level.is_at_least(self._least):
             return finding
         remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))
-        raise IsolationRefused(f"Nothing here can isolate the code that a model wrote ({finding.reason}): {remedies}.")
+        level = finding.isolation.level
+        if level is Level.NONE:
+            what = "Nothing here can isolate the code that a model wrote"
+        else:
+            what = f"Code can only be isolated at the level '{level}' here, and '{self._least}' is the least accepted"
+            remedies = ", or ".join(filter(None, [finding.remedy, f"accept it with `--isolation {level}`"]))
+        raise IsolationRefused(f"{what} ({finding.reason}): {remedies}.")
 
     async def _follow(
-        self, process: Process, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
+        self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
     ) -> None:
-        """Run everything, and tell the judge."""
-        line = process.line
+        line = taken.line
         try:
-            async with asyncio.timeout(seconds):
-                if not judge.loaded(await line.load(program, str(self._workspace))):
+            async with asyncio.timeout(seconds), _bounded(taken):
+                if not judge.loaded(await line.load(program, math.ceil(seconds) + 1)):
                     return
                 for example in examples:
                     if not example.skipped:
@@ -119,56 +147,27 @@ class Host:
         except TimeoutError:
             judge.timed_out(seconds)
         except HungUpError:
-            judge.died(await process.status())
+            if taken.overfull:
+                judge.wrote_too_much(scratch.SIZE)
+            else:
+                judge.died(await taken.status())
         except ProtocolError as breach:
             judge.misbehaved(str(breach))
 
-    async def _take(self, order: Order) -> Process:
-        """A process for `order`: the one started ahead, if it is for such an order, else a new one."""
-        spare, self._spare = self._spare, None
-        if spare is not None:
-            spare.timer.cancel()
-            if spare.order == order:
-                try:
-                    process = await spare.boot
-                except SandboxError:
-                    return await Process.boot(order)  # whose error, if it fails too, is of this moment
-                except asyncio.CancelledError:
-                    self._discard(spare.boot)  # it may have been ready at the same moment
-                    raise
-                if process.alive:
-                    return process
-            self._discard(spare.boot)
-        return await Process.boot(order)
 
-    def _start_ahead(self, order: Order) -> None:
-        if self._spare is None and not self._closed:
-            timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._give_up_spare)
-            self._spare = _Spare(order, asyncio.create_task(Process.boot(order)), timer)
+@asynccontextmanager
+async def _bounded(taken: Taken) -> AsyncIterator[None]:
+    """End an evaluation that fills the disk."""
+    if taken.folder is None:
+        yield
+        return
 
-    def _give_up_spare(self) -> None:
-        if self._spare is not None:
-            self._spare.timer.cancel()
-            self._discard(self._spare.boot)
-            self._spare = None
+    async def bound(folder: Path) -> None:
+        await scratch.overfull(folder)
+        taken.end_overfull()
 
-    def _discard(self, boot: asyncio.Task[Process]) -> None:
-        task = asyncio.create_task(_end(boot))
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-
-
-@dataclass(frozen=True, slots=True)
-class _Spare:
-    """An interpreter that starts, or has started, for an order like the last one."""
-
-    order: Order
-    boot: asyncio.Task[Process]
-    timer: asyncio.TimerHandle
-
-
-async def _end(boot: asyncio.Task[Process]) -> None:
-    boot.cancel()
-    (booted,) = await asyncio.gather(boot, return_exceptions=True)
-    if isinstance(booted, Process):
-        await booted.end()
+    watch = asyncio.create_task(bound(taken.folder))
+    try:
+        yield
+    finally:
+        watch.cancel()

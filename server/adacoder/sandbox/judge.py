@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 _CHECKER = doctest.OutputChecker()
 _NAME_ERROR = re.compile(r"name '(\w+)' is not defined")
-_ERRNO = re.compile(r"\[Errno (-?\d+)\]")
+_ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
 _NEEDS = {
     1: "privileges",  # EPERM
     11: "processes",  # EAGAIN, as `fork` gives it
-    **dict.fromkeys((13, 30), "files"),  # EACCES, EROFS
+    13: "processes",  # EACCES for what has no name in the file system, as the semaphores of multiprocessing
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
 """What a candidate lacked in isolation, by the number of the OSError it got."""
+_NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
+"""The same where the error names a file."""
 _SHOWN = 60
 """Characters of an output that a message quotes."""
 
@@ -44,6 +46,9 @@ class Judge:
     _troubled: list[tuple[Example, Raised]] = field(init=False, default_factory=list)
     """The examples that raised what they were not to raise."""
 
+    modules: tuple[str, ...] = field(init=False, default=())
+    """The modules that were imported."""
+
     def __post_init__(self) -> None:
         self._verdict = Verdict(None, isolation=self.isolation)
 
@@ -57,6 +62,7 @@ class Judge:
         if isinstance(answer, SyntaxBroken):
             self._fail(self._syntax_failure(answer))
             return False
+        self.modules = answer.modules
         raised = answer.raised
         self._verdict = replace(
             self._verdict,
@@ -117,6 +123,11 @@ class Judge:
         else:
             how = f"was killed ({_signal_name(-status)})" if status < 0 else f"ended Python (exit status {status})"
             self._fail(Failure(FailureKind.KILLED, f"{self._where()} {how}.", self._current))
+
+    def wrote_too_much(self, size: int) -> None:
+        """It was ended because it wrote more than `size` bytes of files, or far too many files."""
+        message = f"{self._where()} wrote more files than an evaluation may ({size >> 20} MiB)."
+        self._fail(Failure(FailureKind.KILLED, message, self._current))
 
     def misbehaved(self, how: str) -> None:
         """The worker broke the protocol."""
@@ -182,8 +193,11 @@ class Judge:
         """What the code needed and isolation denied, as far as the error shows it."""
         if self.isolation.level is Level.NONE or "OSError" not in raised.bases:
             return None
-        number = _ERRNO.search(raised.message)
-        return _NEEDS.get(int(number[1])) if number else None
+        found = _ERRNO.search(raised.message)
+        if found is None:
+            return None
+        number = int(found[1])
+        return (_NEEDS_OF_FILES.get(number) if found[2] else None) or _NEEDS.get(number)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
         """The failure of an example that no candidate can mend, or that an earlier one caused."""

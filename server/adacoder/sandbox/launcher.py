@@ -1,46 +1,269 @@
-"""The first process inside the isolation: locks it down, then becomes the user's interpreter.
+"""Starts the user's interpreter: one process watches over it from outside, another locks itself down and becomes it.
 
-    launcher.py COMMANDS RESULTS LIMIT=VALUE… -- PROGRAM ARGUMENT…
+    launcher.py LIFELINE WRAPPER… -- CONFINEMENT… -- PROGRAM…
 
 Our own interpreter runs this file (`-I -S`, standard library only), so that nothing of the user's, neither a
-`.venv/bin/python` nor a `.pth` file, runs before the limits hold. COMMANDS and RESULTS are descriptors, which
-become 3 and 4; all others but 0 to 2 are closed. Each LIMIT is a `resource.RLIMIT_*` without that prefix.
+`.venv/bin/python` nor a `.pth` file, runs before the locks are closed.
+
+With a LIFELINE, a descriptor that nothing is ever written to, it forks, and stays outside as the *supervisor*: when
+the lifeline's other end is gone, because the server closed it or died, or when the child has ended, it kills whatever
+came of the child and ends when nothing is left. The child becomes WRAPPER, a command that runs this file again inside,
+with an empty LIFELINE; where there is no WRAPPER it goes on itself: it confines itself and becomes PROGRAM.
+
+Each CONFINEMENT is a KEY=VALUE, all of them optional:
+
+    limit:NAME=N    `resource.RLIMIT_NAME`; one that is lower already stays
+    scratch=PATH    the folder to work in
+    slots=N         folders 0 … N-1 to make in it, one for each evaluation that may run at a time
+    statm=D         leave its own `/proc/self/statm` open for the interpreter as descriptor D, if there is a `/proc`
+    landlock=ABI    hold files, network and signals with this version of Landlock; then `read`, `list` and `device`
+                    are all that may be got at besides the scratch folder
+    rulesets=D      leave a Landlock ruleset that allows of the scratch folder only slot I open as descriptor D + I
+    read=PATH       may be read and executed, with all that is in it
+    list=PATH       its entries may be listed, and those of the folders in it
+    device=PATH     may be read and written
+    filter=HEX      a seccomp program
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import select
+import struct
 import sys
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ctypes
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import NoReturn
+
+_MOST_DESCRIPTORS = 65536
+
+# linux/prctl.h
+_PR_SET_PDEATHSIG = 1
+_PR_SET_SECCOMP = 22
+_PR_CAPBSET_DROP = 24
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_SECCOMP_MODE_FILTER = 2
+_SIGKILL = 9
+_CAPABILITIES = 64
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION_3 = 0x20080522
+
+# linux/landlock.h; the system calls have the same numbers on every machine.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_RULE_PATH_BENEATH = 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_MAKE_CHAR, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK = 1 << 6, 1 << 9, 1 << 10, 1 << 11
+_REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_NET_ALL = 0b11  # bind and connect over TCP
+_SCOPE_ALL = 0b11  # abstract sockets and signals
 
 
 def main(arguments: list[str]) -> None:
-    end = arguments.index("--")
-    commands, results, *limits = arguments[:end]
-    arrange_descriptors(int(commands), int(results))
-    for limit in limits:
-        name, _, value = limit.partition("=")
-        kind = getattr(resource, f"RLIMIT_{name}", None)  # not every system knows every limit
-        if kind is not None:
-            set_limit(kind, int(value))
-    program = arguments[end + 1 :]
+    lifeline, *rest = arguments
+    end = rest.index("--")
+    wrapper, inside = rest[:end], rest[end + 1 :]
+
+    def go_on() -> NoReturn:
+        if wrapper:
+            us = [sys.executable, "-I", "-S", __file__]
+            become([*wrapper, *us, "", "--", *inside])
+        end = inside.index("--")
+        confine(inside[:end])
+        become(inside[end + 1 :])
+
+    if lifeline:
+        supervise(int(lifeline), go_on)
+    go_on()
+
+
+def become(program: list[str]) -> NoReturn:
     os.execv(program[0], program)  # noqa: S606  # becoming the user's interpreter is what this file is for
 
 
-def arrange_descriptors(commands: int, results: int) -> None:
-    """Make `commands` 3 and `results` 4, and close what else was inherited."""
-    if results == 3:
-        results = os.dup(results)
-    os.dup2(commands, 3)
-    os.dup2(results, 4)
-    os.closerange(5, min(os.sysconf("SC_OPEN_MAX"), 65536))
+# --- outside ---------------------------------------------------------------------------------
 
 
-def set_limit(kind: int, value: int) -> None:
-    """Lower a limit for good; one that is lower already stays."""
+def supervise(lifeline: int, go_on: Callable[[], NoReturn]) -> NoReturn:
+    """Fork; go on in the child; in the parent watch over it to the end."""
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)  # so that all orphans below become ours, and none is lost
+    supervisor = os.getpid()
+    child = os.fork()
+    if child == 0:
+        os.close(lifeline)
+        os.setsid()
+        prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        if os.getppid() != supervisor:
+            os._exit(1)
+        go_on()
+    os.closerange(0, lifeline)
+    os.closerange(lifeline + 1, most_descriptors())
+    watch = select.poll()
+    watch.register(lifeline, 0)  # a hang-up is told unasked
+    watch.register(os.pidfd_open(child), select.POLLIN)
+    watch.poll()
+    while True:
+        for pid in children():
+            os.kill(pid, _SIGKILL)
+        try:
+            os.wait()
+        except ChildProcessError:
+            os._exit(0)
+
+
+def children() -> list[int]:
+    """Our child processes, orphans that became ours among them."""
+    with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
+        return [int(pid) for pid in file.read().split()]
+
+
+# --- inside ----------------------------------------------------------------------------------
+
+
+def confine(confinement: Sequence[str]) -> None:
+    """Lock this process down for good."""
+    wishes: dict[str, list[str]] = {}
+    for argument in confinement:
+        key, _, value = argument.partition("=")
+        wishes.setdefault(key, []).append(value)
+
+    os.closerange(3, most_descriptors())
+    for key, values in wishes.items():
+        if key.startswith("limit:"):
+            lower_limit(key[len("limit:") :], int(*values))
+    (scratch,) = wishes["scratch"]
+    slots = [f"{scratch}/{slot}" for slot in range(int(*wishes["slots"]))]
+    for slot in slots:
+        os.mkdir(slot, 0o700)
+    os.chdir(scratch)
+    for descriptor in wishes.get("statm", ()):
+        with suppress(OSError):  # there may be no /proc
+            keep_open(os.open("/proc/self/statm", os.O_RDONLY), int(descriptor))
+    if sys.platform == "linux":
+        prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    if "landlock" in wishes:
+        drop_capabilities()
+        hold(int(*wishes["landlock"]), int(*wishes["rulesets"]), wishes, scratch, slots)
+    for program in wishes.get("filter", ()):
+        load_filter(bytes.fromhex(program))
+
+
+def lower_limit(name: str, value: int) -> None:
+    kind = getattr(resource, f"RLIMIT_{name}", None)  # not every system knows every limit
+    if kind is None:
+        return
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))
+
+
+def drop_capabilities() -> None:
+    """Give up root's powers; Landlock and seccomp hold root too, but there is no reason to try them."""
+    for capability in range(_CAPABILITIES):
+        with suppress(OSError):  # it has none to give up, or the kernel does not know this one
+            prctl(_PR_CAPBSET_DROP, capability)
+    nothing = struct.pack("6I", *[0] * 6)
+    syscall(_CAPSET[os.uname().machine], struct.pack("Ii", _CAPABILITY_VERSION_3, 0), nothing)
+
+
+def hold(abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: str, slots: Sequence[str]) -> None:
+    """Restrict this process by Landlock, and prepare the narrower ruleset of each slot."""
+    everything = all_rights(abi)
+    rules = [
+        *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
+        *((path, _READ_DIR) for path in wishes.get("list", ())),
+        *((path, _READ_FILE | _WRITE_FILE) for path in wishes.get("device", ())),
+    ]
+    writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
+    for number, slot in enumerate(slots):
+        keep_open(ruleset(abi, everything, [*rules, (slot, writing)]), rulesets + number)
+    own = ruleset(abi, everything, [*rules, (scratch, writing)])
+    syscall(_RESTRICT_SELF, own, 0)
+    os.close(own)
+
+
+def all_rights(abi: int) -> int:
+    """All that a version of Landlock can deny in the file system."""
+    rights = _REFER - 1
+    for right, since in ((_REFER, 2), (_TRUNCATE, 3), (_IOCTL_DEV, 5)):
+        if abi >= since:
+            rights |= right
+    return rights
+
+
+def ruleset(abi: int, rights: int, rules: Sequence[tuple[str, int]]) -> int:
+    """A Landlock ruleset that denies all `rights`, the network and signals, and allows what `rules` say."""
+    attributes = struct.pack("QQQ", rights, _NET_ALL, _SCOPE_ALL)[: 8 if abi < 4 else 16 if abi < 6 else 24]
+    handle = syscall(_CREATE_RULESET, attributes, len(attributes), 0)
+    for path, allowed in rules:
+        try:
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:  # it is not there, or is not ours to see: nothing to allow
+            continue
+        if not os.path.isdir(path):
+            allowed &= _ON_FILES
+        syscall(_ADD_RULE, handle, _RULE_PATH_BENEATH, struct.pack("=Qi", allowed & rights, place), 0)
+        os.close(place)
+    return handle
+
+
+def load_filter(program: bytes) -> None:
+    """Load a seccomp program, an array of `struct sock_filter`."""
+    import ctypes
+
+    buffer = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HP", len(program) // 8, ctypes.addressof(buffer))
+    prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header)
+
+
+# --- the kernel ------------------------------------------------------------------------------
+
+
+def keep_open(descriptor: int, number: int) -> None:
+    """Make `descriptor` `number`, which the interpreter inherits."""
+    os.dup2(descriptor, number)
+    if descriptor != number:
+        os.close(descriptor)
+
+
+def most_descriptors() -> int:
+    return min(os.sysconf("SC_OPEN_MAX"), _MOST_DESCRIPTORS)
+
+
+def prctl(option: int, *values: int | bytes) -> None:
+    import ctypes
+
+    _call("prctl", ctypes.c_int, option, *values, *[0] * (4 - len(values)))
+
+
+def syscall(number: int, *values: int | bytes) -> int:
+    import ctypes
+
+    return _call("syscall", ctypes.c_long, number, *values)
+
+
+def _call(name: str, kind: type[ctypes.c_int | ctypes.c_long], *values: int | bytes) -> int:
+    """Call a function of the C library, all of whose arguments may be as wide as a pointer.
+
+    Raises:
+        OSError: it failed.
+    """
+    import ctypes
+
+    function = ctypes.CDLL(None, use_errno=True)[name]
+    function.restype = kind
+    wide = [ctypes.c_long(value) if isinstance(value, int) else ctypes.c_char_p(value) for value in values]
+    result: int = function(*wide)
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ proof.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import socket
 import sys
@@ -20,20 +21,24 @@ from adacoder.domain import Isolation, Level, Module
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
+from adacoder.sandbox.isolation.locks import locks
+from adacoder.sandbox.isolation.lsm import Landlocked
 from adacoder.sandbox.isolation.none import Unconfined
-from adacoder.sandbox.process import Order, Process
+from adacoder.sandbox.process import Evaluation, Recipe, Template
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space
 from adacoder.sandbox.wire import Answer, HungUpError, Imported, Line, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from adacoder.sandbox.isolation import Mechanism
 
 _PROBE_SECONDS = 20
+_SHORT = "/tmp"  # noqa: S108  # the path of a socket may be no longer than 107 bytes, whatever TMPDIR says
 _CANARY = """
 import _socket
+import os
 
 
 def write(path):
@@ -46,12 +51,62 @@ def write(path):
         return file.read()
 
 
-def connect(port):
+def empty(path):
     try:
-        _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM).connect(("127.0.0.1", port))
+        os.close(os.open(path, os.O_RDONLY | os.O_TRUNC))
+    except OSError:
+        return "denied"
+    return "emptied"
+
+
+def chmod(path):
+    try:
+        os.chmod(path, 0o600)
+    except OSError:
+        return "denied"
+    return "changed"
+
+
+def read(path):
+    try:
+        with open(path) as file:
+            return file.read() or "denied"
+    except OSError:
+        return "denied"
+
+
+def exists(path):
+    return os.path.exists(path)
+
+
+def connect(family, address):
+    try:
+        _socket.socket(family, _socket.SOCK_STREAM).connect(address)
     except OSError:
         return "denied"
     return "connected"
+
+
+def pair():
+    one, other = _socket.socketpair()
+    return one.send(b"ab")
+
+
+def signal(pid):
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return "denied"
+    return "sent"
+
+
+def fork():
+    try:
+        if not os.fork():
+            os._exit(0)
+    except OSError:
+        return "denied"
+    return "forked"
 """
 
 
@@ -66,43 +121,50 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """What would let code be isolated here, as an imperative without a full stop; empty if nothing would."""
-        if self.isolation.level is not Level.NONE:
+        """What would let code be isolated better here, as an imperative without a full stop; empty if nothing would."""
+        if self.isolation.level is Level.FULL:
             return ""
         if sys.platform == "win32":
             return "run AdaCoder inside WSL2"
-        if sys.platform != "linux":
+        if sys.platform != "linux" or locks() is None:
             return ""
         if shutil.which("bwrap") is None:
             return "install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`)"
         return "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
 
 
-async def probe() -> Finding:
-    """What can isolate code here. It is tried once; again only if another `bwrap` comes first in PATH."""
-    program = shutil.which("bwrap") if sys.platform == "linux" else None
-    if program not in _known:
-        _known[program] = await _try_all(program)
-    return _known[program]
+async def probe(best: Level = Level.FULL) -> Finding:
+    """The strongest that can isolate code here, but nothing stronger than `best`.
+
+    It is tried once; again only if PATH changes.
+    """
+    key = best, os.environ.get("PATH")
+    if key not in _known:
+        _known[key] = await _try_all(best, shutil.which("bwrap"))
+    return _known[key]
 
 
-_known: dict[str | None, Finding] = {}
+_known: dict[tuple[Level, str | None], Finding] = {}
 
 
-async def _try_all(program: str | None) -> Finding:
+async def _try_all(best: Level, program: str | None) -> Finding:
+    if best is Level.NONE:
+        return _nothing("nothing better was asked for")
     if sys.platform != "linux":
         return _nothing(f"nothing is known that works on {sys.platform}")
-    if program is None:
-        return _nothing("bubblewrap is not installed")
     reasons = []
-    for mechanism in _variants(program, await _help(program)):
+    async for mechanism in _mechanisms(best, program):
+        if isinstance(mechanism, str):
+            reasons.append(mechanism)
+            continue
         try:
             await _prove(mechanism)
         except (SandboxError, HungUpError, ProtocolError, TimeoutError) as error:
-            reasons.append(str(error) or "it took too long")
+            by = mechanism.isolation.by[0]
+            reasons.append(f"{by} does not work here: {(str(error) or 'it took too long').rstrip('.')}")
         else:
-            return Finding(mechanism.isolation, mechanism, "")
-    return _nothing(f"bubblewrap does not work here: {reasons[0].rstrip('.')}")
+            return Finding(mechanism.isolation, mechanism, reasons[0] if reasons else "")
+    return _nothing("; ".join(dict.fromkeys(reasons)))
 
 
 def _nothing(reason: str) -> Finding:
@@ -120,14 +182,26 @@ async def _help(program: str) -> str:
     return (await process.communicate())[0].decode(errors="replace")
 
 
-def _variants(program: str, described: str) -> list[Bubblewrap]:
-    """What to try, the strictest first. The help says which features there are, not which may be used."""
-    path = Path(program).absolute()
-    size = "--size" in described
-    userns = [True, False] if "--disable-userns" in described else [False]
-    return [
-        Bubblewrap(path, Features(proc, disable_userns, size)) for disable_userns in userns for proc in (True, False)
-    ]
+async def _mechanisms(best: Level, bwrap: str | None) -> AsyncIterator[Mechanism | str]:
+    """What to try, the strictest first; or why there is nothing to try."""
+    known = locks()
+    if known is None:
+        yield f"there are no system call filters for {os.uname().machine}"
+        return
+    if best is Level.FULL:
+        if bwrap is None:
+            yield "bubblewrap is not installed"
+        else:
+            # The help says which features there are, not which may be used.
+            described = await _help(bwrap)
+            for disable_userns in [True, False] if "--disable-userns" in described else [False]:
+                for proc in (True, False):
+                    features = Features(proc, disable_userns, "--size" in described)
+                    yield Bubblewrap(bwrap, features, known)
+    if known.landlock:
+        yield Landlocked(known)
+    else:
+        yield "this kernel has no Landlock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,26 +210,42 @@ class _Bait:
 
     folder: Path
     """Shown to the canary."""
-    file: Path
+    outside: Path
+    """A file that is shown and must not be written."""
+    secret: Path
+    """A file that must not be read."""
+    beyond: Path
+    """A folder that is not shown."""
     port: int
     """On which a server listens."""
+    socket: str
+    """The path of a socket on which a server listens."""
 
     def is_untouched(self) -> bool:
-        return self.file.read_text(encoding="utf-8") == "untouched"
+        return self.outside.read_text(encoding="utf-8") == "untouched" and self.outside.stat().st_mode & 0o777 == 0o640
 
 
 @contextmanager
 def _bait() -> Iterator[_Bait]:
     with (
         tempfile.TemporaryDirectory(prefix="adacoder-probe-") as name,
+        tempfile.TemporaryDirectory(prefix="adacoder-probe-") as beyond,
+        tempfile.TemporaryDirectory(prefix="adacoder-", dir=_SHORT) as sockets,
         socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as local,
     ):
         folder = Path(name)
-        file = folder / "outside"
-        file.write_text("untouched", encoding="utf-8")
         port = server.getsockname()[1]
-        socket.create_connection(("127.0.0.1", port)).close()
-        yield _Bait(folder, file, port)
+        bait = _Bait(folder, folder / "outside", folder / ".secret", Path(beyond), port, f"{sockets}/socket")
+        bait.outside.write_text("untouched", encoding="utf-8")
+        bait.outside.chmod(0o640)
+        bait.secret.write_text("secret", encoding="utf-8")
+        local.bind(bait.socket)
+        local.listen()
+        for family, address in (socket.AF_INET, ("127.0.0.1", bait.port)), (socket.AF_UNIX, bait.socket):
+            with socket.socket(family) as client:
+                client.connect(address)
+        yield bait
 
 
 async def _prove(mechanism: Mechanism) -> None:
@@ -166,26 +256,48 @@ async def _prove(mechanism: Mechanism) -> None:
         HungUpError, ProtocolError, TimeoutError: it did not get so far.
     """
     with _bait() as bait:
-        shown = Space(describe(Path(sys.executable)), (bait.folder,), ())
-        process = await Process.boot(Order(mechanism, shown, _PROBE_SECONDS))
+        shown = Space(describe(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
+        template = await Template.boot(Recipe(mechanism, shown, bait.folder, bait.folder, ()), slots=2)
+        evaluations: list[Evaluation] = []
         try:
+            await template.warm((), ("canary",))
+            evaluations += [await template.fork(), await template.fork()]
             async with asyncio.timeout(_PROBE_SECONDS):
-                await _release_canary(process.line, bait)
+                await _release_canary(evaluations[0].line, bait, template)
         finally:
-            await process.end()
+            for evaluation in evaluations:
+                evaluation.kill()
+                evaluation.close()
+            await template.end()
         if not bait.is_untouched():
-            raise SandboxError("it let a file outside be written")
+            raise SandboxError("it let a file outside be changed")
 
 
-async def _release_canary(line: Line, bait: _Bait) -> None:
+async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
+    isolation = template.recipe.mechanism.isolation
     module = Module(bait.folder / "canary.py", "canary", bait.folder)
-    loaded = await line.load(Program(module, _CANARY, "write", 1, 1), str(bait.folder))
+    loaded = await line.load(Program(module, _CANARY, "write", 1, 1), _PROBE_SECONDS)
     if not isinstance(loaded, Imported) or loaded.raised is not None:
         raise SandboxError("Python cannot import a module in it")
+    seen = isolation.level is not Level.FULL  # it is namespaces that make the difference
     expected = {
-        "write('in-the-scratch-folder')": "written",
-        f"write({str(bait.file)!r})": "denied",
-        f"connect({bait.port})": "denied",
+        f"exists({str(bait.outside)!r})": True,
+        f"exists({str(bait.beyond)!r})": seen,
+        f"os.getppid() == {template.pid}": seen,
+        "write('own')": "written",
+        f"write({str(bait.outside)!r})": "denied",
+        # Without Landlock, evaluations at the same time are kept apart from all but each other.
+        "write('../1/another')": "denied" if "landlock" in isolation.by else "written",
+        f"empty({str(bait.outside)!r})": "denied",
+        f"chmod({str(bait.outside)!r})": "denied",
+        f"read({str(bait.outside)!r})": "untouched",
+        f"read({str(bait.secret)!r})": "denied",
+        "pair()": 2,
+        f"connect(_socket.AF_INET, ('127.0.0.1', {bait.port}))": "denied",
+        f"connect(_socket.AF_UNIX, {bait.socket!r})": "denied",
+        "signal(os.getpid())": "sent",
+        "signal(os.getppid())": "denied",
+        "fork()": "denied",
     }
     for attempt, outcome in expected.items():
         answer = await line.run(attempt)

@@ -1,128 +1,317 @@
-"""A worker's process: confined, started, spoken to, and gone."""
+"""The server's side of a template: started, confined, spoken to, and gone; and of the evaluations it forks."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from io import FileIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.space import LAUNCHER, OUR_PYTHON, WORKER, Space
-from adacoder.sandbox.wire import HungUpError, Line, ProtocolError
+from adacoder.sandbox.isolation.seccomp import OWN_PID
+from adacoder.sandbox.space import LAUNCHER, OUR_PYTHON, TEMPLATE, Space
+from adacoder.sandbox.wire import Channel, HungUpError, Line, ProtocolError, channel_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    import socket
+    from collections.abc import Sequence
 
     from adacoder.sandbox.isolation import Mechanism, Stage
 
 BOOT_SECONDS = 20.0
 """How long an interpreter may take to start; generous, since a slow machine is not the candidate's fault."""
+WARM_SECONDS = 60.0
+"""How long all imports of a template may take together."""
+_REAP_SECONDS = 5.0
+"""How long it may take to remove what an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
 """How long a process that hung up may take to end by itself."""
 _COMPLAINT_LENGTH = 200
-
-_LIMITS = {
-    "AS": 2 << 30,  # address space; more than what it may fill, since libraries reserve much that they never use
-    "DATA": 1 << 30,
-    "FSIZE": 16 << 20,
-    "NOFILE": 64,
-    "CORE": 0,
-    "MEMLOCK": 0,
-    "MSGQUEUE": 0,
-    "SIGPENDING": 64,
-}
-"""`resource.RLIMIT_*`, in bytes or counts. Not NPROC: the kernel counts all processes of the user for it."""
+_STATM, _RULESETS = 4, 10
+"""Descriptors that the launcher leaves open for the template."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What a process is started for: one that is started ahead serves an equal order, and no other."""
+class Recipe:
+    """What a template is made for; it serves all evaluations of an equal recipe."""
 
     mechanism: Mechanism
     space: Space
-    cpu_seconds: int
-    """Processor time it may use, its start included; waiting costs nothing of it."""
+    workspace: Path
+    root: Path
+    """As `Module.root`."""
+    unsaved: tuple[Path, ...]
+    """Files whose text is not what is on disk, so that only evaluations import them."""
 
 
-class Process:
-    """One worker in its confinement. Whoever boots it must `end` it."""
+@dataclass(slots=True)
+class Evaluation:
+    """A process that a template forked for one evaluation, and that is locked down."""
 
-    def __init__(self, stage: Stage, line: Line, complaints: FileIO) -> None:
-        self.line = line
-        self._stage = stage
-        self._complaints = complaints
-        self._cleanup = ExitStack()
-        self._process: asyncio.subprocess.Process | None = None
-
-    @classmethod
-    async def boot(cls, order: Order) -> Process:
-        """Start an interpreter; it has imported nothing of the project yet.
-
-        Raises:
-            SandboxError: it does not start.
-        """
-        with ExitStack() as cleanup, ExitStack() as theirs:
-            stage = cleanup.enter_context(order.mechanism.stage(order.space))
-            commands, to_worker = _pipe(theirs, cleanup)
-            results, from_worker = _pipe(theirs, cleanup, upwards=True)
-            complain, complaints = _pipe(theirs, cleanup, upwards=True)
-            booted = cls(stage, Line(to_worker, from_worker), complaints)
-            booted._cleanup = cleanup.pop_all()
-            try:
-                await booted._start(_spawn(order, stage, commands, results, complain))
-                stage.started()
-                theirs.close()
-                async with asyncio.timeout(BOOT_SECONDS):
-                    await booted.line.ready()
-            except (OSError, HungUpError, ProtocolError) as error:  # TimeoutError is an OSError
-                late = f"it took longer than {BOOT_SECONDS:g} s"
-                reason = booted._complaint() or (late if isinstance(error, TimeoutError) else str(error))
-                await booted.end()
-                interpreter = order.space.interpreter.path
-                raise SandboxError(f"The interpreter {interpreter} does not start: {reason}.") from error
-            except BaseException:
-                await booted.end()
-                raise
-        return booted
-
-    async def _start(self, spawning: Coroutine[None, None, asyncio.subprocess.Process]) -> None:
-        """Wait for the process to be made, even when cancelled: `end` must know it to kill all of it."""
-        task = asyncio.ensure_future(spawning)
-        try:
-            self._process = await asyncio.shield(task)
-        except asyncio.CancelledError:
-            with suppress(OSError):
-                self._process = await task
-            raise
+    slot: int
+    line: Line
+    _connection: socket.socket
+    _handle: int | None
+    """A pidfd; None where the system has no such thing."""
 
     @property
     def alive(self) -> bool:
         """Whether it has not ended."""
-        return self._process is not None and self._process.returncode is None and not self.line.hung_up
+        return not self.line.channel.hung_up
 
-    async def status(self) -> int | None:
-        """How it ended, after it hung up: its exit status, or minus the signal that killed it.
-
-        None if it goes on without a line to us, as nothing but hostile code does.
-        """
-        if self._process is None:
-            return None
+    async def ended(self) -> bool:
+        """Whether it ends by itself, soon after it hung up; hostile code may go on without a line to us."""
+        if self._handle is None:
+            return False
         try:
             async with asyncio.timeout(_DYING_SECONDS):
-                status = await self._process.wait()
+                await readable(self._handle)
         except TimeoutError:
-            return None
-        return 128 - status if status > 128 else status  # bubblewrap tells of signals as a shell does
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End it, whatever it does; the template still has to reap it."""
+        if self._handle is None:
+            self._connection.close()
+            return
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Give up the line to it, once it was killed; not at once, since that takes its time."""
+        self._connection.close()
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+class Template:
+    """A warm interpreter in its confinement. Whoever boots it must `end` it."""
+
+    def __init__(self, recipe: Recipe, stage: Stage, slots: int, cleanup: ExitStack, connection: socket.socket) -> None:
+        self.recipe = recipe
+        self.files: tuple[Path, ...] = ()
+        """What it has imported; it is to be made anew when one of them changes."""
+        self.broken = False
+        """Whether it failed to do what a template must, so that it can serve no longer."""
+        self._stage = stage
+        self._cleanup = cleanup
+        self._channel = Channel(connection)
+        self._complaints, self._complain = _pipe(cleanup)
+        self._lifeline_end, self._lifeline = _pipe(cleanup)
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+        self._slots: asyncio.Queue[int] = asyncio.Queue()
+        for slot in range(slots):
+            self._slots.put_nowait(slot)
+
+    @classmethod
+    async def boot(cls, recipe: Recipe, slots: int) -> Template:
+        """Start an interpreter; it has imported nothing of the project yet.
+
+        `slots`: how many evaluations there may be at a time.
+
+        Raises:
+            SandboxError: it does not start.
+        """
+        try:
+            with ExitStack() as cleanup:
+                stage = cleanup.enter_context(recipe.mechanism.stage(recipe.space))
+                connection, far_end = channel_pair()
+                cleanup.enter_context(connection)
+                cleanup.enter_context(far_end)
+                template = cls(recipe, stage, slots, cleanup.pop_all(), connection)
+        except OSError as error:
+            raise SandboxError(f"The sandbox cannot be made: {error}.") from error
+        try:
+            await template._start(far_end)
+            async with asyncio.timeout(BOOT_SECONDS):
+                await template._set_up()
+        except (OSError, HungUpError, ProtocolError) as error:  # TimeoutError is an OSError
+            late = f"it took longer than {BOOT_SECONDS:g} s"
+            reason = template._complaint() or (late if isinstance(error, TimeoutError) else str(error))
+            await template.end()
+            raise SandboxError(f"The interpreter {recipe.space.interpreter.path} does not start: {reason}.") from error
+        except BaseException:
+            await template.end()
+            raise
+        return template
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can serve."""
+        return not self.broken and not self._channel.hung_up
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, in our numbering; None where the system does not tell."""
+        return self._channel.sender
+
+    @property
+    def scratch_on_disk(self) -> Path | None:
+        """The folder on disk in which evaluation N writes to folder N; None if it is in memory, and bounded."""
+        return Path(self._stage.scratch) if self._stage.on_disk else None
+
+    def resident(self) -> int:
+        """The memory it occupies, in bytes; 0 where the system does not tell."""
+        with suppress(OSError):
+            pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
+            return int(pages) * os.sysconf("SC_PAGESIZE")
+        return 0
+
+    async def warm(self, modules: Sequence[str], own: Sequence[str]) -> frozenset[str]:
+        """Import modules, so that evaluations need not; but nothing of the outermost packages `own`.
+
+        Those that fail are left for the evaluations. Returns the outermost packages that it has imported now.
+
+        Raises:
+            SandboxError: it broke.
+        """
+        match await self._ask(WARM_SECONDS, "warm", " ".join(own), " ".join(modules)):
+            case ["warmed", packages, *files]:
+                self.files = tuple(map(Path, files))
+                return frozenset(packages.split())
+        raise self._broke("it gave no answer that has a known form")
+
+    async def fork(self, *, ahead: bool = False) -> Evaluation:
+        """A process for one evaluation, locked down; `reap` must follow.
+
+        `ahead`: no evaluation waits for it, so that it may take its time.
+
+        Raises:
+            SandboxError: it cannot be had.
+        """
+        slot = await self._slots.get()
+        connection, far_end = channel_pair()
+        try:
+            with far_end:
+                async with self._turn:
+                    await self._channel.send("fork", str(slot), "ahead" if ahead else "", descriptor=far_end.fileno())
+            channel = Channel(connection)
+            line = Line(channel)
+            async with asyncio.timeout(BOOT_SECONDS):
+                await line.ready()
+            handle = self._handle_of(channel.sender)
+        except (OSError, HungUpError, ProtocolError) as error:
+            self.broken = True
+            connection.close()
+            raise SandboxError(f"The sandbox cannot start a process: {error}.") from error
+        except BaseException:
+            connection.close()  # which ends it
+            self.broken = True
+            raise
+        return Evaluation(slot, line, connection, handle)
+
+    async def reap(self, evaluation: Evaluation) -> int:
+        """Make sure that nothing is left of an evaluation that was killed.
+
+        Returns its exit status, or minus the signal that killed it.
+
+        Raises:
+            SandboxError: something may be left; it broke.
+        """
+        evaluation.close()
+        match await self._ask(_REAP_SECONDS, "reap", str(evaluation.slot)):
+            case ["reaped", status, "clean"]:
+                self._slots.put_nowait(evaluation.slot)
+                return _status(status)
+            case ["reaped", status, _]:
+                self.broken = True
+                return _status(status)
+        raise self._broke("it gave no answer that has a known form")
 
     async def end(self) -> None:
-        """Kill it with all its descendants, and wait until nothing is left; also for one that has ended."""
+        """Kill it with all that came of it, and wait until nothing is left; also when it has ended."""
+        self.broken = True
+        self._lifeline.close()
         with self._cleanup:
             if self._process is not None:
-                await self._stage.kill(self._process.pid, ended=self._process.returncode is not None)
                 await self._process.wait()
+
+    async def _start(self, far_end: socket.socket) -> None:
+        """Start the launcher, and close what is its alone."""
+        spawning = asyncio.ensure_future(self._spawn(far_end))
+        try:
+            self._process = await asyncio.shield(spawning)
+        except asyncio.CancelledError:
+            with suppress(OSError):
+                self._process = await spawning  # `end` waits for it
+            raise
+        finally:
+            far_end.close()
+            self._complain.close()
+            self._lifeline_end.close()
+
+    async def _spawn(self, far_end: socket.socket) -> asyncio.subprocess.Process:
+        stage, interpreter = self._stage, self.recipe.space.interpreter.path
+        return await asyncio.create_subprocess_exec(
+            *(str(OUR_PYTHON), "-I", "-S", str(LAUNCHER), str(self._lifeline_end.fileno())),
+            *(*stage.wrapper, "--"),
+            *(*stage.confinement, f"slots={self._slots.qsize()}", f"statm={_STATM}", f"rulesets={_RULESETS}", "--"),
+            *(str(interpreter), "-I", "-B", str(TEMPLATE)),
+            stdin=far_end.fileno(),
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=self._complain,
+            pass_fds=(self._lifeline_end.fileno(),),
+            env=stage.environment,
+            cwd="/",
+            start_new_session=True,
+        )
+
+    async def _set_up(self) -> None:
+        recipe, stage = self.recipe, self._stage
+        await self._channel.send(
+            "setup",
+            *(str(_STATM), str(_RULESETS), stage.scratch, stage.program.hex(), str(OWN_PID)),
+            *(str(recipe.root), str(recipe.workspace)),
+            *map(str, recipe.unsaved),
+        )
+        match await self._channel.receive():
+            case ["ready"]:
+                return
+            case ["unable", why]:
+                raise ProtocolError(f"it lacks what confines it ({why})")
+        raise ProtocolError("it did not announce itself")
+
+    async def _ask(self, seconds: float, *command: str) -> list[str]:
+        async with self._turn:
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._channel.send(*command)
+                    return await self._channel.receive()
+            except (TimeoutError, HungUpError, ProtocolError) as error:
+                raise self._broke(str(error) or "it took too long") from error
+            except asyncio.CancelledError:
+                self.broken = True  # its answer is still to come
+                raise
+
+    def _broke(self, why: str) -> SandboxError:
+        self.broken = True
+        return SandboxError(f"The sandbox broke: {why}.")
+
+    def _handle_of(self, pid: int | None) -> int | None:
+        """A pidfd for a process that the template forked.
+
+        Raises:
+            ProtocolError: the template forked no such process.
+        """
+        if pid is None:
+            return None
+        try:
+            handle = os.pidfd_open(pid)
+        except OSError as error:
+            raise ProtocolError("it is gone") from error
+        # Only now that it cannot be another that got the same number since.
+        if _parent(pid) != self.pid:
+            os.close(handle)
+            raise ProtocolError("it is none of the template's")
+        return handle
 
     def _complaint(self) -> str:
         """The last line that was written to standard error."""
@@ -131,30 +320,23 @@ class Process:
         return "".join(filter(str.isprintable, lines[-1]))[:_COMPLAINT_LENGTH].rstrip(".") if lines else ""
 
 
-async def _spawn(
-    order: Order, stage: Stage, commands: FileIO, results: FileIO, complain: FileIO
-) -> asyncio.subprocess.Process:
-    limits = _LIMITS | {"CPU": order.cpu_seconds}
-    return await asyncio.create_subprocess_exec(
-        *stage.command,
-        *(str(OUR_PYTHON), "-I", "-S", str(LAUNCHER)),
-        *(str(commands.fileno()), str(results.fileno())),
-        *(f"{name}={value}" for name, value in limits.items()),
-        *("--", str(order.space.interpreter.path), "-I", "-B", str(WORKER)),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=complain,
-        pass_fds=(commands.fileno(), results.fileno(), *stage.descriptors),
-        env=dict(stage.environment),
-        cwd=stage.folder,
-        start_new_session=True,
-    )
+def _parent(pid: int) -> int | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[1])  # proc(5): the name in parentheses may hold anything
 
 
-def _pipe(theirs: ExitStack, ours: ExitStack, *, upwards: bool = False) -> tuple[FileIO, FileIO]:
-    """A pipe to the worker, or `upwards` from it: its end and ours, which does not block."""
+def _pipe(cleanup: ExitStack) -> tuple[FileIO, FileIO]:
+    """A pipe; what is read from it does not block."""
     read, write = os.pipe()
-    near, far = (read, write) if upwards else (write, read)
-    os.set_blocking(near, False)
-    modes = {read: "rb", write: "wb"}
-    return theirs.enter_context(FileIO(far, modes[far])), ours.enter_context(FileIO(near, modes[near]))
+    os.set_blocking(read, False)
+    return cleanup.enter_context(FileIO(read, "rb")), cleanup.enter_context(FileIO(write, "wb"))
+
+
+def _status(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        return -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""The server's end of the line to a worker: typed messages over two pipes, in lockstep.
+"""The server's end of the line to a worker: typed messages over a socket, in lockstep.
 
 The messages themselves are described in `worker.py`. Every command carries a fresh nonce that the answer must
 repeat: bytes that nobody asked for, wherever they stand, are read as the next answer and betray themselves.
@@ -6,18 +6,19 @@ repeat: bytes that nobody asked for, wherever they stand, are read as the next a
 
 from __future__ import annotations
 
-import os
 import secrets
 import select
+import socket
+import struct
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adacoder.pytext import Lines, statements
 from adacoder.sandbox.descriptors import readable, writable
 from adacoder.sandbox.worker import pack, unpack
 
 if TYPE_CHECKING:
-    from io import FileIO
-
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
@@ -60,6 +61,8 @@ class SyntaxBroken:
 class Imported:
     """The module was imported, or its import raised."""
 
+    modules: tuple[str, ...]
+    """The modules that came with it, by their dotted names, in the order of their import."""
     missing: tuple[str, ...]
     """Those of the suspects that nothing defines."""
     left_out: tuple[int, ...] = ()
@@ -76,61 +79,173 @@ class Answer:
     raised: Raised | None = None
 
 
-class Line:
-    """The line to one worker, over two descriptors that do not block and are another's to close."""
+class Channel:
+    """Messages over a socket that does not block, and is another's to close."""
 
-    def __init__(self, commands: FileIO, results: FileIO) -> None:
-        self._commands = commands.fileno()
-        self._results = results.fileno()
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
         self._received = bytearray()
+        self.sender: int | None = None
+        """The process that sent the first message, in our numbering; the kernel says so. None where it does not."""
 
     @property
     def hung_up(self) -> bool:
-        """Whether the worker's end is closed, as it is as soon as it died."""
+        """Whether the other end is closed, as it is as soon as its process died."""
         watch = select.poll()
-        watch.register(self._results, 0)  # a hang-up is told unasked
+        watch.register(self._socket, 0)  # a hang-up is told unasked
         return bool(watch.poll(0))
 
+    @property
+    def silent(self) -> bool:
+        """Whether there is nothing to receive."""
+        watch = select.poll()
+        watch.register(self._socket, select.POLLIN)
+        return not self._received and not watch.poll(0)
+
+    async def send(self, *texts: str, descriptor: int | None = None) -> None:
+        """Send a message, and a descriptor with it.
+
+        Raises:
+            HungUpError: nobody will receive it.
+        """
+        rest = memoryview(pack(texts))
+        attached = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
+        while rest:
+            try:
+                rest = rest[self._socket.sendmsg([rest], attached) :]
+                attached = []
+            except BlockingIOError:
+                await writable(self._socket.fileno())
+            except ConnectionError:
+                raise HungUpError("it ended") from None
+
+    async def receive(self) -> list[str]:
+        """The next message.
+
+        Raises:
+            HungUpError: there is none.
+            ProtocolError: it is none.
+        """
+        size = int.from_bytes(await self._take(4), "little")
+        if size > MESSAGE_LIMIT:
+            raise ProtocolError("its answer is too long")
+        try:
+            return unpack(await self._take(size))
+        except ValueError as error:
+            raise ProtocolError("its answer is garbled") from error
+
+    async def _take(self, size: int) -> bytes:
+        while len(self._received) < size:
+            part = self._read_soon()
+            if part is None:
+                await readable(self._socket.fileno())
+                continue
+            if not part:
+                raise HungUpError("it ended")
+            self._received += part
+        taken = bytes(self._received[:size])
+        del self._received[:size]
+        return taken
+
+    def _read_soon(self) -> bytes | None:
+        """What there is to read, be it the end; None if nothing comes.
+
+        An example mostly answers within a fraction of a millisecond, which is less than being woken by it costs.
+        """
+        patience = time.monotonic() + _SOON_SECONDS
+        while True:
+            try:
+                return self._read()
+            except BlockingIOError:
+                if time.monotonic() > patience:
+                    return None
+            except ConnectionError:
+                return b""
+
+    def _read(self) -> bytes:
+        if self.sender is not None or not _KERNEL_NAMES_SENDERS:
+            return self._socket.recv(1 << 16)
+        part, ancillary, _, _ = self._socket.recvmsg(1 << 16, socket.CMSG_SPACE(_CREDENTIALS.size))
+        for _, kind, data in ancillary:
+            if kind == socket.SCM_CREDENTIALS:
+                self.sender = _CREDENTIALS.unpack(data)[0]
+        return part
+
+
+def channel_pair() -> tuple[socket.socket, socket.socket]:
+    """A connection for a Channel: our end, and the other's."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    if _KERNEL_NAMES_SENDERS:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, theirs
+
+
+_KERNEL_NAMES_SENDERS = hasattr(socket, "SO_PASSCRED")
+_SOON_SECONDS = 0.0002
+_CREDENTIALS = struct.Struct("3i")  # struct ucred of unix(7)
+
+
+class Line:
+    """The line to the worker of one evaluation."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+
     async def ready(self) -> None:
-        """Wait until the interpreter has started.
+        """Wait until the process is locked down.
 
         Raises:
             HungUpError: it ended instead.
             ProtocolError: it said something else.
         """
-        if await self._receive() != ["ready"]:
+        if await self.channel.receive() != ["ready"]:
             raise ProtocolError("it did not announce itself")
 
-    async def load(self, program: Program, workspace: str) -> SyntaxBroken | Imported:
-        """Import the program's module.
+    async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
+        """Import the program's module; `seconds` of processor time are what the whole evaluation may use.
 
         Raises:
             HungUpError, ProtocolError: so did whatever ran.
         """
+        kind, fields = await self._load(program, seconds, "")
+        if kind == "unparsed":
+            lines = Lines(program.text)
+            starts = " ".join(str(lines.line_at(statement.start) + 1) for statement in statements(program.text))
+            kind, fields = await self._load(program, seconds, starts)
+        match kind, fields:
+            case (("broken" | "unreadable"), [line, message]):
+                return SyntaxBroken(_number(line), message, kind == "broken")
+            case (("loaded" | "lacking"), [imported, missing, *left_out]):
+                return Imported(
+                    _modules(imported), _names(missing, program), _numbers(left_out), defines=kind == "loaded"
+                )
+            case "failed", [imported, missing, message, bases, line, origin, *left_out]:
+                return Imported(
+                    _modules(imported),
+                    _names(missing, program),
+                    _numbers(left_out),
+                    defines=False,
+                    raised=_raised(message, bases, line, origin),
+                )
+        raise ProtocolError("its answer to 'load' has no known form")
+
+    async def _load(self, program: Program, seconds: int, starts: str) -> tuple[str, list[str]]:
         module = program.module
         overlays = [text for path, overlay in program.overlays.items() for text in (str(path), overlay)]
-        kind, fields = await self._ask(
+        return await self._ask(
             "load",
+            str(seconds),
             module.name,
             str(module.path),
-            str(module.root),
-            workspace,
             program.qualname,
             str(program.first_line),
             str(program.last_line),
             " ".join(program.suspects),
+            starts,
             program.text,
             *overlays,
         )
-        match kind, fields:
-            case (("broken" | "unreadable"), [line, message]):
-                return SyntaxBroken(_number(line), message, kind == "broken")
-            case (("loaded" | "lacking"), [missing, *left_out]):
-                return Imported(_names(missing, program), _numbers(left_out), defines=kind == "loaded")
-            case "failed", [missing, message, bases, line, origin, *left_out]:
-                raised = _raised(message, bases, line, origin)
-                return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
-        raise ProtocolError("its answer to 'load' has no known form")
 
     async def run(self, source: str) -> Answer:
         """Run one example.
@@ -151,6 +266,10 @@ class Line:
         Raises:
             HungUpError, ProtocolError: so did whatever ran.
         """
+        if not program.suspects:
+            if not self.channel.silent:
+                raise ProtocolError("it spoke out of turn")
+            return ()
         match await self._ask("end"):
             case "ended", [missing]:
                 return _names(missing, program)
@@ -158,44 +277,11 @@ class Line:
 
     async def _ask(self, command: str, *fields: str) -> tuple[str, list[str]]:
         nonce = secrets.token_hex(8)
-        await self._send(pack([command, nonce, *fields]))
-        match await self._receive():
+        await self.channel.send(command, nonce, *fields)
+        match await self.channel.receive():
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
         raise ProtocolError("it spoke out of turn")
-
-    async def _send(self, message: bytes) -> None:
-        rest = memoryview(message)
-        while rest:
-            try:
-                rest = rest[os.write(self._commands, rest) :]
-            except BlockingIOError:
-                await writable(self._commands)
-            except BrokenPipeError:
-                raise HungUpError("it ended") from None
-
-    async def _receive(self) -> list[str]:
-        size = int.from_bytes(await self._take(4), "little")
-        if size > MESSAGE_LIMIT:
-            raise ProtocolError("its answer is too long")
-        try:
-            return unpack(await self._take(size))
-        except ValueError as error:
-            raise ProtocolError("its answer is garbled") from error
-
-    async def _take(self, size: int) -> bytes:
-        while len(self._received) < size:
-            try:
-                part = os.read(self._results, 1 << 16)
-            except BlockingIOError:
-                await readable(self._results)
-                continue
-            if not part:
-                raise HungUpError("it ended")
-            self._received += part
-        taken = bytes(self._received[:size])
-        del self._received[:size]
-        return taken
 
 
 def _raised(message: str, bases: str, line: str, origin: str) -> Raised:
@@ -216,3 +302,12 @@ def _names(text: str, program: Program) -> tuple[str, ...]:
     """The suspects among the names in `text`; a worker cannot accuse others."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)
+
+
+def _modules(text: str) -> tuple[str, ...]:
+    """The names of modules in `text`, without what cannot be one."""
+    return tuple(name for name in text.split()[:_MOST_MODULES] if all(map(str.isidentifier, name.split("."))))
+
+
+_MOST_MODULES = 5000
+"""As many as the largest of libraries bring along."""

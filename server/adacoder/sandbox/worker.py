@@ -1,32 +1,31 @@
-"""Runs in the *user's* interpreter, isolated: imports a module with a candidate in place and runs examples.
+"""Runs in the *user's* interpreter, confined: imports a module with a candidate in place and runs its examples.
 
-One file, standard library only, Python 3.8 and later. It decides nothing: it answers with what an example
-printed or raised, and the server compares. Nothing of the project is imported before the first message.
+Standard library only, Python 3.8 and later; all code of a process that `template.py` forked for one evaluation. It
+decides nothing: it answers with what an example printed or raised, and the server compares.
 
-Commands arrive on descriptor 3, answers leave on 4, in lockstep. A message is a list of texts, each with its
-length before it; the texts of every message:
+A message is a list of texts, each with its length before it. Commands arrive on CHANNEL, answers leave on it, in
+lockstep:
 
-    ready                                                        once, when the interpreter has started
-    load  NONCE NAME PATH ROOT WORKSPACE QUALNAME FIRST LAST SUSPECTS TEXT [PATH TEXT]…
-      → loaded NONCE MISSING [LINE]…                             LINE: where a statement had to be left out
-      → broken NONCE LINE MESSAGE                                the candidate is a syntax error
-      → unreadable NONCE LINE MESSAGE                            the module is one that cannot be left out
-      → lacking NONCE MISSING [LINE]…                            imported, and does not define the target
-      → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…   its import raised
+    ready                                                         once the process is locked down
+    load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS STATEMENTS TEXT [PATH TEXT]…
+      → loaded NONCE IMPORTED MISSING [LINE]…                     LINE: where a statement had to be left out
+      → unparsed NONCE                                            send it again, with the lines where statements begin
+      → broken NONCE LINE MESSAGE                                 the candidate is a syntax error
+      → unreadable NONCE LINE MESSAGE                             the module is one that cannot be left out
+      → lacking NONCE IMPORTED MISSING [LINE]…                    imported, and does not define the target
+      → failed NONCE IMPORTED MISSING MESSAGE BASES LINE ORIGIN [LINE]…   its import raised
     run   NONCE SOURCE
       → done NONCE OUTPUT
       → raised NONCE OUTPUT MESSAGE BASES LINE ORIGIN
     end   NONCE
       → ended NONCE MISSING
 
-SUSPECTS and MISSING are names, BASES the built-in classes of an exception, all separated by spaces. MESSAGE
-is what `traceback.format_exception_only` gives. LINE is 1-based in TEXT; as the place of an exception it is
-the innermost line of the candidate it came through, 0 if none. ORIGIN is `example` if a line of the example
-itself raised the exception, `syntax` if the example does not compile, else empty.
+SECONDS of processor time is what the evaluation may use. IMPORTED are the modules that came with the import; they,
+SUSPECTS and MISSING are names, STATEMENTS numbers, BASES the built-in classes of an exception, all separated by
+spaces. MESSAGE is what `traceback.format_exception_only` gives. LINE is 1-based in TEXT; as the place of an
+exception it is the innermost line of the candidate it came through, 0 if none. ORIGIN is `example` if a line of the
+example itself raised the exception, `syntax` if the example does not compile, else empty.
 """
-
-# Importing pathlib would make every start slower.
-# ruff: noqa: PTH112, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 import __future__ as future_features
@@ -35,19 +34,19 @@ import builtins
 import io
 import linecache
 import os
-import re
+import resource
 import sys
 import traceback
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from os.path import basename, dirname, isdir, join, realpath
+from os.path import basename, dirname, isdir, islink, join, realpath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from types import CodeType, ModuleType, TracebackType
 
-# Ours alone: what a candidate does to the real ones does not reach this file (from Python 3.10 on).
+# Ours alone: what a candidate does to the real ones does not reach this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 # Bound early, so that a candidate that patches them breaks itself and not this file.
@@ -61,7 +60,8 @@ _setrecursionlimit = sys.setrecursionlimit
 _RECURSION_LIMIT = sys.getrecursionlimit()
 _modules = sys.modules
 
-COMMANDS, RESULTS = 3, 4
+CHANNEL = 3
+
 OUTPUT_LIMIT = 1 << 20
 """Characters of output kept for one example; what is printed beyond is dropped."""
 OUT_OF_MEMORY = 77
@@ -99,18 +99,18 @@ def send(*texts: str) -> None:
     """Write a message to the server."""
     rest = memoryview(pack(texts))
     while rest:
-        rest = rest[_write(RESULTS, rest) :]
+        rest = rest[_write(CHANNEL, rest) :]
 
 
 def receive() -> list[str]:
     """The server's next message; there is no life after its last one."""
-    return unpack(_receive_bytes(int.from_bytes(_receive_bytes(4), "little")))
+    return unpack(receive_bytes(int.from_bytes(receive_bytes(4), "little")))
 
 
-def _receive_bytes(size: int) -> bytes:
+def receive_bytes(size: int) -> bytes:
     parts = []
     while size:
-        part = _read(COMMANDS, min(size, 1 << 20))
+        part = _read(CHANNEL, min(size, 1 << 20))
         if not part:
             _exit(0)
         parts.append(part)
@@ -131,13 +131,21 @@ class BrokenTextError(Exception):
         self.in_candidate = in_candidate
 
 
-def compile_around(text: str, path: str, first: int, last: int) -> tuple[CodeType, str, list[int]]:
+class UnparsedError(Exception):
+    """A text does not compile, and where its statements begin is not known."""
+
+
+def compile_around(
+    text: str, path: str, first: int, last: int, starts: Sequence[int]
+) -> tuple[CodeType, str, list[int]]:
     """Compile a module; leave out top-level statements beside lines `first` to `last` that are syntax errors.
 
+    `starts`: the 1-based lines where its top-level statements begin.
     Returns the code, the text as it was compiled (line numbers kept), and the lines of the errors left out.
 
     Raises:
         BrokenTextError: the candidate, or what cannot be left out, is a syntax error.
+        UnparsedError: it does not compile, and `starts` is empty.
     """
     try:
         return _compile(text, path), text, []
@@ -146,8 +154,10 @@ def compile_around(text: str, path: str, first: int, last: int) -> tuple[CodeTyp
     lines = text.split("\n")
     if _syntax_error(_without_candidate(lines, first, last)) is None:
         raise BrokenTextError(min(max(whole.line, first), last), whole.message, in_candidate=True)
+    if not starts:
+        raise UnparsedError
     left_out = []
-    for start, end in _statements(lines):
+    for start, end in zip(starts, [*[start - 1 for start in starts[1:]], len(lines)]):  # noqa: B905  # `strict` came later
         alone = [""] * (start - 1) + lines[start - 1 : end]
         error = _syntax_error("\n".join(alone))
         if error is None:
@@ -185,54 +195,6 @@ def _without_candidate(lines: list[str], first: int, last: int) -> str:
     return "\n".join([*lines[: first - 1], indent + "pass", *[""] * (last - first), *lines[last:]])
 
 
-_TOKEN = re.compile(
-    r"""(?P<string>\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
-    r"|(?P<skip>\#[^\n]*|\\\n)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<newline>\n)",
-    re.DOTALL,
-)
-_STATEMENT = re.compile(r"@|(?:async\s+def|def|class|import|from|return|if|for|while|with|try)\b")
-_BLOCK = re.compile(r"(?:async\s+)?(?:if|for|while|try)\b")
-_CONTINUES_BLOCK = re.compile(r"(?:elif|else|except|finally)\b")
-
-
-def _statements(lines: list[str]) -> Iterator[tuple[int, int]]:
-    """The top-level statements as (first, last) 1-based lines, found by line structure alone.
-
-    An open bracket ends where a line at column 0 starts with a statement's keyword.
-    """
-    starts = [1]
-    decorated = False
-    for number in _logical_starts("\n".join(lines)):
-        line = lines[number - 1]
-        if not line or line[0] in " \t\f#)]}":
-            continue
-        if _CONTINUES_BLOCK.match(line) and _BLOCK.match(lines[starts[-1] - 1]):
-            continue
-        if not decorated and number > 1:
-            starts.append(number)
-        decorated = line.startswith("@")
-    ends = [start - 1 for start in starts[1:]]
-    return zip(starts, [*ends, len(lines)])  # noqa: B905  # `strict` came after Python 3.8
-
-
-def _logical_starts(text: str) -> Iterator[int]:
-    """The 1-based lines that begin outside strings and brackets."""
-    yield 1
-    depth = 0
-    line = 1
-    for token in _TOKEN.finditer(text):
-        if token.lastgroup == "open":
-            depth += 1
-        elif token.lastgroup == "close":
-            depth = max(depth - 1, 0)
-        line += token.group().count("\n")
-        if token.lastgroup == "newline":
-            if depth and _STATEMENT.match(text, token.end()):
-                depth = 0
-            if not depth:
-                yield line
-
-
 # --- importing -------------------------------------------------------------------------------
 
 
@@ -265,8 +227,9 @@ class TextFinder:
     def __init__(self, name: str, loader: TextLoader, texts: Mapping[str, str]) -> None:
         self._name = name
         self._loader = loader
-        self._texts = texts
-        self._tails = {_module_tail(path) for path in texts}
+        self._tails = {module_tail(path) for path in texts}
+        self._written = texts
+        self._real: Mapping[str, str] | None = None
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """As `importlib.abc.MetaPathFinder.find_spec`."""
@@ -277,7 +240,7 @@ class TextFinder:
             return None
         for folder in sys.path if path is None else path:
             for file in (join(folder, tail, "__init__.py"), join(folder, tail + ".py")):
-                text = self._texts.get(realpath(file))
+                text = self._texts().get(realpath(file))
                 if text is not None:
                     return _spec(fullname, TextLoader(fullname, file, text))
             found = PathFinder.find_spec(fullname, [folder])
@@ -285,8 +248,14 @@ class TextFinder:
                 return found
         return None
 
+    def _texts(self) -> Mapping[str, str]:
+        """The unsaved texts by their files' real paths, which take long to find and are seldom asked for."""
+        if self._real is None:
+            self._real = {realpath(path): text for path, text in self._written.items()}
+        return self._real
 
-def _module_tail(path: str) -> str:
+
+def module_tail(path: str) -> str:
     name = basename(path)
     return basename(dirname(path)) if name == "__init__.py" else name[: -len(".py")]
 
@@ -336,28 +305,32 @@ class Module:
     """The module under test."""
 
     def __init__(self, fields: list[str]) -> None:
-        (self._name, self._path, root, workspace, self._qualname, first, last, suspects, text) = fields[:9]
+        (seconds, self._name, self._path, self._qualname, first, last, suspects, starts, text) = fields[:9]
+        if seconds:
+            lower_limit(resource.RLIMIT_CPU, int(seconds))
         self._first, self._last = int(first), int(last)
         self._suspects = suspects.split()
+        self._starts = [int(start) for start in starts.split()]
         self._text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-        self._texts = dict(zip(map(realpath, fields[9::2]), fields[10::2]))  # noqa: B905  # `strict` came later
+        self._texts = dict(zip(fields[9::2], fields[10::2]))  # noqa: B905  # `strict` came later
         self._loader: TextLoader
         self._globals: dict[str, object] = {}
         self._flags = 0
         self._count = 0
-        own = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
-        sys.path[:] = own + [folder for folder in sys.path if folder not in own]
         sys.argv = [self._path]
 
     def load(self) -> list[str]:
         """Import it; the answer to `load`, without the nonce, which comes second."""
         try:
-            code, text, left_out = compile_around(self._text, self._path, self._first, self._last)
+            code, text, left_out = compile_around(self._text, self._path, self._first, self._last, self._starts)
+        except UnparsedError:
+            return ["unparsed"]
         except BrokenTextError as broken:
             return ["broken" if broken.in_candidate else "unreadable", str(broken.line), broken.message]
         self._loader = TextLoader(self._name, self._path, text, code)
         sys.meta_path.insert(0, TextFinder(self._name, self._loader, self._texts))
         _modules.pop(self._name, None)  # a module of the standard library may bear the same name
+        before = set(_modules)
         notes = [str(line) for line in left_out]
         sys.stdout = Output()
         raised = None
@@ -365,17 +338,18 @@ class Module:
             namespace = vars(import_module(self._name))
         except BaseException as error:  # SystemExit too is only what the module did
             raised = error
-        _regain()
+        regain()
+        imported = " ".join([name for name in _modules if name not in before])
         if raised is not None:
-            return ["failed", self.missing(), *self._description(raised, ""), *notes]
+            return ["failed", imported, self.missing(), *self._description(raised, ""), *notes]
         if not _defines(namespace, self._qualname):
-            return ["lacking", self.missing(), *notes]
+            return ["lacking", imported, self.missing(), *notes]
         self._globals = dict(namespace)
         for name in future_features.all_feature_names:
             feature = getattr(future_features, name)
             if self._globals.get(name) is feature:
                 self._flags |= feature.compiler_flag  # type: ignore[attr-defined]  # by PEP 236
-        return ["loaded", self.missing(), *notes]
+        return ["loaded", imported, self.missing(), *notes]
 
     def missing(self) -> str:
         """Those of the suspects that nothing defines."""
@@ -393,7 +367,7 @@ class Module:
             self._execute(source, name, output)
         except BaseException as error:  # SystemExit too is only what the example did
             raised = error
-        _regain()
+        regain()
         if raised is None:
             return ["done", Output.getvalue(output)]
         return ["raised", Output.getvalue(output), *self._description(raised, name)]
@@ -444,19 +418,61 @@ class Module:
         return line, file
 
 
-def _regain() -> None:
+def regain() -> None:
     """Undo what a candidate may have done to the interpreter under this file's feet."""
     _settrace(None)
     _setprofile(None)
     _setrecursionlimit(_RECURSION_LIMIT)
 
 
-def main() -> None:
-    """Serve one module, from `ready` to the end of the commands."""
-    os.dup2(1, 2)  # until here standard error went to the server, to tell why this file was never reached
-    _modules["__main__"] = type(sys)("__main__")  # what candidates find under that name
-    send("ready")
-    _, nonce, *fields = receive()
+REHEARSAL = """
+from __future__ import annotations
+import collections
+
+LIMIT = 3
+
+
+class Counter(collections.Counter):
+    @property
+    def most(self):
+        return max(self.values(), default=0)
+
+
+def f(values: Iterable[int], *, key=None) -> list[str]:
+    found = {}
+    for number, value in enumerate(sorted(values, key=key)):
+        if value not in found or value == LIMIT:
+            found[value] = found.get(value, 0) + number * 2
+    try:
+        words = [f"{name}: {count:.1f}" for name, count in found.items() if count > -1]
+    except (KeyError, ValueError):
+        raise
+    finally:
+        print(*words, sep=", ")
+    return words + [str(Counter(found).most)]
+"""
+
+
+def rehearse() -> None:
+    """Do once what an evaluation does, while nobody waits for it.
+
+    A process that was forked shares its memory with the one it came from, until it writes to it: then each page is
+    copied, and that takes the most of the time of an evaluation that is the first to do anything.
+    """
+    name = "adacoder_rehearsal"
+    module = Module(["", name, name + ".py", "f", "1", "27", "", "", REHEARSAL])
+    module.load()
+    module.run("f([3, 1, 2])\n")
+    module.run("f(1)\n")
+    sys.meta_path.pop(0)
+    del _modules[name]
+    linecache.cache.clear()
+    del builtins._  # type: ignore[attr-defined]  # as the interactive interpreter binds it
+
+
+def evaluate(load: list[str]) -> None:
+    """Serve one module, from its `load` to the end of the commands."""
+    _, nonce, *fields = load
     module = Module(fields)
     kind, *answer = module.load()
     while True:
@@ -464,14 +480,46 @@ def main() -> None:
         command, nonce, *fields = receive()
         if command == "run":
             kind, *answer = module.run(fields[0])
+        elif command == "load":
+            module = Module(fields)
+            kind, *answer = module.load()
         else:
             kind, answer = "ended", [module.missing()]
 
 
-if __name__ == "__main__":
+# --- what the template and the server need too ---------------------------------------------
+
+
+def lower_limit(kind: int, value: int) -> None:
+    """Lower a limit of this process for good; one that is lower already stays."""
+    hard = resource.getrlimit(kind)[1]
+    if hard == resource.RLIM_INFINITY or hard > value:
+        resource.setrlimit(kind, (value, value))
+
+
+def empty(folder: str) -> bool:
+    """Remove all that is in a folder, which hostile code may have filled; returns whether it is empty.
+
+    No link is followed, and no path becomes long: what lies deep is moved up before it is removed.
+    """
+    pending = [folder]
+    moved = 0
     try:
-        main()
-    except MemoryError:
-        _exit(OUT_OF_MEMORY)
-    finally:
-        _exit(1)  # whatever broke this file, nothing that a candidate registered for the exit is to run
+        while pending:
+            place = pending.pop()
+            for name in os.listdir(place):
+                entry = join(place, name)
+                if not isdir(entry) or islink(entry):
+                    os.unlink(entry)
+                    continue
+                moved += 1
+                target = join(folder, f".moved-{moved}")
+                os.rename(entry, target)
+                if not os.access(target, os.R_OK | os.W_OK | os.X_OK):
+                    os.chmod(target, 0o700)
+                pending.append(target)
+            if place != folder:
+                os.rmdir(place)
+    except OSError:
+        return False
+    return True

@@ -22,6 +22,15 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
+class UnreadableExample(TargetError):
+    """An example that doctest cannot read."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        """`line`: of the file, 0-based."""
+        super().__init__(f"The example on line {line + 1} cannot be read, as it {problem}: write it as doctest asks.")
+        self.line = line
+
+
 def examples(literal: str, first_line: int, target_name: str, class_name: str | None = None) -> tuple[Example, ...]:
     """The examples in the string literal of a docstring, in order.
 
@@ -32,7 +41,7 @@ def examples(literal: str, first_line: int, target_name: str, class_name: str | 
         class_name: the name of the class it stands in, if it does.
 
     Raises:
-        TargetError: doctest cannot read them.
+        UnreadableExample: doctest cannot read them.
     """
     flow = _Flow(target_name, class_name)
     return tuple(_examples(read_literal(literal), first_line, flow))
@@ -69,10 +78,7 @@ def _parsed(docstring: Literal, first_line: int) -> list[doctest.Example]:
     except ValueError as error:
         found = _PROBLEM.fullmatch(str(error))
         line, problem = (int(found["line"]) - 1, found["problem"]) if found else (0, str(error))
-        raise TargetError(
-            f"The example on line {first_line + docstring.lines[line] + 1} cannot be read, as it {problem}:"
-            " write it as doctest asks."
-        ) from None
+        raise UnreadableExample(first_line + docstring.lines[line], problem) from None
 
 
 class _Flow:

@@ -6,17 +6,24 @@ import difflib
 import inspect
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder.domain import Module, Span, Target, TargetError
 from adacoder.pytext import Definition, Lines, LogicalLine, definitions, indent_width, logical_lines
-from adacoder.source.examples import examples
+from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.literal import read_literal
 
 _RELATIVE_IMPORT = re.compile(r"(?:\A|[\r\n])[ \t\f]*(?P<statement>from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b)")
 _STUB_STATEMENT = re.compile(r"(?:pass|\.\.\.|raise[ \t]+NotImplementedError\b.*)[ \t]*(?:#.*)?", re.DOTALL)
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
+_DOCSTRING = re.compile(
+    r"""[rRuU]?(?:"{3}(?:(?!"{3})[^\\]|\\.)*"{3}|'{3}(?:(?!'{3})[^\\]|\\.)*'{3}"""
+    r"""|"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')(?=[ \t\f]*(?:;|\Z))""",
+    re.DOTALL,
+)
+"""A string that is the whole of a statement."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -57,14 +64,39 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Target, ...]:
     module = module_of(path, text, workspace)
     lines = Lines(text)
     return tuple(
-        _target(each, lines, module)
+        _with_examples(_without_examples(each, each.docstring, module), lines)
         for each in definitions(text)
-        if not each.is_class
-        and not each.in_function
-        and each.docstring is not None
-        and each.header_line.colon is not None
-        and not _is_decorated(each, _OVERLOAD)
+        if not each.is_class and each.docstring is not None and _can_be_found(each)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Documented:
+    """A docstring, of whatever it is, as something whose examples can be run."""
+
+    target: Target
+    """The function; or the class; or the module, under the name `__doc__`, which every module defines."""
+    is_function: bool = True
+    unreadable: UnreadableExample | None = None
+    """Why doctest cannot read the examples; then the target has none."""
+
+
+def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
+    """All docstrings that doctest would look into, in order: those of the module, of classes and of functions."""
+    module = module_of(path, text, workspace)
+    lines = Lines(text)
+    whole = _module_target(text, module)
+    found = [Documented(whole, is_function=False)] if whole is not None else []
+    found += [
+        Documented(_without_examples(each, each.docstring, module), not each.is_class)
+        for each in definitions(text)
+        if each.docstring is not None and _can_be_found(each)
+    ]
+    for one in found:
+        try:
+            yield replace(one, target=_with_examples(one.target, lines))
+        except UnreadableExample as unreadable:
+            yield replace(one, unreadable=unreadable)
 
 
 def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition:
@@ -121,8 +153,14 @@ def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
     return any(decorator.match(definition.text, line.start) for line in decorators)
 
 
+def _can_be_found(definition: Definition) -> bool:
+    """Whether it is whole, within reach of examples, and more than the declaration of an overload."""
+    is_whole = definition.header_line.colon is not None
+    return is_whole and not definition.in_function and not _is_decorated(definition, _OVERLOAD)
+
+
 def _target(definition: Definition, lines: Lines, module: Module) -> Target:
-    text, name, docstring = definition.text, definition.name, definition.docstring
+    name, docstring = definition.name, definition.docstring
     if definition.in_function:
         raise TargetError(
             f"'{definition.qualname}' stands inside a function, where no example can reach it: move it out."
@@ -131,8 +169,11 @@ def _target(definition: Definition, lines: Lines, module: Module) -> Target:
         raise TargetError(f"The signature of '{name}' does not end with a colon yet: complete it.")
     if docstring is None:
         raise TargetError(f"'{name}' has no docstring: write down what it must do, best with >>> examples.")
-    literal = docstring.of(text)
-    owner = definition.parents[-1] if definition.parents else None
+    return _with_examples(_without_examples(definition, docstring, module), lines)
+
+
+def _without_examples(definition: Definition, docstring: Span, module: Module) -> Target:
+    text = definition.text
     line = _docstring_line(definition, docstring)
     shares_line = bool(text[docstring.end : line.code_end].strip())
     return Target(
@@ -142,13 +183,42 @@ def _target(definition: Definition, lines: Lines, module: Module) -> Target:
         definition=definition.span,
         header=definition.header,
         docstring_span=docstring,
-        docstring=inspect.cleandoc(read_literal(literal).value),
+        docstring=inspect.cleandoc(read_literal(docstring.of(text)).value),
         body=Span(docstring.end if shares_line else line.end, definition.span.end),
         indent=definition.header_line.indent,
-        examples=examples(literal, lines.line_at(docstring.start), name, owner.name if owner else None),
+        examples=(),
         is_stub=_is_stub(definition, docstring, line),
-        in_class=owner is not None,
+        in_class=bool(definition.parents),
     )
+
+
+def _module_target(text: str, module: Module) -> Target | None:
+    """The module itself, if it has a docstring."""
+    first = next(logical_lines(text), None)
+    found = first and _DOCSTRING.match(text, first.start, first.code_end)
+    if not found:
+        return None
+    docstring = Span(*found.span())
+    return Target(
+        module=module,
+        text=text,
+        qualname="__doc__",
+        definition=docstring,
+        header=Span(docstring.start, docstring.start),
+        docstring_span=docstring,
+        docstring=inspect.cleandoc(read_literal(found[0]).value),
+        body=Span(docstring.end, docstring.end),
+        indent="",
+        examples=(),
+        is_stub=False,
+    )
+
+
+def _with_examples(target: Target, lines: Lines) -> Target:
+    owner = target.qualname.split(".")[-2] if target.in_class else None
+    docstring = target.docstring_span
+    found = examples(docstring.of(target.text), lines.line_at(docstring.start), target.name, owner)
+    return replace(target, examples=found)
 
 
 def _docstring_line(definition: Definition, docstring: Span) -> LogicalLine:

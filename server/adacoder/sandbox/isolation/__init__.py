@@ -1,11 +1,12 @@
-"""The mechanisms that confine a process, one file each. Which of them works here is for `probe` to prove."""
+"""The mechanisms that confine a template, one file each. Which of them works here is for `probe` to prove."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -23,44 +24,47 @@ ENVIRONMENT: Mapping[str, str] = {
 }
 """All that confined code finds in its environment, but for HOME and TMPDIR."""
 
+LIMITS: Mapping[str, int] = {
+    "AS": 8 << 30,  # address space; more than what it may fill, since libraries reserve much that they never use
+    "DATA": 2 << 30,
+    "FSIZE": 16 << 20,
+    "NOFILE": 256,
+    "CORE": 0,
+    "MEMLOCK": 0,
+    "MSGQUEUE": 0,
+    "SIGPENDING": 64,
+}
+"""`resource.RLIMIT_*` of a template, in bytes or counts; its evaluations lower some further. Not NPROC: the kernel
+counts all processes of the user for it."""
 
-class Stage(Protocol):
-    """A place for one process."""
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
+CONFIGURATION = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How one template is started."""
+
+    wrapper: tuple[str, ...]
+    """The command that isolates whatever it is given to run; empty if the launcher does all of it."""
+    confinement: tuple[str, ...]
+    """What the launcher is to do before the interpreter starts."""
+    scratch: str
+    """The folder that it may write to, as it sees it."""
+    program: bytes = b""
+    """The seccomp program of an evaluation; empty if there is none."""
+    on_disk: bool = False
+    """Whether what is written to the scratch folder takes space of a real disk."""
 
     @property
-    def command(self) -> tuple[str, ...]:
-        """What the command line of the process must begin with."""
-        ...
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The whole environment it gets."""
-        ...
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder to start it in; None if `command` sees to it."""
-        ...
-
-    @property
-    def descriptors(self) -> tuple[int, ...]:
-        """Descriptors that `command` itself needs."""
-        ...
-
-    def started(self) -> None:
-        """Called once the process exists."""
-        ...
-
-    async def kill(self, pid: int, *, ended: bool) -> None:
-        """Kill process `pid`, unless it has `ended`, and all that came of it.
-
-        Once the process has been waited for, nothing is left.
-        """
-        ...
+    def environment(self) -> dict[str, str]:
+        """All of the environment."""
+        return {**ENVIRONMENT, "HOME": self.scratch, "TMPDIR": self.scratch}
 
 
 class Mechanism(Protocol):
-    """A way to confine processes."""
+    """A way to confine templates. Equal ones confine alike."""
 
     @property
     def isolation(self) -> Isolation:
@@ -68,5 +72,20 @@ class Mechanism(Protocol):
         ...
 
     def stage(self, space: Space) -> AbstractContextManager[Stage]:
-        """A place for one process, cleaned up at the end; the process must be gone by then."""
+        """What a template needs that sees `space`, cleaned up at the end; its processes must be gone by then.
+
+        Raises:
+            OSError: there is no place for its files.
+        """
         ...
+
+
+def limits(scratch: str) -> Iterable[str]:
+    """The part of a Stage's `confinement` that is the same for all."""
+    yield from (f"limit:{name}={value}" for name, value in LIMITS.items())
+    yield f"scratch={scratch}"
+
+
+def is_within(path: Path, folders: Iterable[Path]) -> bool:
+    """Whether a path is one of the folders, or in one."""
+    return any(path.is_relative_to(folder) for folder in folders)

@@ -1,0 +1,271 @@
+"""AdaCoder's own evaluations, timed: beside a bare fork, beside `doctest`, at each level, past a timeout."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from measuring import Case, Figure, Report, Unavailable, interleave, milliseconds, ratio
+
+import adacoder.sandbox
+from adacoder.domain import Example, FailureKind, Level
+from adacoder.sandbox.host import Host, IsolationRefused, Program
+from adacoder.sandbox.interpreter import find
+from adacoder.sandbox.isolation import ENVIRONMENT
+from evaluating import examples, program
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+TEMPLATE = Path(adacoder.sandbox.__file__).with_name("template.py")
+TWIN = Path(__file__).with_name("fork_twin.py")
+SECONDS = 10.0
+"""The timeout of evaluations that do not come near it."""
+TIMEOUT = 0.2
+"""Seconds after which an endless loop is to be ended."""
+LEARNING_SECONDS = 1.0
+"""What lies at least between two evaluations with a model's reply between them; the template learns imports in it."""
+
+WORDS = '''"""Words and how often they occur."""
+
+from collections import Counter
+
+
+def split(text):
+    """The words of a text, in lower case."""
+    return text.lower().split()
+
+
+def most_common(text, count=1):
+    """The most common words of a text, the more common first, equals in order of the alphabet.
+
+    >>> most_common("a rose is a rose")
+    ['a']
+    >>> most_common("a rose is a rose", 2)
+    ['a', 'rose']
+    >>> most_common("", 3)
+    []
+    """
+    words = Counter(split(text))
+    return sorted(words, key=lambda word: (-words[word], word))[:count]
+'''
+"""A module like any; its own work is next to nothing, so that what is measured is the evaluator's."""
+
+ENDLESS = '''def spin():
+    """Never returns.
+
+    >>> spin()
+    """
+    while True:
+        pass
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a host is asked, again and again."""
+
+    program: Program
+    examples: tuple[Example, ...]
+
+    @classmethod
+    def of(cls, path: Path, text: str, function: str) -> Evaluation:
+        """All examples of a function in the module `path`, which is written there."""
+        path.write_text(text, encoding="utf-8")
+        return cls(program(path, path.parent, text, function), examples(text, function))
+
+    async def passes(self, host: Host) -> float:
+        """Seconds from the request to the verdict, which must be that all passed."""
+        began = time.perf_counter()
+        verdict = await host.evaluate(self.program, self.examples, timeout=SECONDS)
+        seconds = time.perf_counter() - began
+        if not verdict.passed or len(verdict.results) != len(self.examples):
+            raise SystemExit(f"{self.program.module.name} did not pass: {verdict}")
+        return seconds
+
+    async def overruns(self, host: Host) -> float:
+        """Seconds from the end of `TIMEOUT` to the verdict, which must be that the time was over."""
+        began = time.perf_counter()
+        verdict = await host.evaluate(self.program, self.examples, timeout=TIMEOUT)
+        seconds = time.perf_counter() - began
+        if verdict.failure is None or verdict.failure.kind is not FailureKind.TIMED_OUT:
+            raise SystemExit(f"an endless loop did not time out: {verdict}")
+        return seconds - TIMEOUT
+
+
+@contextmanager
+def workspace() -> Iterator[Path]:
+    """A folder for one."""
+    with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as name:
+        yield Path(name).resolve()
+
+
+@asynccontextmanager
+async def host(folder: Path, level: Level, *, spares: int = 1) -> AsyncIterator[Host]:
+    """A host at exactly `level`."""
+    opened = Host(find(None, folder, folder), folder, least=level, best=level, spares=spares)
+    try:
+        yield opened
+    except IsolationRefused as refused:
+        raise Unavailable(f"level {level} does not work here: {refused}") from refused
+    finally:
+        await opened.close()
+
+
+async def requests(rounds: int) -> Report:
+    """A warm evaluation of three examples, beside a bare fork and beside a fresh `python -m doctest`.
+
+    `hit`: a child stands ready, forked ahead. `miss`: nothing is forked ahead.
+    """
+    with workspace() as folder:
+        words = Evaluation.of(folder / "words.py", WORDS, "most_common")
+        async with AsyncExitStack() as stack:
+
+            async def warm(level: Level, spares: int) -> Case:
+                opened = await stack.enter_async_context(host(folder, level, spares=spares))
+                await words.passes(opened)
+                return partial(words.passes, opened)
+
+            cases = {
+                "fork": await stack.enter_async_context(fork_twin(folder, "ctypes", "collections")),
+                "doctest": lambda: asyncio.to_thread(doctest, folder / "words.py"),
+                **{
+                    f"{level}_{kind}": await warm(level, spares)
+                    for level in (Level.FULL, Level.NONE)
+                    for kind, spares in (("hit", 1), ("miss", 0))
+                },
+            }
+            samples = await interleave(cases, rounds)
+    return Report(
+        rounds,
+        {
+            "hit_to_fork": Figure(ratio(samples, "full_hit", "fork"), at_most=1.0),
+            "miss_to_fork": Figure(ratio(samples, "full_miss", "fork"), at_most=2.0),
+            "hit_full_to_none": Figure(ratio(samples, "full_hit", "none_hit"), at_most=1.3),
+            "miss_full_to_none": Figure(ratio(samples, "full_miss", "none_miss"), at_most=1.3),
+            "hit_to_doctest": Figure(ratio(samples, "full_hit", "doctest"), at_most=1 / 15),
+            "miss_to_doctest": Figure(ratio(samples, "full_miss", "doctest"), at_most=1 / 15),
+        },
+        milliseconds(samples),
+    )
+
+
+@asynccontextmanager
+async def fork_twin(folder: Path, *modules: str) -> AsyncIterator[Case]:
+    """A bare fork of a process like the template that evaluates a module which imports `modules`."""
+    process = await asyncio.create_subprocess_exec(
+        *(str(find(None, folder, folder).path), "-I", "-B", str(TWIN), str(TEMPLATE), *modules),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**ENVIRONMENT, "HOME": str(folder), "TMPDIR": str(folder)},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    commands, answers = process.stdin, process.stdout
+
+    async def fork() -> float:
+        commands.write(b"f")
+        return int.from_bytes(await answers.readexactly(8), "little") / 1e9
+
+    try:
+        yield fork
+    finally:
+        commands.close()
+        await process.wait()
+
+
+def doctest(path: Path) -> float:
+    """Seconds of a `python -m doctest` that must pass."""
+    began = time.perf_counter()
+    subprocess.run((sys.executable, "-m", "doctest", str(path)), check=True, capture_output=True, timeout=120)
+    return time.perf_counter() - began
+
+
+async def boot(rounds: int) -> Report:
+    """The first evaluation of a new host, which starts its template: with bubblewrap and without."""
+    with workspace() as folder:
+        words = Evaluation.of(folder / "words.py", WORDS, "most_common")
+
+        async def first(level: Level) -> float:
+            async with host(folder, level) as opened:
+                return await words.passes(opened)
+
+        cases: dict[str, Case] = {}
+        refused: dict[Level, str] = {}
+        for level in (Level.FULL, Level.LSM, Level.NONE):
+            try:
+                await first(level)  # which also finds out, once for the process, what works here
+                cases[level] = partial(first, level)
+            except Unavailable as reason:
+                refused[level] = str(reason)
+        samples = await interleave(cases, rounds)
+
+    def against(level: Level) -> Figure:
+        for needed in (Level.FULL, level):
+            if needed in refused:
+                return Figure(None, at_most=1.5, skipped=refused[needed])
+        return Figure(ratio(samples, Level.FULL, level), at_most=1.5)
+
+    figures = {f"full_to_{level}": against(level) for level in (Level.LSM, Level.NONE)}
+    return Report(rounds, figures, milliseconds(samples))
+
+
+async def timeout(rounds: int) -> Report:
+    """How long after its time an endless loop is still waited for."""
+    with workspace() as folder:
+        spin = Evaluation.of(folder / "endless.py", ENDLESS, "spin")
+        async with host(folder, Level.FULL) as opened:
+            samples = await interleave({"overrun": lambda: spin.overruns(opened)}, rounds)
+    overruns = [seconds * 1000 for seconds in samples["overrun"]]
+    return Report(
+        rounds,
+        {
+            "overrun_median_ms": Figure(statistics.median(overruns), at_most=50),
+            "overrun_max_ms": Figure(max(overruns), at_most=50),
+        },
+        {"timeout_ms": TIMEOUT * 1000},
+    )
+
+
+async def imports(rounds: int) -> Report:
+    """The second evaluation by a new host, of a module that imports numpy or pandas, less that of one that does not.
+
+    It comes `LEARNING_SECONDS` after the first. `hit`: a child stands ready. `miss`: nothing is forked ahead.
+    """
+    plain = "plain"
+    headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}
+    installed = {name: header for name, header in headers.items() if name == plain or find_spec(name) is not None}
+    kinds = {"hit": 1, "miss": 0}
+    samples: dict[str, list[float]] = {f"{name}_{kind}": [] for name in installed for kind in kinds}
+    for _ in range(rounds):
+        async with AsyncExitStack() as stack:
+            cases: dict[str, Case] = {}
+            for name, header in installed.items():
+                for kind, spares in kinds.items():
+                    folder = stack.enter_context(workspace())
+                    words = Evaluation.of(folder / "words.py", header + WORDS, "most_common")
+                    opened = await stack.enter_async_context(host(folder, Level.FULL, spares=spares))
+                    await words.passes(opened)
+                    cases[f"{name}_{kind}"] = partial(words.passes, opened)
+            await asyncio.sleep(LEARNING_SECONDS)
+            for case, seconds in (await interleave(cases, 1, warm=0)).items():
+                samples[case] += seconds
+
+    def more(name: str, kind: str) -> Figure:
+        if name not in installed:
+            return Figure(None, at_most=10, skipped=f"{name} is not installed")
+        with_import, without = (statistics.median(samples[f"{each}_{kind}"]) for each in (name, plain))
+        return Figure((with_import - without) * 1000, at_most=10)
+
+    figures = {f"{name}_{kind}_more_ms": more(name, kind) for name in headers if name != plain for kind in kinds}
+    return Report(rounds, figures, milliseconds(samples))

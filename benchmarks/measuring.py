@@ -1,0 +1,94 @@
+"""Interleaved timing, and how its outcome is written down."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import statistics
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from adacoder.domain import JSON
+
+Case: TypeAlias = Callable[[], Awaitable[float]]
+"""Does the work once; gives the seconds it took."""
+Samples: TypeAlias = Mapping[str, list[float]]
+"""The seconds of each case, round by round."""
+
+WARM_ROUNDS = 3
+"""Rounds before the first that counts."""
+SETTLE_SECONDS = 0.03
+"""Idle time before each case: what the case before set going in the background comes to rest, and a spare child
+stands ready again."""
+
+
+_chance = random.Random(0)
+
+
+class Unavailable(Exception):
+    """Something cannot be measured here; the text says why."""
+
+
+async def interleave(cases: Mapping[str, Case], rounds: int, *, warm: int = WARM_ROUNDS) -> Samples:
+    """Run every case once a round, in a new order each round, so that none always follows the same other."""
+    order = list(cases)
+    samples: dict[str, list[float]] = {name: [] for name in cases}
+    for number in range(-warm, rounds):
+        _chance.shuffle(order)
+        for name in order:
+            await asyncio.sleep(SETTLE_SECONDS)
+            seconds = await cases[name]()
+            if number >= 0:
+                samples[name].append(seconds)
+    return samples
+
+
+def ratio(samples: Samples, over: str, under: str) -> float:
+    """The quotient of the medians of two cases."""
+    return statistics.median(samples[over]) / statistics.median(samples[under])
+
+
+def milliseconds(samples: Samples) -> dict[str, float]:
+    """The median of each case."""
+    return {f"{name}_ms": round(statistics.median(seconds) * 1000, 3) for name, seconds in samples.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, and what it should be."""
+
+    value: float | None
+    """None if it could not be measured."""
+    at_most: float | None = None
+    at_least: float | None = None
+    skipped: str = ""
+    """Why there is no value."""
+
+    def json(self) -> dict[str, JSON]:
+        """The figure in the benchmark's line."""
+        target = f"<= {self.at_most:.4g}" if self.at_most is not None else f">= {self.at_least:.4g}"
+        if self.value is None:
+            return {"value": None, "target": target, "skipped": self.skipped}
+        return {"value": round(self.value, 4), "target": target, "met": self._is_met(self.value)}
+
+    def _is_met(self, value: float) -> bool:
+        return value <= self.at_most if self.at_most is not None else value >= (self.at_least or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one group of figures found."""
+
+    n: int
+    """Samples behind each median."""
+    figures: Mapping[str, Figure]
+    medians: Mapping[str, float]
+    """The absolute numbers that the figures come from, each named with its unit."""
+    remarks: Mapping[str, JSON] = field(default_factory=dict)
+
+    def json(self) -> dict[str, JSON]:
+        """The group in the benchmark's line."""
+        figures: dict[str, JSON] = {name: figure.json() for name, figure in self.figures.items()}
+        return {"n": self.n, "figures": figures, **self.medians, **self.remarks}

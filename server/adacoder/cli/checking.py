@@ -1,0 +1,177 @@
+"""`adacoder check`: runs the examples of a workspace, of folders, of files or of single functions.
+
+What holds for a whole file (its text, its docstrings, its settings) is found once; several docstrings are evaluated
+at a time, and shown in the order in which they stand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adacoder import report
+from adacoder.cli import COULD_NOT_RUN
+from adacoder.cli.choices import Choices, Told
+from adacoder.cli.findings import Found, View
+from adacoder.cli.place import Place, project_around, python_files, workspace
+from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
+from adacoder.journal import Journal
+from adacoder.pytext import Lines
+from adacoder.service import Project, Service
+from adacoder.settings import Settings
+from adacoder.source.examples import UnreadableExample
+from adacoder.source.locate import Documented, documented, locate
+from adacoder.source.text import SourceFile, read
+
+_AT_A_TIME = os.cpu_count() or 1
+"""How many docstrings are evaluated at a time: as many as the evaluator takes."""
+_AHEAD = 4 * _AT_A_TIME
+"""How many docstrings may be on their way, those included that wait to be shown after a slow one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One docstring to be checked."""
+
+    documented: Documented
+    folder: Path
+    """Its workspace."""
+    settings: Settings
+    is_named: bool
+    """Whether it was asked for by name, so that it matters if nothing is proved."""
+
+
+class Checking:
+    """One check."""
+
+    def __init__(self, values: Mapping[str, object], view: View) -> None:
+        """`values` are what the options say, by the fields of Settings; None: not said."""
+        self._tell = Told()
+        self._choices = Choices(values, self._tell)
+        self._view = view
+        self._service = Service()
+        self._slots = asyncio.Semaphore(_AT_A_TIME)
+        self._codes = [0]
+        self._found: list[Found] = []
+
+    async def carry_out(self, places: Sequence[Place]) -> int:
+        """Check all that is at `places`, by default in the workspace around the current folder.
+
+        Returns the exit code.
+        """
+        here = Path.cwd()
+        places = places or [Place(project_around(here) or here)]
+        began = time.monotonic()
+        try:
+            await self._check_all(self._units(places))
+        finally:
+            self._view.close()
+            await self._service.close()
+        if self._found:
+            self._view.end(self._found, time.monotonic() - began)
+        elif max(self._codes) == 0:
+            self._tell("There are no examples in what was named: nothing was checked.")
+        return max(self._codes)
+
+    async def _check_all(self, units: Iterator[_Unit]) -> None:
+        running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
+        try:
+            for unit in units:
+                running.append((unit, asyncio.create_task(self._check(unit))))
+                if len(running) == _AHEAD:
+                    await self._show_first(running)
+            while running:
+                await self._show_first(running)
+        finally:
+            for _, task in running:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in running), return_exceptions=True)
+
+    async def _check(self, unit: _Unit) -> Outcome:
+        project = Project(unit.folder)
+        async with self._slots:
+            return await self._service.check_as_it_stands(unit.documented, unit.settings, project, Journal())
+
+    async def _show_first(self, running: deque[tuple[_Unit, asyncio.Task[Outcome]]]) -> None:
+        unit, task = running[0]
+        self._view.waits_for(unit.documented.target)
+        found = Found(await task, unit.folder)
+        running.popleft()
+        self._view.show(found)
+        outcome = found.outcome
+        if outcome.status is Status.ERROR:
+            self._could_not_run(report.summary(outcome))
+            return
+        self._found.append(found)
+        if unit.is_named or outcome.status is not Status.UNVERIFIED:
+            self._codes.append(report.exit_code([outcome]))
+
+    def _units(self, places: Sequence[Place]) -> Iterator[_Unit]:
+        """What is to be checked, each once; what cannot be read is told, and left out."""
+        seen: set[tuple[Path, int]] = set()
+        for place in places:
+            for path in self._files(place):
+                try:
+                    units = list(self._in_file(path, place))
+                except AdaCoderError as error:
+                    self._could_not_run(str(error))
+                    continue
+                for unit in units:
+                    key = path, unit.documented.target.docstring_span.start
+                    if key not in seen:
+                        seen.add(key)
+                        yield unit
+
+    def _files(self, place: Place) -> Iterator[Path]:
+        if place.is_whole_file and place.path.is_dir():
+            yield from python_files(place.path, self._could_not_run)
+        else:
+            yield place.path
+
+    def _in_file(self, path: Path, place: Place) -> Iterator[_Unit]:
+        file = read(path)
+        folder = workspace(file)
+        settings = self._choices.settings(folder)
+        if not place.is_whole_file:
+            yield _Unit(_named(place, file, folder), folder, settings, is_named=True)
+            return
+        for one in documented(file.text, path, folder):
+            if one.target.examples or one.unreadable:
+                yield _Unit(one, folder, settings, is_named=False)
+
+    def _could_not_run(self, message: str) -> None:
+        self._codes.append(COULD_NOT_RUN)
+        self._tell(message)
+
+
+def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
+    """The docstring at a place: of a function as `locate` finds it, else of a class or of the module.
+
+    Raises:
+        TargetError: there is none.
+    """
+    others = documented(file.text, file.path, folder)
+    try:
+        return Documented(locate(file.text, file.path, folder, line=place.line, qualname=place.qualname))
+    except UnreadableExample as error:
+        found = next((one for one in others if one.unreadable and one.unreadable.line == error.line), None)
+        if found is None:
+            raise
+        return found
+    except TargetError:
+        found = next((one for one in others if not one.is_function and _is_at(one.target, place)), None)
+        if found is None:
+            raise
+        return found
+
+
+def _is_at(target: Target, place: Place) -> bool:
+    if place.line is None:
+        return target.qualname == place.qualname
+    lines = Lines(target.text)
+    return lines.line_at(target.docstring_span.start) <= place.line <= lines.line_at(target.docstring_span.end)

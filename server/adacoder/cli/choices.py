@@ -1,0 +1,44 @@
+"""What was chosen: by the options, else by the project, else by default; and what is told about it, each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from adacoder.cli.terminal import complain
+from adacoder.settings import Settings, from_project, merge
+
+
+class Told:
+    """Tells what stands in the way: once, however many functions it holds for."""
+
+    def __init__(self) -> None:
+        self._messages: set[str] = set()
+
+    def __call__(self, message: str) -> None:
+        """Tell it, if it is news."""
+        if message not in self._messages:
+            self._messages.add(message)
+            complain(message)
+
+    def __bool__(self) -> bool:
+        return bool(self._messages)
+
+
+class Choices:
+    """The Settings of one run of a command."""
+
+    def __init__(self, values: Mapping[str, object], tell: Told) -> None:
+        """`values` are what the options say, by the fields of Settings; None: not said."""
+        self._given = {name: value for name, value in values.items() if name != "record"}
+        record = values.get("record")
+        self._record = record if isinstance(record, Path) else None
+        self._tell = tell
+        self._known: dict[Path, Settings] = {}
+
+    def settings(self, folder: Path) -> Settings:
+        """Those for a file of the workspace `folder`."""
+        if folder not in self._known:
+            of_project = from_project(Settings(record=self._record), folder, self._tell)
+            self._known[folder] = merge(of_project, self._given, self._tell)
+        return self._known[folder]

@@ -1,0 +1,214 @@
+"""What `adacoder check` found: failures as doctest shows them, and one line at the end; or JSON objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from adacoder import report
+from adacoder.cli.output import STYLES, shown_path
+from adacoder.cli.terminal import console, visible
+from adacoder.domain import Example, ExampleResult, Failure, Outcome, Status, Target
+from adacoder.pytext import Lines
+
+if TYPE_CHECKING:
+    from rich.status import Status as Spinner
+
+_RULER = "*" * 70
+"""What stands between failures, as in doctest."""
+_FAILED = frozenset({Status.PARTIAL, Status.FAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of one docstring."""
+
+    outcome: Outcome
+    folder: Path
+    """Its workspace."""
+
+
+class View(Protocol):
+    """Shows what a check finds, one docstring after the other. What stopped one is not for it to tell."""
+
+    def waits_for(self, target: Target) -> None:
+        """The docstring of `target` is the next to be shown."""
+
+    def show(self, found: Found) -> None:
+        """Show what came of a docstring."""
+
+    def end(self, all_found: Sequence[Found], seconds: float) -> None:
+        """Show what came of all that ran, in `seconds`."""
+
+    def close(self) -> None:
+        """Nothing more is to be shown, also after an interruption."""
+
+
+class Objects:
+    """`--json`: one object a line on stdout, and nothing else."""
+
+    def waits_for(self, target: Target) -> None:
+        """As `View.waits_for`."""
+
+    def show(self, found: Found) -> None:
+        """As `View.show`."""
+        print(json.dumps(report.to_json(found.outcome, found.folder)), flush=True)
+
+    def end(self, all_found: Sequence[Found], seconds: float) -> None:
+        """As `View.end`."""
+
+    def close(self) -> None:
+        """As `View.close`."""
+
+
+class Findings:
+    """Failures on stdout, and a line at the end; meanwhile, on a terminal, a line that moves."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        """`verbose`: whether what passed has a line of its own, too."""
+        self._out = console()
+        self._err = console(stderr=True)
+        self._verbose = verbose
+        self._spinner: Spinner | None = None
+        self._shown = 0
+        self._told: set[tuple[Path, str]] = set()
+        """The failures of whole modules."""
+
+    def waits_for(self, target: Target) -> None:
+        """As `View.waits_for`."""
+        if not self._err.is_terminal:
+            return
+        line = visible(f"{_name(target)} · {self._shown} done")
+        if self._spinner is None:
+            self._spinner = self._err.status(line, spinner_style="cyan")
+            self._spinner.start()
+        else:
+            self._spinner.update(line)
+
+    def show(self, found: Found) -> None:
+        """As `View.show`."""
+        outcome = found.outcome
+        self._shown += 1
+        lines = list(self._lines(outcome))
+        if outcome.status is Status.ERROR or not (lines or self._verbose):
+            return
+        self.close()
+        for line in lines:
+            self._out.print(visible(line))
+        if self._verbose:
+            self._print_summary(outcome)
+
+    def end(self, all_found: Sequence[Found], seconds: float) -> None:
+        """As `View.end`."""
+        self.close()
+        if len(all_found) == 1:
+            if not self._verbose:
+                self._print_summary(all_found[0].outcome)
+            return
+        failed = [found for found in all_found if found.outcome.status in _FAILED]
+        if failed:
+            self._out.print(_RULER)
+            for found in failed:
+                self._out.print(visible(_line_of(found)))
+        style = STYLES[Status.FAILED if failed else Status.VERIFIED]
+        self._out.print(_total([found.outcome for found in all_found], seconds), style=style)
+
+    def close(self) -> None:
+        """As `View.close`."""
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+    def _print_summary(self, outcome: Outcome) -> None:
+        self._out.print(visible(report.summary(outcome)), style=STYLES[outcome.status])
+
+    def _lines(self, outcome: Outcome) -> Iterator[str]:
+        """What failed; what makes the whole module fail is told once."""
+        failure = None if outcome.verdict is None else outcome.verdict.failure
+        if failure is None or outcome.verdict is None:
+            return
+        if failure.example is None:
+            key = (outcome.target.module.path, failure.message)
+            if key not in self._told:
+                self._told.add(key)
+                yield from _place(outcome.target, _own_line(outcome.target, failure))
+                yield failure.message
+            return
+        yield from _examples(outcome.target, failure, outcome.verdict.results)
+
+
+def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]) -> Iterator[str]:
+    failed = [result for result in results if not result.matched]
+    for result in failed:
+        yield from _failed_example(target, result.example)
+        yield from _what_came(result)
+    if failure.example is not None and failure.example not in {result.example for result in failed}:
+        yield from _failed_example(target, failure.example)
+        yield failure.message
+
+
+def _failed_example(target: Target, example: Example) -> Iterator[str]:
+    yield from _place(target, example.line)
+    yield "Failed example:"
+    yield from _indented(example.source)
+
+
+def _place(target: Target, line: int) -> Iterator[str]:
+    """`line` is 0-based."""
+    yield _RULER
+    yield f'File "{shown_path(target.module.path)}", line {line + 1}, in {_name(target)}'
+
+
+def _own_line(target: Target, failure: Failure) -> int:
+    """The 0-based line of the file where a failure that no example showed came from; else where the target begins."""
+    return Lines(target.text).line_at(target.definition.start) + (failure.line or 1) - 1
+
+
+def _name(target: Target) -> str:
+    """As doctest names it."""
+    own = "" if target.qualname == "__doc__" else f".{target.qualname}"
+    return f"{target.module.name}{own}"
+
+
+def _what_came(result: ExampleResult) -> Iterator[str]:
+    if result.error is not None:
+        yield "Exception raised:"
+        yield from _indented(result.error)
+        return
+    for title, output in (("Expected", result.example.want), ("Got", result.got)):
+        yield f"{title}:" if output else f"{title} nothing"
+        yield from _indented(output)
+
+
+def _indented(text: str) -> Iterator[str]:
+    yield from (f"    {line}" for line in text.rstrip("\n").split("\n") if text)
+
+
+def _line_of(found: Found) -> str:
+    """One of what failed, by the name under which `adacoder fix` takes it."""
+    target = found.outcome.target
+    where = f"{shown_path(target.module.path)}::{target.qualname}"
+    total = len(target.deciding)
+    return f"{where}  " + (f"{_passed(found.outcome)}/{total} examples passed" if total else "examples unreadable")
+
+
+def _total(outcomes: Sequence[Outcome], seconds: float) -> str:
+    """One line about all of them."""
+    failed = sum(outcome.status in _FAILED for outcome in outcomes)
+    unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)
+    examples = f"{sum(map(_passed, outcomes))}/{sum(len(one.target.deciding) for one in outcomes)} examples passed"
+    files = report.count(len({outcome.target.module.path for outcome in outcomes}), "file")
+    levels = sorted({one.verdict.isolation.level for one in outcomes if one.verdict and one.verdict.isolation})
+    how = "".join(f", isolation {level}" for level in levels)
+    all_of_them = report.count(len(outcomes), "docstring")
+    head = f"Failed: {failed} of {all_of_them}" if failed else f"Passed: {all_of_them}"
+    verb = "proves" if unproved == 1 else "prove"
+    rest = f" Of them {unproved} {verb} nothing; -v says why." if unproved else ""
+    return f"{head} in {files}, {examples} ({seconds:.1f} s{how}).{rest}"
+
+
+def _passed(outcome: Outcome) -> int:
+    return 0 if outcome.verdict is None else outcome.verdict.examples_passed

@@ -1,0 +1,55 @@
+"""The locks that Linux itself has for processes without privileges: Landlock for files, seccomp for system calls."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adacoder.sandbox.isolation import seccomp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LANDLOCK_CREATE_RULESET = 444
+_LANDLOCK_CREATE_RULESET_VERSION = 1
+_SIGNALS_SINCE = 6
+"""The version of Landlock from which on it keeps signals within what it confines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locks:
+    """What of them this kernel has."""
+
+    landlock: int
+    """Landlock's version, its ABI; 0 if there is none."""
+    machine: str
+    """The machine that seccomp programs are for, as `os.uname` names it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The mechanisms at work, for `Isolation.by`."""
+        return ("landlock", "seccomp") if self.landlock else ("seccomp",)
+
+    def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
+        """For a Stage's `confinement`. `files`, `processes`: whether nothing else keeps it away from others'."""
+        if self.landlock:
+            yield f"landlock={self.landlock}"
+        signals = processes and self.landlock < _SIGNALS_SINCE
+        yield f"filter={seccomp.template_filter(self.machine, files=files, signals=signals).hex()}"
+
+    def program(self) -> bytes:
+        """The seccomp program of an evaluation."""
+        return seccomp.child_filter(self.machine)
+
+
+def locks() -> Locks | None:
+    """The locks of this kernel; None where there is no seccomp program for its machine."""
+    machine = os.uname().machine
+    if machine not in seccomp.MACHINES:
+        return None
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    syscall.restype = ctypes.c_long
+    arguments = (_LANDLOCK_CREATE_RULESET, 0, 0, _LANDLOCK_CREATE_RULESET_VERSION)
+    return Locks(max(0, syscall(*map(ctypes.c_long, arguments))), machine)

@@ -1,0 +1,351 @@
+"""The seccomp programs of the sandbox: which system calls are denied, and how each is answered (seccomp(2)).
+
+Two programs, in classic BPF. The *template* filter holds for the user's interpreter and all that comes of it,
+from before it starts; the *child* filter, small because it is loaded once an evaluation, comes on top and takes
+from one evaluation's process what only its template needs. Here they are only written: as the array of
+`struct sock_filter` that prctl(PR_SET_SECCOMP) takes, for whatever machine. Of several filters' answers the
+kernel takes the strictest.
+
+What is not denied is allowed, but for calls that the filters do not know yet. The answers tell what was denied:
+
+    EAFNOSUPPORT, ENETUNREACH   the network
+    EAGAIN                      a new process or program
+    ENOSYS                      a call with an older form, which libraries fall back to
+    EPERM                       anything else
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.isolation import syscalls
+from adacoder.sandbox.isolation.syscalls import NEWEST, Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MACHINES = frozenset(syscalls.MACHINES)
+"""The machines that there are filters for, as uname(2) names them."""
+
+OWN_PID = int.from_bytes(b"pid?", "little")
+"""Stands in the child filter, as 4 little-endian bytes and nowhere else, for the process's own id.
+
+No process has this id, so a filter in which it was not replaced denies every signal.
+"""
+
+
+class UnsupportedMachine(SandboxError):
+    """There is no filter for this kind of machine."""
+
+    def __init__(self, machine: str) -> None:
+        known = " or ".join(sorted(MACHINES))
+        super().__init__(f"There are no system call filters for {machine}: to confine code by them, run it on {known}.")
+
+
+def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
+    """The filter that the user's interpreter starts under; to fork, to exec and to lock down further stay allowed.
+
+    `machine` is as in uname(2). `files` also denies changes to files that Landlock does not hold, for want of
+    read-only mounts; `signals` also denies every signal, for want of a process namespace and of Landlock's scopes.
+    Raises UnsupportedMachine.
+    """
+    known = _machine(machine)
+    denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
+    return _assemble(
+        *_foreign(known),
+        # First what is asked often and cannot be decided by its number alone.
+        *_on(known, "open", _truncation(1)),
+        *_on(known, "openat", _truncation(2)),
+        *_on(known, "fcntl", _OWNERS_OF_FILES),
+        *_on(known, "ioctl", (*_CONTROLS, *(_CONTROLS_OF_FILES if files else ()), *_ALLOW)),
+        *_on(known, "socketpair", _CONNECTED_PAIRS),
+        *_on(known, "clone", _NO_NAMESPACES),
+        *_on(known, "prlimit64", _OWN_LIMITS),
+        *_deny(known, denials),
+        *_ALLOW,
+    )
+
+
+def child_filter(machine: str) -> bytes:
+    """The filter of one evaluation's process: no process but itself, neither as a child nor as the goal of a signal.
+
+    To be loaded last, over the template's and with OWN_PID replaced. `machine` is as in uname(2).
+    Raises UnsupportedMachine.
+    """
+    known = _machine(machine)
+    return _assemble(
+        *_foreign(known),
+        *_on(known, "clone", _THREADS),
+        *_on(known, "kill tgkill", _OWN_SIGNALS),
+        *_on(known, "prctl", _BOUND_TO_PARENT),
+        *_deny(known, _CHILD),
+        *_ALLOW,
+    )
+
+
+def _machine(name: str) -> Machine:
+    if name not in syscalls.MACHINES:
+        raise UnsupportedMachine(name)
+    return syscalls.MACHINES[name]
+
+
+# --- classic BPF: linux/filter.h, linux/seccomp.h ---------------------------------------------
+
+
+class Errno(IntEnum):
+    """Linux's numbers, on whatever system the program is written."""
+
+    EPERM = 1
+    EAGAIN = 11
+    ENOSYS = 38
+    EAFNOSUPPORT = 97
+    ENETUNREACH = 101
+
+
+@dataclass(frozen=True, slots=True)
+class _Instruction:
+    """A `struct sock_filter`."""
+
+    code: int
+    operand: int
+    if_true: int = 0
+    """Instructions to skip if the comparison holds, at most 255."""
+    if_false: int = 0
+    """Instructions to skip if it does not, at most 255."""
+
+
+_Block: TypeAlias = tuple[_Instruction, ...]
+"""Instructions in a row; jumps stay within it or lead right behind it."""
+
+_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
+_IF_EQUAL, _IF_GREATER, _IF_AT_LEAST, _IF_ANY_BIT = 0x15, 0x25, 0x35, 0x45
+
+
+def _assemble(*program: _Instruction) -> bytes:
+    return b"".join(struct.pack("<HBBI", step.code, step.if_true, step.if_false, step.operand) for step in program)
+
+
+def _load(offset: int) -> _Block:
+    """Load a word of `struct seccomp_data`."""
+    return (_Instruction(_LOAD, offset),)
+
+
+_LOAD_NUMBER = _load(0)
+_LOAD_ARCHITECTURE = _load(4)
+
+
+def _load_argument(index: int) -> _Block:
+    """Load the low word of a call's argument: the kernel reads no more of those that are asked for here."""
+    return _load(16 + 8 * index)
+
+
+def _mask(bits: int) -> _Block:
+    return (_Instruction(_AND, bits),)
+
+
+def _answer(errno: Errno) -> _Block:
+    """End: the call fails."""
+    return (_Instruction(_RETURN, 0x0005_0000 | errno),)
+
+
+_ALLOW: _Block = (_Instruction(_RETURN, 0x7FFF_0000),)
+_KILL_PROCESS: _Block = (_Instruction(_RETURN, 0x8000_0000),)
+
+# Each of these runs `then`, which must end the program, on a condition; else the program goes on behind it.
+
+
+def _if_any(values: Iterable[int], then: _Block) -> _Block:
+    """If one of `values`, at least one, is loaded."""
+    *others, last = values
+    tests = [_Instruction(_IF_EQUAL, value, if_true=len(others) - place) for place, value in enumerate(others)]
+    return (*tests, _Instruction(_IF_EQUAL, last, if_false=len(then)), *then)
+
+
+def _unless(value: int, then: _Block) -> _Block:
+    """If anything but `value` is loaded."""
+    return (_Instruction(_IF_EQUAL, value, if_true=len(then)), *then)
+
+
+def _if_bits(bits: int, then: _Block) -> _Block:
+    """If what is loaded has any of `bits`."""
+    return (_Instruction(_IF_ANY_BIT, bits, if_false=len(then)), *then)
+
+
+def _if_above(value: int, then: _Block) -> _Block:
+    """If what is loaded is greater than `value`."""
+    return (_Instruction(_IF_GREATER, value, if_false=len(then)), *then)
+
+
+def _if_within(values: range, then: _Block) -> _Block:
+    """If what is loaded is one of these."""
+    above = _Instruction(_IF_AT_LEAST, values.stop, if_true=len(then))
+    return (_Instruction(_IF_AT_LEAST, values.start, if_false=1 + len(then)), above, *then)
+
+
+# --- what is denied whatever its arguments ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Denial:
+    """Calls, separated by spaces, that fail with `errno`."""
+
+    errno: Errno
+    calls: str
+
+
+_ALWAYS = (
+    # No network. A pair of sockets that are connected from the start stays (below): asyncio wakes itself by one.
+    _Denial(Errno.EAFNOSUPPORT, "socket"),
+    _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
+    # Their arguments lie in memory, where no filter sees them, or they do other calls' work unseen.
+    _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register"),
+    # No access to other processes' memory, descriptors or signals by ways that kill's rules do not reach.
+    _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
+    _Denial(Errno.EPERM, "pidfd_getfd pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"),
+    # No namespaces and no mounts, which would undo the file system that the sandbox shows.
+    _Denial(Errno.EPERM, "unshare setns chroot pivot_root mount umount2 mount_setattr"),
+    _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
+    # No files but by their paths, which is what Landlock and mounts confine; and no device files.
+    _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
+    # No parts of the kernel that only administrators need, or that attacks on it often begin with.
+    _Denial(Errno.EPERM, "bpf perf_event_open userfaultfd personality modify_ldt iopl ioperm lookup_dcookie syslog"),
+    _Denial(Errno.EPERM, "init_module finit_module delete_module kexec_load kexec_file_load reboot vhangup"),
+    _Denial(Errno.EPERM, "swapon swapoff acct quotactl quotactl_fd sethostname setdomainname"),
+    _Denial(Errno.EPERM, "settimeofday clock_settime adjtimex clock_adjtime"),
+    # No other user, and no other rights than those that are left.
+    _Denial(Errno.EPERM, "setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid"),
+    _Denial(Errno.EPERM, "capset lsm_set_self_attr add_key request_key keyctl"),
+    # No memory that its limit does not count, that cannot be swapped out, or that outlives the process.
+    _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
+    _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_secret"),
+    # No say in when and where processes run: these reach all of the user's.
+    _Denial(Errno.EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
+    _Denial(Errno.EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
+)
+
+_FILES = (
+    # They need no right that Landlock grants or withholds: the user's own files can be changed, locked and watched.
+    _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat"),
+    _Denial(Errno.EPERM, "utime utimes futimesat utimensat file_setattr flock inotify_add_watch"),
+    _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
+    # Landlock knows it only from ABI 3 on.
+    _Denial(Errno.EPERM, "truncate"),
+)
+
+_SIGNALS = (
+    # An id may be any of the user's processes, and the template's filter cannot know each child's own.
+    _Denial(Errno.EPERM, "kill tkill tgkill"),
+)
+
+_CHILD = (
+    # One process an evaluation, and it stays the one that was judged and is killed at the end.
+    _Denial(Errno.EAGAIN, "fork vfork execve execveat"),
+    _Denial(Errno.ENOSYS, "clone3"),
+    # It stays in its session and its group, and gets no hold on other processes.
+    _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
+)
+
+
+def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
+    """Answer what is denied, if the call's number is loaded."""
+    listed = [*denials]
+    for errno in Errno:
+        names = [name for denial in listed if denial.errno is errno for name in denial.calls.split()]
+        if numbers := machine.numbers(names):
+            yield from _if_any(numbers, _answer(errno))
+
+
+def _foreign(machine: Machine) -> _Block:
+    """Answer what is no call of this machine that the filters know, and leave the number of what is.
+
+    Another architecture's numbers mean other calls; the x32 calls of x86-64 have numbers above all others.
+    """
+    return (
+        *_LOAD_ARCHITECTURE,
+        *_unless(machine.architecture, _KILL_PROCESS),
+        *_LOAD_NUMBER,
+        *_if_above(NEWEST, _answer(Errno.ENOSYS)),
+        *_if_within(machine.unassigned, _answer(Errno.ENOSYS)),
+    )
+
+
+# --- what is denied for its arguments --------------------------------------------------------
+
+
+def _on(machine: Machine, calls: str, then: _Block) -> _Block:
+    """Run `then`, which must end the program, if the number of one of these calls is loaded."""
+    numbers = machine.numbers(calls.split())
+    return _if_any(numbers, then) if numbers else ()
+
+
+_CLONE_THREAD = 0x0001_0000
+_CLONE_NEW = 0x7E02_0000
+"""CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID and -NET."""
+_NO_NAMESPACES = (*_load_argument(0), *_if_bits(_CLONE_NEW, _answer(Errno.EPERM)), *_ALLOW)
+_THREADS = (*_load_argument(0), *_if_bits(_CLONE_THREAD, _ALLOW), *_answer(Errno.EAGAIN))
+
+_OWN_SIGNALS = (*_load_argument(0), *_unless(OWN_PID, _answer(Errno.EPERM)), *_ALLOW)
+
+_OWN_LIMITS = (*_load_argument(0), *_unless(0, _answer(Errno.EPERM)), *_ALLOW)
+
+_SET_PDEATHSIG = 1
+_BOUND_TO_PARENT = (*_load_argument(0), *_if_any([_SET_PDEATHSIG], _answer(Errno.EPERM)), *_ALLOW)
+"""The process may not outlive its parent."""
+
+_UNIX, _DATAGRAM = 1, 2
+_CONNECTED_PAIRS = (
+    *_load_argument(0),
+    *_unless(_UNIX, _answer(Errno.EAFNOSUPPORT)),
+    *_load_argument(1),
+    *_if_bits(_DATAGRAM, _answer(Errno.EAFNOSUPPORT)),
+    *_ALLOW,
+)
+"""Streams only: a datagram can be sent from its pair to any other socket, by sendto or sendmsg.
+
+The bit is set in SOCK_DGRAM and in SOCK_RAW, which means the same here; not in SOCK_STREAM and SOCK_SEQPACKET.
+"""
+
+_SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE = 8, 10, 15, 1024
+_OWNERS_OF_FILES = (
+    *_load_argument(1),
+    *_if_any([_SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE], _answer(Errno.EPERM)),
+    *_ALLOW,
+)
+"""No owner of a descriptor, who is sent any signal, even SIGKILL, when there is something to read.
+
+And no lease on a file, which makes whoever else opens it wait.
+"""
+
+_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
+_CONTROLS = (
+    *_load_argument(1),
+    *_if_any([_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX], _answer(Errno.EPERM)),
+)
+"""No owner of a socket, as above, and no typing into the terminal. More tests can follow."""
+
+_FICLONE, _FICLONERANGE = 0x4004_9409, 0x4020_940D
+_CONTROLS_OF_FILES = (
+    *_if_any([_FICLONE, _FICLONERANGE], _ALLOW),
+    *_mask(0xFF00),
+    *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
+)
+"""No file system's own calls: many change a file that is open for reading only, or its attributes.
+
+The second byte of a call's number tells whose it is: all file systems' (f, v, X), Btrfs's (0x94), F2FS's (0xf5).
+To clone a file into another needs write access and stays.
+"""
+
+_TRUNC, _ACCESS_MODE = 0o1000, 0o3
+
+
+def _truncation(flags: int) -> _Block:
+    """No O_TRUNC without write access, of which Landlock knows from ABI 3 on; `flags` is that argument's index.
+
+    Neither O_RDONLY nor 3 gives write access; 3 stands for no mode, but the kernel takes it.
+    """
+    truncating = (*_mask(_ACCESS_MODE), *_if_any([0, 3], _answer(Errno.EPERM)), *_ALLOW)
+    return (*_load_argument(flags), *_if_bits(_TRUNC, truncating), *_ALLOW)

@@ -1,0 +1,274 @@
+"""Runs in the *user's* interpreter, confined: keeps what evaluations have in common, and forks them.
+
+Standard library only, Python 3.8 and later. It imports what the modules under test import, but never their own
+package. For each evaluation it forks a process, which locks itself down further and goes on in `worker.py`.
+
+Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, in messages as `worker.py`
+knows them:
+
+    setup STATM SLOTS SCRATCH FILTER OWN_PID ROOT WORKSPACE [PATH]…
+      → ready                                            once; what the texts are is said below
+      → unable MESSAGE
+    warm OWN NAMES                                       modules to import, and packages to import nothing of
+      → warmed PACKAGES [PATH]…                          all that is imported now, and its files
+    fork SLOT AHEAD                                      with a descriptor: the new process's CHANNEL; AHEAD: empty
+                                                         if an evaluation waits for it
+    reap SLOT                                            for a process that was killed
+      → reaped STATUS CLEAN                              as `os.waitstatus_to_exitcode`; empty if something is left
+
+STATM and SLOTS are the descriptors that the launcher left open: the template's own `/proc/self/statm`, and the Landlock
+ruleset of slot 0, which those of the other slots follow. FILTER is the seccomp program of an evaluation, in hex, where
+OWN_PID stands wherever the number of the process itself belongs. Each PATH of `setup` is a file that is never to be
+imported in the template. OWN and PACKAGES are outermost packages (or modules); they and NAMES are separated by spaces.
+"""
+
+from __future__ import annotations
+
+import _socket
+import gc
+import os
+import resource
+import struct
+import sys
+from importlib import import_module
+from importlib.machinery import PathFinder, SourceFileLoader
+from os.path import dirname, isdir, join, realpath
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adacoder.sandbox import worker
+else:
+    # By its path, and in no list of modules: the user may have a module of that name.
+    worker = type(sys)("worker")
+    SourceFileLoader("worker", join(dirname(realpath(__file__)), "worker.py")).exec_module(worker)
+
+MOST_DESCRIPTORS = 256
+"""As many as may be open in the template."""
+
+
+class Template:
+    """Imports what evaluations have in common, and forks them."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        statm, slots, self._scratch, program, own_pid, root, workspace, *paths = fields
+        self._folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
+        sys.path[:] = self._folders + [folder for folder in sys.path if folder not in self._folders]
+        self._barrier = Barrier(self._folders, paths)
+        self._lock = Lock(int(statm), bytes.fromhex(program), int(own_pid))
+        self._slots = int(slots)
+        self._children: dict[str, int] = {}
+        self._channel = _socket.socket(fileno=worker.CHANNEL)
+
+    def serve(self) -> list[str]:
+        """Obey the server in the template; returns the first command of an evaluation, in its process."""
+        worker.send("ready")
+        while True:
+            size, ancillary, _, _ = self._channel.recvmsg(4, _socket.CMSG_SPACE(4))
+            if not size:
+                os._exit(0)
+            command, *fields = worker.unpack(worker.receive_bytes(int.from_bytes(size, "little")))
+            if command == "warm":
+                self._barrier.own = fields[0].split()
+                worker.send("warmed", *self._warm(fields[1].split()))
+            elif command == "reap":
+                worker.send("reaped", *self._reap(fields[0]))
+            else:
+                (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
+                child = os.fork()
+                if not child:
+                    self._become(fields[0], channel)
+                    worker.send("ready")
+                    if fields[1]:
+                        worker.rehearse()
+                    return worker.receive()
+                self._children[fields[0]] = child
+                os.close(channel)
+
+    def _warm(self, names: Sequence[str]) -> list[str]:
+        """Import modules; the answer to `warm`.
+
+        What fails is left for the evaluation to import, whose business the error is.
+        """
+        sys.meta_path.insert(0, self._barrier)
+        for name in names:
+            before = set(sys.modules)
+            self._barrier.hit = False
+            try:
+                import_module(name)
+            except BaseException:  # noqa: S110  # whatever it is, the evaluation will meet it again
+                pass
+            new = {name: _file(sys.modules[name]) for name in set(sys.modules) - before}
+            if self._barrier.hit or any(map(self._barrier.is_own, new.values())):
+                # What came with it may have found a way around a module that was kept out.
+                for name, file in new.items():
+                    if _is_within(file, self._folders):
+                        del sys.modules[name]
+        sys.meta_path.remove(self._barrier)
+        worker.regain()
+        gc.collect()
+        gc.freeze()  # the collector would touch, and so copy, all of it in every evaluation
+        self._lock.allow_for_memory()
+        packages = {name.partition(".")[0] for name in sys.modules}
+        return [" ".join(packages), *filter(None, map(_file, list(sys.modules.values())))]
+
+    def _become(self, slot: str, channel: int) -> None:
+        """Turn the forked process into one that evaluates."""
+        os.dup2(channel, worker.CHANNEL)
+        ruleset = self._slots + int(slot)
+        os.closerange(worker.CHANNEL + 1, ruleset)
+        os.closerange(ruleset + 1, MOST_DESCRIPTORS)
+        folder = join(self._scratch, slot)
+        os.chdir(folder)
+        os.environ["HOME"] = os.environ["TMPDIR"] = folder
+        self._lock.close(ruleset)
+
+    def _reap(self, slot: str) -> tuple[str, str]:
+        """Wait for the end of an evaluation, which was killed, and leave nothing of it in the scratch folder."""
+        child = self._children.pop(slot)
+        try:
+            os.kill(child, 9)
+        except OSError:  # it may be forbidden, but then it was done from outside
+            pass
+        _, status = os.waitpid(child, 0)
+        code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        return str(code), "clean" if worker.empty(join(self._scratch, slot)) else ""
+
+
+class Barrier:
+    """Keeps modules out of the template: those of packages under test, and those whose text is not saved."""
+
+    def __init__(self, folders: Sequence[str], paths: Sequence[str]) -> None:
+        self.own: Sequence[str] = ()
+        """The packages, or modules, under test."""
+        self.hit = False
+        """Whether a module was kept out."""
+        self._folders = folders
+        self._paths = frozenset(map(realpath, paths))
+        self._tails = {worker.module_tail(path) for path in self._paths}
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> None:
+        """As `importlib.abc.MetaPathFinder.find_spec`; finds nothing."""
+        if fullname.partition(".")[0] in self.own or self._is_unsaved(fullname, path):
+            self.hit = True
+            raise KeptOut
+
+    def is_own(self, file: str | None) -> bool:
+        """Whether a file belongs to a package under test, by whatever name it was imported."""
+        places = [join(folder, name) for folder in self._folders for name in self.own]
+        return _is_within(file, places) or file in [place + ".py" for place in places]
+
+    def _is_unsaved(self, fullname: str, path: Sequence[str] | None) -> bool:
+        if fullname.rpartition(".")[2] not in self._tails:
+            return False
+        spec = PathFinder.find_spec(fullname, path)
+        return spec is not None and spec.origin is not None and realpath(spec.origin) in self._paths
+
+
+class KeptOut(BaseException):
+    """Ends an import in the template. No ImportError, which modules catch in order to do without a module."""
+
+
+class Lock:
+    """Confines a process further than the template is; all that takes time is made ready in the template."""
+
+    def __init__(self, statm: int, program: bytes, own_pid: int) -> None:
+        self._statm = statm
+        self._limits: list[tuple[int, int]] = [(resource.RLIMIT_NOFILE, 64)]
+        self._program = program
+        if sys.platform != "linux":
+            return
+        import ctypes
+
+        library = ctypes.CDLL(None, use_errno=True)
+        self._prctl = library.prctl
+        self._prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
+        self._syscall = library.syscall
+        self._syscall.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_long]
+        self._errno = ctypes.get_errno
+        self._buffer = ctypes.create_string_buffer(program, len(program))
+        self._header = struct.pack("HP", len(program) // 8, ctypes.addressof(self._buffer))
+        placeholder = struct.pack("=i", own_pid)
+        self._own_pid = [at for at in range(4, len(program), 8) if program[at : at + 4] == placeholder]
+        self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE: nobody gets at the template's memory
+
+    def allow_for_memory(self) -> None:
+        """Let an evaluation fill 1 GiB, or half a GiB beyond what the template fills already."""
+        try:
+            size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
+        except OSError:  # there is no /proc; the launcher's limits remain
+            return
+        page = resource.getpagesize()
+        self._limits = [
+            (resource.RLIMIT_NOFILE, 64),
+            (resource.RLIMIT_DATA, max(1 << 30, data * page + (1 << 29))),
+            (resource.RLIMIT_AS, max(2 << 30, size * page + (1 << 30))),
+        ]
+
+    def close(self, ruleset: int) -> None:
+        """Confine this process for good, by Landlock where `ruleset` is open.
+
+        Raises:
+            OSError: a lock does not close.
+        """
+        for kind, limit in self._limits:
+            worker.lower_limit(kind, limit)
+        if sys.platform != "linux":
+            return
+        self._do(self._prctl(1, 9, None, 0, 0))  # PR_SET_PDEATHSIG, SIGKILL
+        if self._program:
+            if _is_open(ruleset):
+                self._do(self._syscall(446, ruleset, 0))  # landlock_restrict_self
+                os.close(ruleset)
+            for place in self._own_pid:
+                struct.pack_into("=i", self._buffer, place, os.getpid())
+            self._do(self._prctl(22, 2, self._header, 0, 0))  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+
+    def _do(self, result: int) -> None:
+        if result:
+            raise OSError(self._errno(), "a lock does not close")
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def _file(module: object) -> str | None:
+    try:
+        file = vars(module).get("__file__")
+    except TypeError:
+        return None
+    return file if type(file) is str else None
+
+
+def _is_within(file: str | None, folders: Sequence[str]) -> bool:
+    return file is not None and any(file.startswith(join(folder, "")) for folder in folders)
+
+
+def main() -> None:
+    """Serve as a template; in the processes forked from it, evaluate one module."""
+    os.dup2(0, worker.CHANNEL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(1, 2)  # until here standard error went to the server, to tell why this file was never reached
+    sys.modules["__main__"] = type(sys)("__main__")  # what candidates find under that name
+    _, *fields = worker.receive()
+    try:
+        template = Template(fields)
+    except (ImportError, OSError) as error:
+        worker.send("unable", str(error))
+        return
+    worker.evaluate(template.serve())
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except MemoryError:
+        os._exit(worker.OUT_OF_MEMORY)
+    finally:
+        os._exit(1)  # whatever broke this file, nothing that a candidate registered for the exit is to run

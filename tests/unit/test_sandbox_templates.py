@@ -1,0 +1,394 @@
+"""Templates: warm for the next evaluation, never stale, and gone without a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adacoder.domain import FailureKind, Level
+from adacoder.sandbox import process, templates
+from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.host import Host
+from adacoder.sandbox.interpreter import describe
+from adacoder.sandbox.probe import probe
+from evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.isolation
+
+GOOD = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x + 1\n'
+SLOW = GOOD.replace("return", "import time; time.sleep(60); return")
+ONE = GOOD.replace("+ 1", "+ ONE")
+PYTHON = Path(sys.executable).resolve()
+LEVELS = [Level.FULL, Level.LSM]
+
+
+@pytest.fixture
+async def ws(tmp_path: Path) -> AsyncIterator[Workspace]:
+    async with workspace(tmp_path) as opened:
+        yield opened
+
+
+def descriptors() -> set[str]:
+    gc.collect()
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
+def evaluations_in(folder: Path) -> list[int]:
+    """The processes that were forked for an evaluation: those whose parent has the same command line as they."""
+    found = []
+    for pid in processes_in(folder):
+        try:
+            if Path(f"/proc/{pid}/cmdline").read_bytes() == Path(f"/proc/{parent_of(pid)}/cmdline").read_bytes():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+def imports_counted(folder: Path) -> str:
+    """A module's text that tells in which process it was imported first."""
+    return "import os\nPID = os.getpid()\n"
+
+
+def told(name: str, attribute: str) -> str:
+    """A function whose example fails with the value of a module's attribute."""
+    return f'import {name}\n\ndef f(x):\n    """\n    >>> f(1)\n    \'\'\n    """\n    return str({name}.{attribute})\n'
+
+
+async def got(ws: Workspace, text: str, *, file: str = "mod.py") -> str:
+    verdict = await ws.evaluate(text, file=file)
+    assert verdict.failure is not None
+    assert verdict.failure.kind is FailureKind.WRONG_OUTPUT, verdict.failure
+    return str(verdict.failure.got).strip().strip("'")
+
+
+# --- warmth ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("best", LEVELS)
+async def test_what_one_evaluation_imported_the_next_finds_imported(best: Level, tmp_path: Path) -> None:
+    async with workspace(tmp_path, best=best) as ws:
+        ws.write({"helper.py": imports_counted(tmp_path)})
+        first, *later = [await got(ws, told("helper", "PID")) for _ in range(4)]
+        assert len(set(later)) == 1  # all from the one that the template imported
+        assert first not in later
+
+
+async def test_the_module_under_test_is_always_imported_afresh(ws: Workspace) -> None:
+    ws.write({"pkg/__init__.py": "import os\nPID = os.getpid()\nfrom pkg.mod import f", "pkg/other.py": "import pkg"})
+    text = "import os, pkg, pkg.other\nMINE = os.getpid()\n" + GOOD.replace(
+        "return x + 1", "return str(pkg.PID - MINE)"
+    )
+    for _ in range(3):
+        verdict = await ws.evaluate(text, file="pkg/mod.py")
+        assert verdict.failure is not None
+        assert verdict.failure.got == "'0'\n"
+
+
+async def test_what_imports_the_module_under_test_is_imported_afresh_too(ws: Workspace) -> None:
+    ws.write({"front.py": "from mod import f as g\n", "mod.py": ""})
+    text = "def f(x):\n    '''\n    >>> from front import g\n    >>> g(1)\n    2\n    '''\n    return x + 1\n"
+    for _ in range(3):
+        for plus, result in (("+ 1", "2\n"), ("+ 2", "3\n")):
+            verdict = await ws.evaluate(text.replace("+ 1", plus))
+            assert [each.got for each in verdict.results] == ["", result]
+
+
+async def test_what_would_do_without_the_module_under_test_is_not_kept_that_way(ws: Workspace) -> None:
+    ws.write({"front.py": "try:\n    from mod import ONE\nexcept BaseException:\n    ONE = 5\n"})
+    text = "ONE = 1\n" + GOOD.replace("return x + 1", "import front; return x + front.ONE")
+    for _ in range(3):
+        assert (await ws.evaluate(text)).passed
+
+
+async def test_a_module_that_was_a_helper_can_be_under_test_next(ws: Workspace) -> None:
+    ws.write({"helper.py": "ONE = 1\n"})
+    for _ in range(2):
+        assert (await ws.evaluate("from helper import ONE\n" + ONE)).passed
+        assert (await ws.evaluate("ONE = 1\n" + ONE, file="helper.py")).passed
+        assert not (await ws.evaluate("ONE = 2\n" + ONE, file="helper.py")).passed
+
+
+async def test_a_module_named_as_one_of_the_standard_library(ws: Workspace) -> None:
+    for name in ("random", "traceback", "string"):
+        for _ in range(2):
+            assert (await ws.evaluate("ONE = 1\n" + ONE, file=f"{name}.py")).passed
+    assert len(ws.hosts) == 1
+
+
+async def test_an_edited_file_is_imported_anew(ws: Workspace) -> None:
+    for number in (1, 2, 3, 1):
+        ws.write({"helper.py": f"ONE = {number}  {'#' * number}\n"})
+        for _ in range(2):
+            assert (await ws.evaluate("from helper import ONE\n" + ONE)).passed is (number == 1)
+
+
+async def test_an_installed_package_that_changed_is_imported_anew(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(templates, "RECHECK_SECONDS", 0.0)
+    ws.write({".venv/pyvenv.cfg": f"home = {PYTHON.parent}\n"})
+    (tmp_path / ".venv/bin").mkdir()
+    (tmp_path / ".venv/bin/python").symlink_to(PYTHON)
+    packages = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+    for number in (1, 2):
+        ws.write({f"{packages}/installed.py": f"ONE = {number}  {'#' * number}\n"})
+        for _ in range(2):
+            assert (await ws.evaluate("from installed import ONE\n" + ONE)).passed is (number == 1)
+
+
+async def test_unsaved_text_comes_before_what_is_warm(ws: Workspace) -> None:
+    ws.write({"helper.py": "ONE = 1\n", "front.py": "from helper import ONE\n"})
+    text = "from front import ONE\n" + ONE
+    assert (await ws.evaluate(text)).passed
+    assert (await ws.evaluate(text)).passed
+    for _ in range(2):
+        assert not (await ws.evaluate(text, overlays={"helper.py": "ONE = 2\n"})).passed
+    assert (await ws.evaluate(text)).passed
+
+
+async def test_a_module_that_breaks_on_import_in_the_template_is_the_evaluation_s_affair(ws: Workspace) -> None:
+    ws.write({"helper.py": "import json\nraise ValueError('no')\n"})
+    text = "try:\n    import helper\nexcept ValueError:\n    pass\n" + GOOD
+    for _ in range(3):
+        assert (await ws.evaluate(text)).passed
+
+
+async def test_a_rehearsal_makes_the_first_evaluation_find_everything_imported(ws: Workspace) -> None:
+    ws.write({"helper.py": imports_counted(ws.folder)})
+    text = told("helper", "PID")
+    what = program(ws.folder / "mod.py", ws.folder, text, "f")
+    await ws.host().prepare(what, timeout=10)
+    await until(lambda: bool(evaluations_in(ws.folder)))
+    await asyncio.sleep(0.3)
+    assert await got(ws, text) == await got(ws, text)
+
+
+async def test_an_idle_template_goes_and_another_comes(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(templates, "IDLE_SECONDS", 0.2)
+    assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: bool(processes_in(ws.folder)))
+    await until(lambda: not processes_in(ws.folder))
+    assert (await ws.evaluate(GOOD)).passed
+
+
+async def test_there_are_few_templates(ws: Workspace, tmp_path: Path) -> None:
+    for number in range(6):
+        (tmp_path / f"root{number}").mkdir()
+        assert (await ws.evaluate(GOOD, file=f"root{number}/mod.py", root=f"root{number}")).passed
+    await until(lambda: len(templates_in(tmp_path)) <= templates.MOST_TEMPLATES)
+
+
+def templates_in(folder: Path) -> set[int]:
+    forked = evaluations_in(folder)
+    return {pid for pid in processes_in(folder) if b"/template.py" in command(pid) and pid not in forked}
+
+
+def command(pid: int) -> bytes:
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+    return line if line.endswith(b"/template.py\0") and b"launcher" not in line else b""
+
+
+async def test_a_template_that_grew_is_made_anew(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(templates, "GROWTH", -(1 << 30))
+    assert (await ws.evaluate(GOOD)).passed
+    before = templates_in(ws.folder)
+    await asyncio.sleep(0.2)
+    assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: bool(templates_in(ws.folder)) and not templates_in(ws.folder) & before)
+
+
+# --- the end of things -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+@pytest.mark.parametrize("delay", [0.0, 0.001, 0.005, 0.01, 0.02, 0.04, 0.3])
+async def test_a_cancelled_evaluation_leaves_nothing(delay: float, best: Level, tmp_path: Path) -> None:
+    await probe(best)
+    before = descriptors()
+    async with workspace(tmp_path, Level.NONE, best=best) as ws:
+        for _ in range(2):
+            task = asyncio.create_task(ws.evaluate(SLOW, timeout=60))
+            await asyncio.sleep(delay)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert (await ws.evaluate(GOOD)).passed
+        await until(lambda: len(evaluations_in(tmp_path)) <= 1)  # the one that is kept ready
+    assert processes_in(tmp_path) == []
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+async def test_a_host_that_is_closed_early_leaves_nothing(
+    best: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await probe(best)
+    before = descriptors()
+    scratches = tmp_path / "scratches"
+    scratches.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratches))
+    for delay in (0.0, 0.002, 0.01, 0.03, 0.06, 0.1):
+        host = Host(describe(Path(sys.executable)), tmp_path, least=Level.NONE, best=best)
+        what = program(tmp_path / "mod.py", tmp_path, GOOD, "f")
+        task = asyncio.create_task(host.evaluate(what, examples(GOOD), timeout=10))
+        await asyncio.sleep(delay)
+        task.cancel()
+        await asyncio.wait([task])
+        await host.close()
+        assert processes_in(tmp_path) == []
+    assert descriptors() == before
+    assert list(scratches.iterdir()) == []
+
+
+async def test_many_at_a_time(ws: Workspace) -> None:
+    texts = [GOOD, GOOD.replace("+ 1", "+ 2"), GOOD.replace("return", "import os; os._exit(0); return")] * 4
+    verdicts = await asyncio.gather(*(ws.evaluate(text) for text in texts))
+    kinds = [None if verdict.failure is None else verdict.failure.kind for verdict in verdicts]
+    assert kinds == [None, FailureKind.WRONG_OUTPUT, FailureKind.KILLED] * 4
+
+
+async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) -> None:
+    tasks = [asyncio.create_task(ws.evaluate(SLOW, timeout=2)) for _ in range(3 * (os.cpu_count() or 1))]
+    most = 0
+    for _ in range(20):
+        await asyncio.sleep(0.05)
+        most = max(most, len(evaluations_in(ws.folder)))
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    assert 1 <= most <= (os.cpu_count() or 1) + 1  # and one that is kept ready
+
+
+# --- faults ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("best", [Level.FULL, Level.LSM])
+async def test_whatever_is_killed_the_next_evaluation_works(best: Level, tmp_path: Path) -> None:
+    async with workspace(tmp_path, best=best) as ws:
+        assert (await ws.evaluate(GOOD)).passed
+        for _ in range(3):
+            await until(lambda: bool(evaluations_in(tmp_path)))
+            for pid in [*processes_in(tmp_path)]:
+                try:
+                    os.kill(pid, 9)
+                except ProcessLookupError:
+                    continue  # it died with another of them
+                assert (await ws.evaluate(GOOD)).passed
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from adacoder.domain import Level
+from evaluating import workspace
+
+async def main(folder, best, text):
+    async with workspace(folder, Level.NONE, best=best) as ws:
+        print("starts", flush=True)
+        await ws.evaluate(text, timeout=60)
+
+asyncio.run(main(Path(sys.argv[1]), Level(sys.argv[2]), sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+@pytest.mark.parametrize("delay", [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.5])
+async def test_nothing_survives_a_server_that_is_killed(delay: float, best: Level, tmp_path: Path) -> None:
+    server = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", SERVER, str(tmp_path), best, SLOW),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert server.stdout is not None
+    assert await server.stdout.readline() == b"starts\n"
+    await asyncio.sleep(delay)
+    server.kill()
+    await server.wait()
+    await until(lambda: processes_in(tmp_path) == [])
+
+
+async def test_a_template_that_is_killed_while_it_evaluates_is_not_the_candidate_s_fault(ws: Workspace) -> None:
+    text = GOOD.replace("return", "import time; time.sleep(0.5); return")
+    assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: bool(evaluations_in(ws.folder)))
+    task = asyncio.create_task(ws.evaluate(text))
+    await asyncio.sleep(0.2)
+    for pid in templates_in(ws.folder):
+        os.kill(pid, 9)
+    assert (await task).passed
+
+
+async def test_an_interpreter_that_cannot_start_is_told_apart_from_a_candidate(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TEMPLATE", ws.folder / "missing.py")
+    with pytest.raises(SandboxError, match=r"^The interpreter .* does not start: .*missing\.py"):
+        await ws.evaluate(GOOD)
+    monkeypatch.undo()
+    assert (await ws.evaluate(GOOD)).passed
+
+
+@pytest.mark.parametrize("best", [Level.FULL, Level.LSM])
+@pytest.mark.parametrize(
+    "mess",
+    [
+        "os.mkdir('locked', 0)",
+        "[open(str(i), 'w').close() for i in range(3000)]",
+        "[(os.mkdir('d'), os.chdir('d')) for _ in range(1500)]",
+        "os.symlink('/', 'root'); os.symlink('root', 'again'); os.mkdir('d'); os.link('root', 'd/hard')",
+        "[open('big%d' % i, 'wb').write(b'x' * (8 << 20)) for i in range(7)]",
+    ],
+)
+async def test_a_scratch_folder_is_empty_again(mess: str, best: Level, tmp_path: Path) -> None:
+    text = "import os\n" + GOOD.replace("return", f"found = os.listdir('.')\n    {mess}\n    return len(found) +")
+    async with workspace(tmp_path, best=best) as ws:
+        for _ in range(6):
+            verdict = await ws.evaluate(text)
+            assert verdict.passed, verdict.failure
+
+
+async def test_on_disk_an_evaluation_cannot_write_without_end(tmp_path: Path) -> None:
+    many = "[open(str(i), 'w').close() for i in range(1 << 30)]"
+    large = "[open(str(i), 'wb').write(b'x' * (8 << 20)) for i in range(1 << 30)]"
+    some = "[open(str(i), 'wb').write(b'x' * (8 << 20)) for i in range(7)]"
+    async with workspace(tmp_path, best=Level.LSM) as ws:
+        for mess in (many, large):
+            failure = (await ws.evaluate(GOOD.replace("return", f"{mess}\n    return"), timeout=30)).failure
+            assert failure is not None
+            assert failure.kind is FailureKind.KILLED
+            assert failure.message == "The example on line 3 wrote more files than an evaluation may (64 MiB)."
+            assert (await ws.evaluate(GOOD.replace("return", f"{some}\n    return"))).passed
+
+
+async def test_without_descriptors_it_says_so_and_works_again_with_them(ws: Workspace) -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[int] = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        while True:
+            try:
+                taken.append(os.dup(0))
+            except OSError:
+                break
+        with pytest.raises(SandboxError, match="Too many open files"):
+            await ws.evaluate(GOOD)
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (await ws.evaluate(GOOD)).passed
