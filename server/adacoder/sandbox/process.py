@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BOOT_SECONDS = 20.0
 """How long an interpreter may take to start; generous, since a slow machine is not the candidate's fault."""
-WARM_SECONDS = 60.0
+WARM_SECONDS = 30.0
 """How long all imports of a template may take together."""
 _REAP_SECONDS = 5.0
 """How long it may take to remove what an evaluation left in its scratch folder."""

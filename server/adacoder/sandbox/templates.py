@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adacoder.sandbox.errors import SandboxError
@@ -13,7 +14,7 @@ from adacoder.sandbox.isolation import is_within
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Coroutine, Iterable
     from pathlib import Path
 
     from adacoder.sandbox.wire import Line
@@ -27,17 +28,34 @@ RECHECK_SECONDS = 1.0
 """How long files that are not the project's, such as installed packages, are taken to be unchanged."""
 
 
+@dataclass(slots=True)
+class _Lessons:
+    """What is known of the imports of one recipe's evaluations."""
+
+    names: tuple[str, ...] = ()
+    """The modules that a template imports at once when it is made anew, in order."""
+    refused: set[str] = field(default_factory=set)
+    """Modules that broke a template which was to import them."""
+
+
 class Templates:
-    """Hands out processes for evaluations. Must be used within one event loop, and closed."""
+    """Hands out processes for evaluations. Must be used within one event loop, and closed.
+
+    A template never learns: when evaluations import what it has not imported, it serves on while another is made that
+    has, which then takes its place. So nobody waits for imports in a template, nor for one that they break.
+    """
 
     def __init__(self, evaluations: int, spares: int) -> None:
         """`evaluations` there may be at a time; `spares` are forked ahead."""
-        self._evaluations = evaluations
+        self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []
         """The one that was used last comes last."""
-        self._learned: dict[Recipe, dict[str, None]] = {}
-        """The modules that evaluations imported, in order, which a template made anew imports at once."""
+        self._lessons: dict[Recipe, _Lessons] = {}
+        self._all: set[_Keeper] = set()
+        """With those that are used no more, and end when the last evaluation of theirs does."""
+        self._growing: dict[_Keeper, asyncio.Task[None]] = {}
+        """Those that are to be replaced by one that has imported more."""
         self._ending: set[asyncio.Task[None]] = set()
 
     async def take(self, recipe: Recipe, own: str) -> Taken:
@@ -50,7 +68,7 @@ class Templates:
         try:
             return await keeper.take()
         except SandboxError:
-            self._end(keeper)
+            self._retire(keeper)
             if not keeper.booted:
                 raise
         # The template was killed, or broke; a new one shows whether that is the rule.
@@ -58,29 +76,74 @@ class Templates:
 
     async def close(self) -> None:
         """End every process."""
-        for keeper in [*self._keepers]:
-            self._end(keeper)
+        for task in self._growing.values():
+            task.cancel()
+        await asyncio.gather(*self._growing.values(), return_exceptions=True)
+        for keeper in [*self._all]:
+            self.end(keeper)
         while self._ending:
             await asyncio.gather(*self._ending)
 
     def _keeper(self, recipe: Recipe, own: str) -> _Keeper:
         for keeper in [*self._keepers]:
             if not keeper.usable:
-                self._end(keeper)
+                self._retire(keeper)
             elif keeper.serves(recipe, own):
                 self._keepers.remove(keeper)
                 self._keepers.append(keeper)
                 return keeper
-        for keeper in [idle for idle in self._keepers if not idle.running][: 1 + len(self._keepers) - MOST_TEMPLATES]:
-            self._end(keeper)
-        learned = self._learned.setdefault(recipe, {})
-        keeper = _Keeper(recipe, own, learned, self._evaluations, self._spares, self._end)
+        idle = [keeper for keeper in self._keepers if not keeper.running]
+        for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
+            self.end(keeper)
+        names = self._lessons.setdefault(recipe, _Lessons()).names
+        keeper = self._new(recipe, {own}, names)
         self._keepers.append(keeper)
         return keeper
 
-    def _end(self, keeper: _Keeper) -> None:
+    def _new(self, recipe: Recipe, barred: set[str], names: tuple[str, ...]) -> _Keeper:
+        keeper = _Keeper(recipe, barred, names, self._slots, self._spares, self)
+        self._all.add(keeper)
+        return keeper
+
+    def learn(self, keeper: _Keeper, modules: Iterable[str]) -> None:
+        """Evaluations import `modules`: have a template that has imported them."""
+        known = self._lessons[keeper.recipe].refused.union(keeper.names)
+        new = [name for name in modules if name not in known and name.partition(".")[0] not in keeper.barred]
+        if new and keeper in self._keepers and keeper not in self._growing:
+            self._growing[keeper] = asyncio.create_task(self._grow(keeper, new))
+
+    async def _grow(self, keeper: _Keeper, new: list[str]) -> None:
+        lessons = self._lessons[keeper.recipe]
+        successor = self._new(keeper.recipe, {*keeper.barred}, (*keeper.names, *new))
+        try:
+            await successor.ready()
+            lessons.names = successor.names
+            if keeper in self._keepers:
+                self._keepers[self._keepers.index(keeper)] = successor
+        except SandboxError:
+            lessons.refused.update(new)
+        finally:
+            del self._growing[keeper]
+            for each in (keeper, successor):
+                self.rested(each)
+
+    def rested(self, keeper: _Keeper) -> None:
+        """Nothing of a keeper's may run any more: end it, if it is not to be used again."""
+        if keeper not in self._keepers and not keeper.running:
+            self.end(keeper)
+
+    def _retire(self, keeper: _Keeper) -> None:
+        """Use it no more."""
         if keeper in self._keepers:
             self._keepers.remove(keeper)
+        self.rested(keeper)
+
+    def end(self, keeper: _Keeper) -> None:
+        """Kill all that it keeps."""
+        if keeper in self._keepers:
+            self._keepers.remove(keeper)
+        if keeper in self._all:
+            self._all.remove(keeper)
             task = asyncio.create_task(keeper.end())
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
@@ -135,35 +198,35 @@ class Taken:
 
 
 class _Keeper:
-    """Keeps one template: boots it, forks ahead, lets it learn, and ends it."""
+    """Keeps one template: boots it, forks ahead from it, and ends it."""
 
     def __init__(
         self,
         recipe: Recipe,
-        own: str,
-        learned: dict[str, None],
-        evaluations: int,
+        barred: set[str],
+        names: tuple[str, ...],
+        slots: int,
         spares: int,
-        end: Callable[[_Keeper], None],
+        templates: Templates,
     ) -> None:
+        self.recipe = recipe
+        self.barred = barred
+        """Outermost packages that evaluations import themselves, because modules in them were under test."""
+        self.names = names
+        """The modules that the template was to import."""
         self.running = 0
         """How many evaluations have a process of its, or wait for one."""
-        self._recipe = recipe
-        self._barred = {own}
-        """Outermost packages that evaluations import themselves, because modules in them were under test."""
-        self._learned = learned
-        self._asked: set[str] = set()
-        self._packages: frozenset[str] = frozenset()
-        """The outermost packages that the template has imported."""
+        self._templates = templates
         self._wanted = spares
         self._spares: list[asyncio.Task[Evaluation]] = []
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._idle: asyncio.TimerHandle | None = None
-        self._end = end
+        self._packages: frozenset[str] = frozenset()
+        """The outermost packages that the template has imported."""
         self._stamps = _Stamps(recipe, ())
         self._size = 0
         self._grown = False
-        self._boot = asyncio.create_task(self._start(2 * evaluations + spares))
+        self._idle: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._boot = asyncio.create_task(self._start(slots))
 
     @property
     def booted(self) -> bool:
@@ -182,22 +245,31 @@ class _Keeper:
 
         What depends on it then is not imported either, since it would have brought it along.
         """
-        if self._recipe != recipe or (own not in self._barred and own in self._packages):
+        if self.recipe != recipe or (own not in self.barred and own in self._packages):
             return False
-        self._barred.add(own)
+        self.barred.add(own)
         return True
+
+    async def ready(self) -> None:
+        """Wait until it has booted.
+
+        Raises:
+            SandboxError: the interpreter does not start, or breaks on what it is to import.
+        """
+        await asyncio.shield(self._boot)
 
     async def take(self) -> Taken:
         """A process; it must be given back.
 
         Raises:
-            SandboxError: the interpreter does not start, or the template broke.
+            SandboxError: as `ready`, or the template broke since.
         """
         self.running += 1
         if self._idle is not None:
             self._idle.cancel()
         try:
-            template = await asyncio.shield(self._boot)
+            await self.ready()
+            template = self._boot.result()
             while True:
                 fork = self._spares.pop(0) if self._spares else asyncio.create_task(template.fork())
                 try:
@@ -207,29 +279,21 @@ class _Keeper:
                     raise
                 if evaluation.alive:
                     return Taken(self, template, evaluation)
-                await self._put_away(fork)
+                evaluation.kill()
+                self._do(self._reap(template, evaluation))
         except BaseException:
             self._rest()
             raise
 
     def give_back(self, evaluation: Evaluation | None, modules: Iterable[str]) -> None:
-        """An evaluation is over; its process has been reaped already if it is None.
-
-        `modules`: what it imported, and the template may import for the next ones.
-        """
+        """An evaluation is over, which imported `modules`; its process has been reaped already if it is None."""
+        template = self._boot.result()
         if evaluation is not None:
             evaluation.kill()
-        new = [name for name in modules if name not in self._asked and name.partition(".")[0] not in self._barred]
-        if new and self.booted:
-            self._asked.update(new)
-            self._learned.update(dict.fromkeys(new))
-            for spare in self._spares:
-                self._do(self._put_away(spare))
-            self._spares.clear()
-            self._do(self._learn(self._boot.result(), new))
-        self._fork_ahead()
+        self._fork_ahead(template)
         if evaluation is not None:
-            self._do(self._reap(self._boot.result(), evaluation))
+            self._do(self._reap(template, evaluation))
+        self._templates.learn(self, modules)
         self._rest()
 
     async def end(self) -> None:
@@ -248,37 +312,25 @@ class _Keeper:
             await self._boot.result().end()
 
     async def _start(self, slots: int) -> Template:
-        template = await Template.boot(self._recipe, slots)
+        template = await Template.boot(self.recipe, slots)
         try:
-            await self._learn(template, list(self._learned))
+            self._packages = await template.warm(self.names, sorted(self.barred))
         except BaseException:
             await template.end()
             raise
-        self._fork_ahead_of(template)
+        self._stamps = _Stamps(self.recipe, template.files)
+        self._size = template.resident()
+        self._fork_ahead(template)
+        self._wait_for_use()
         return template
 
-    async def _learn(self, template: Template, names: list[str]) -> None:
-        self._asked.update(names)
-        self._packages = await template.warm(names, sorted(self._barred))
-        self._stamps = _Stamps(self._recipe, template.files)
-        self._size = template.resident()
-
-    def _fork_ahead(self) -> None:
-        if self.booted:
-            self._fork_ahead_of(self._boot.result())
-
-    def _fork_ahead_of(self, template: Template) -> None:
+    def _fork_ahead(self, template: Template) -> None:
         while len(self._spares) < self._wanted and template.alive:
             self._spares.append(asyncio.create_task(template.fork(ahead=True)))
 
     async def _reap(self, template: Template, evaluation: Evaluation) -> None:
         await template.reap(evaluation)
         self._grown = template.resident() > self._size + GROWTH
-
-    async def _put_away(self, spare: asyncio.Task[Evaluation]) -> None:
-        evaluation = await spare
-        evaluation.kill()
-        await self._reap(self._boot.result(), evaluation)
 
     def _do(self, work: Coroutine[None, None, None]) -> None:
         """Do something that nobody waits for. Where it fails the template is broken, which the next one notices."""
@@ -293,8 +345,14 @@ class _Keeper:
 
     def _rest(self) -> None:
         self.running -= 1
+        self._wait_for_use()
+        self._templates.rested(self)
+
+    def _wait_for_use(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
         if not self.running:
-            self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._end, self)
+            self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._templates.end, self)
 
 
 class _Stamps:
