@@ -14,9 +14,11 @@ import pytest
 
 from adacoder.domain import Level
 from adacoder.sandbox.host import IsolationRefused
+from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation import locks
+from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.probe import probe
-from adacoder.sandbox.space import TOOLS
+from adacoder.sandbox.space import TOOLS, Space
 from evaluating import workspace
 
 if TYPE_CHECKING:
@@ -174,3 +176,29 @@ async def test_who_accepts_none_still_gets_the_best(tmp_path: Path) -> None:
 async def test_those_who_ask_at_once_get_the_same_answer() -> None:
     one, other = await asyncio.gather(probe(), probe())
     assert one.isolation == other.isolation
+
+
+async def test_on_macos_its_own_sandbox_is_tried_and_not_trusted_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setenv("PATH", "/macos")  # so that what is known of this machine is not taken for granted
+    finding = await probe()
+    assert finding.isolation.level is Level.NONE
+    assert finding.reason.startswith("sandbox-exec does not work here: ")
+
+
+def test_the_profile_for_macos_denies_secrets_after_it_allowed_what_holds_them(tmp_path: Path) -> None:
+    project = tmp_path / 'my "project"'
+    secret = project / ".env"
+    with Seatbelt().stage(Space(describe(Path(sys.executable)), (project,), (secret,))) as stage:
+        program, flag, profile = stage.wrapper
+        rules = profile.splitlines()
+    assert (program, flag) == ("/usr/bin/sandbox-exec", "-p")
+    assert rules[:2] == ["(version 1)", "(deny default)"]
+    (allowed,) = [rule for rule in rules if rule.startswith("(allow file-read* (subpath ")]
+    (denied,) = [rule for rule in rules if rule.startswith("(deny file-read* ")]
+    (written,) = [rule for rule in rules if rule.startswith("(allow file-write* ")]
+    quoted = str(tmp_path.resolve() / r"my \"project\"")
+    assert f'(subpath "{quoted}")' in allowed
+    assert denied == f'(deny file-read* (subpath "{quoted}/.env"))'
+    assert rules.index(allowed) < rules.index(denied)
+    assert written == f'(allow file-write* (subpath "{Path(stage.scratch).resolve()}"))'

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
+LINUX = sys.platform == "linux"
 _MOST_DESCRIPTORS = 65536
 
 # linux/prctl.h
@@ -92,33 +93,50 @@ def become(program: list[str]) -> NoReturn:
 
 def supervise(lifeline: int, go_on: Callable[[], NoReturn]) -> NoReturn:
     """Fork; go on in the child; in the parent watch over it to the end."""
-    prctl(_PR_SET_CHILD_SUBREAPER, 1)  # so that all orphans below become ours, and none is lost
+    if LINUX:
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # so that all orphans below become ours, and none is lost
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
         os.close(lifeline)
         os.setsid()
-        prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        if LINUX:
+            prctl(_PR_SET_PDEATHSIG, _SIGKILL)
         if os.getppid() != supervisor:
             os._exit(1)
         go_on()
     os.closerange(0, lifeline)
     os.closerange(lifeline + 1, most_descriptors())
-    watch = select.poll()
-    watch.register(lifeline, 0)  # a hang-up is told unasked
-    watch.register(os.pidfd_open(child), select.POLLIN)
-    watch.poll()
+    wait_for_end(child, lifeline)
     while True:
-        for pid in children():
-            os.kill(pid, _SIGKILL)
+        for kill, target in [(os.killpg, child), *((os.kill, pid) for pid in children())]:
+            with suppress(ProcessLookupError, PermissionError):  # it has ended
+                kill(target, _SIGKILL)
         try:
             os.wait()
         except ChildProcessError:
             os._exit(0)
 
 
+def wait_for_end(child: int, lifeline: int) -> None:
+    """Wait until the child has ended, or the other end of the lifeline is gone."""
+    if sys.platform == "linux":
+        watch = select.poll()
+        watch.register(lifeline, 0)  # a hang-up is told unasked
+        watch.register(os.pidfd_open(child), select.POLLIN)
+        watch.poll()
+    else:
+        events = [
+            select.kevent(lifeline, select.KQ_FILTER_READ, select.KQ_EV_ADD),
+            select.kevent(child, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT),
+        ]
+        select.kqueue().control(events, 1)
+
+
 def children() -> list[int]:
-    """Our child processes, orphans that became ours among them."""
+    """Our child processes, orphans that became ours among them; none where the system does not tell."""
+    if not LINUX:
+        return []
     with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
         return [int(pid) for pid in file.read().split()]
 
@@ -145,7 +163,7 @@ def confine(confinement: Sequence[str]) -> None:
     for descriptor in wishes.get("statm", ()):
         with suppress(OSError):  # there may be no /proc
             keep_open(os.open("/proc/self/statm", os.O_RDONLY), int(descriptor))
-    if sys.platform == "linux":
+    if LINUX:
         prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if "landlock" in wishes:
         drop_capabilities()

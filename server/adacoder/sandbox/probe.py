@@ -24,6 +24,7 @@ from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
 from adacoder.sandbox.isolation.locks import locks
 from adacoder.sandbox.isolation.lsm import Landlocked
 from adacoder.sandbox.isolation.none import Unconfined
+from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space
@@ -150,8 +151,6 @@ _known: dict[tuple[Level, str | None], Finding] = {}
 async def _try_all(best: Level, program: str | None) -> Finding:
     if best is Level.NONE:
         return _nothing("nothing better was asked for")
-    if sys.platform != "linux":
-        return _nothing(f"nothing is known that works on {sys.platform}")
     reasons = []
     async for mechanism in _mechanisms(best, program):
         if isinstance(mechanism, str):
@@ -184,6 +183,12 @@ async def _help(program: str) -> str:
 
 async def _mechanisms(best: Level, bwrap: str | None) -> AsyncIterator[Mechanism | str]:
     """What to try, the strictest first; or why there is nothing to try."""
+    if sys.platform == "darwin":
+        yield Seatbelt()
+        return
+    if sys.platform != "linux":
+        yield f"nothing is known that works on {sys.platform}"
+        return
     known = locks()
     if known is None:
         yield f"there are no system call filters for {os.uname().machine}"
@@ -283,7 +288,7 @@ async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
     expected = {
         f"exists({str(bait.outside)!r})": True,
         f"exists({str(bait.beyond)!r})": seen,
-        f"os.getppid() == {template.pid}": seen,
+        f"os.getppid() == {template.pid}": seen and template.pid is not None,
         "write('own')": "written",
         f"write({str(bait.outside)!r})": "denied",
         # Without Landlock, evaluations at the same time are kept apart from all but each other.

@@ -65,9 +65,12 @@ class Evaluation:
         return not self.line.channel.hung_up
 
     async def ended(self) -> bool:
-        """Whether it ends by itself, soon after it hung up; hostile code may go on without a line to us."""
+        """Whether it ends by itself, soon after it hung up; hostile code may go on without a line to us.
+
+        Where the system does not tell, it is taken for granted.
+        """
         if self._handle is None:
-            return False
+            return True
         try:
             async with asyncio.timeout(_DYING_SECONDS):
                 await readable(self._handle)

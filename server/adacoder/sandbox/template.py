@@ -74,17 +74,30 @@ class Template:
                 worker.send("warmed", *self._warm(fields[1].split()))
             elif command == "reap":
                 worker.send("reaped", *self._reap(fields[0]))
-            else:
-                (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
-                child = os.fork()
-                if not child:
-                    self._become(fields[0], channel)
-                    worker.send("ready")
-                    if fields[1]:
-                        worker.rehearse()
-                    return worker.receive()
-                self._children[fields[0]] = child
-                os.close(channel)
+            elif self._fork(fields[0], ancillary):
+                worker.send("ready")
+                if fields[1]:
+                    worker.rehearse()
+                return worker.receive()
+
+    def _fork(self, slot: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
+        """Fork a process for an evaluation; returns whether this is it, locked down."""
+        (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
+        # Here and not in the new process, where each page that is written to must be copied first.
+        folder = join(self._scratch, slot)
+        os.chdir(folder)
+        os.environ["HOME"] = os.environ["TMPDIR"] = folder
+        child = os.fork()
+        if child:
+            self._children[slot] = child
+            os.close(channel)
+            return False
+        os.dup2(channel, worker.CHANNEL)
+        ruleset = self._slots + int(slot)
+        os.closerange(worker.CHANNEL + 1, ruleset)
+        os.closerange(ruleset + 1, MOST_DESCRIPTORS)
+        self._lock.close(ruleset)
+        return True
 
     def _warm(self, names: Sequence[str]) -> list[str]:
         """Import modules; the answer to `warm`.
@@ -112,17 +125,6 @@ class Template:
         self._lock.allow_for_memory()
         packages = {name.partition(".")[0] for name in sys.modules}
         return [" ".join(packages), *filter(None, map(_file, list(sys.modules.values())))]
-
-    def _become(self, slot: str, channel: int) -> None:
-        """Turn the forked process into one that evaluates."""
-        os.dup2(channel, worker.CHANNEL)
-        ruleset = self._slots + int(slot)
-        os.closerange(worker.CHANNEL + 1, ruleset)
-        os.closerange(ruleset + 1, MOST_DESCRIPTORS)
-        folder = join(self._scratch, slot)
-        os.chdir(folder)
-        os.environ["HOME"] = os.environ["TMPDIR"] = folder
-        self._lock.close(ruleset)
 
     def _reap(self, slot: str) -> tuple[str, str]:
         """Wait for the end of an evaluation, which was killed, and leave nothing of it in the scratch folder."""
@@ -178,6 +180,7 @@ class Lock:
         self._limits: list[tuple[int, int]] = [(resource.RLIMIT_NOFILE, 64)]
         self._program = program
         if sys.platform != "linux":
+            self._limits.append((resource.RLIMIT_NPROC, 0))  # elsewhere it does not count threads
             return
         import ctypes
 

@@ -1,0 +1,65 @@
+"""Isolation by macOS' own sandbox, sandbox-exec(1). Experimental: no release of it was tried on that system yet.
+
+Like every mechanism it is used only where the probe's canary proves what it denies, and what it allows.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Isolation, Level
+from adacoder.sandbox.isolation import DEVICES, Stage, limits
+from adacoder.sandbox.isolation.scratch import scratch
+from adacoder.sandbox.space import TOOLS, Space
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PROGRAM = "/usr/bin/sandbox-exec"
+_SYSTEM = ("/usr/lib", "/usr/share", "/usr/bin", "/bin", "/System", "/Library/Frameworks", "/private/var/db/timezone")
+
+
+@dataclass(frozen=True, slots=True)
+class Seatbelt:
+    """A Mechanism."""
+
+    @property
+    def isolation(self) -> Isolation:
+        """Files, network and processes, as far as one mechanism can."""
+        return Isolation(Level.SEATBELT, ("sandbox-exec", "rlimits"))
+
+    @contextmanager
+    def stage(self, space: Space) -> Iterator[Stage]:
+        """As `Mechanism.stage`."""
+        with scratch() as folder:
+            wrapper = (PROGRAM, "-p", "\n".join(_profile(space, folder)))
+            yield Stage(wrapper, tuple(limits(folder)), folder, on_disk=True)
+
+
+def _profile(space: Space, folder: str) -> Iterator[str]:
+    """In the language of seatbelt, in which the last rule that fits decides."""
+    shown = dict.fromkeys([*map(Path, _SYSTEM), *TOOLS, *space.interpreter.folders, *space.shown, Path(folder)])
+    yield "(version 1)"
+    yield "(deny default)"
+    yield "(allow process-fork)"  # the template's; an evaluation may have no processes, by its limits
+    yield "(allow process-exec*)"  # of what can be read
+    yield "(allow signal (target self) (target children))"
+    yield "(allow sysctl-read)"
+    yield '(allow file-read-metadata (subpath "/"))'
+    yield f"(allow file-read* {_places(list(shown))})"
+    if space.hidden:
+        yield f"(deny file-read* {_places(space.hidden)})"
+    yield f"(allow file-write* {_places([Path(folder)])})"
+    yield f"(allow file-read* file-write-data {' '.join(f'(literal {_quoted(device)})' for device in DEVICES)})"
+
+
+def _places(paths: Iterable[Path]) -> str:
+    return " ".join(f"(subpath {_quoted(str(path.resolve()))})" for path in paths)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
