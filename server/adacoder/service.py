@@ -39,7 +39,7 @@ from adacoder.models.backends import open_model
 from adacoder.models.base import ChatModel, Enough, Leases, ModelError
 from adacoder.pytext import Lines, dedent, normalize
 from adacoder.replies.extract import extract
-from adacoder.sandbox.host import Host
+from adacoder.sandbox.host import Host, turns_for_all
 from adacoder.sandbox.interpreter import Interpreter, find
 from adacoder.settings import Settings
 from adacoder.source.context import pieces
@@ -73,6 +73,7 @@ class Service:
     def __init__(self) -> None:
         self._hosts: dict[tuple[Interpreter, Path, object], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
+        self._turns = turns_for_all()
         self._leases = Leases()
         self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
         """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
@@ -238,7 +239,7 @@ class Service:
         key = (interpreter, project.folder, settings.isolation)
         host = self._hosts.get(key)
         if host is None:
-            host = self._hosts[key] = Host(interpreter, project.folder, least=settings.isolation)
+            host = self._hosts[key] = Host(interpreter, project.folder, least=settings.isolation, turns=self._turns)
         return host
 
     def _interpreter(self, setting: Path | None, near: Path, folder: Path) -> Interpreter:

@@ -392,3 +392,14 @@ def test_an_interrupted_check_ends_at_once_and_leaves_nothing_running(number: si
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert errors.decode().splitlines() == ["Interrupted; nothing was written."]
+
+
+def test_what_isolation_denies_and_what_takes_too_long_is_told_as_such(desk: Desk) -> None:
+    desk.write(
+        'def fetch():\n    """\n    >>> fetch()\n    200\n    """\n    import socket\n    return socket.socket()\n\n\n'
+        'def spin():\n    """\n    >>> spin()\n    1\n    """\n    while True: pass\n'
+    )
+    ran = desk.run("check", "shapes.py", "--timeout", "1")
+    assert ran.code == 1
+    assert "The example on line 3 needs the network, which isolation denies: " in ran.out
+    assert "The example on line 12 was still running after the 1 s that an evaluation may take." in ran.out

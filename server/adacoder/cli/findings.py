@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from adacoder import report
 from adacoder.cli.output import STYLES, shown_path
 from adacoder.cli.terminal import console, visible
-from adacoder.domain import Example, ExampleResult, Failure, Outcome, Status, Target
+from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]
     for result in failed:
         yield from _failed_example(target, result.example)
         yield from _what_came(result)
+        if failure.kind is FailureKind.DENIED and failure.example == result.example:
+            yield failure.message  # of the error alone it cannot be told that isolation is the cause
     if failure.example is not None and failure.example not in {result.example for result in failed}:
         yield from _failed_example(target, failure.example)
         yield failure.message

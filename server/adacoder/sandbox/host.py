@@ -30,28 +30,41 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.interpreter import Interpreter
 
-__all__ = ["Host", "IsolationRefused", "Program", "SandboxError"]
+__all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
+PROCESSORS = os.cpu_count() or 1
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
+def turns_for_all() -> asyncio.Semaphore:
+    """Lets as many evaluations through at a time as there are processors."""
+    return asyncio.Semaphore(PROCESSORS)
+
+
 class Host:
-    """Evaluates candidates with one interpreter in one workspace, as many at a time as there are processors."""
+    """Evaluates candidates with one interpreter in one workspace."""
 
     def __init__(
-        self, interpreter: Interpreter, workspace: Path, *, least: Level, best: Level = Level.FULL, spares: int = 1
+        self,
+        interpreter: Interpreter,
+        workspace: Path,
+        *,
+        least: Level,
+        best: Level = Level.FULL,
+        spares: int = 1,
+        turns: asyncio.Semaphore | None = None,
     ) -> None:
         """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
 
-        `spares`: how many processes are kept ready for the next evaluations.
+        `spares`: how many processes are kept ready for the next evaluations. `turns`: as many evaluations as it lets
+        through run at a time, in the order in which they came; Hosts may share it.
         """
         self._interpreter = interpreter
         self._workspace = workspace
         self._least = least
         self._best = best
-        at_a_time = os.cpu_count() or 1
-        self._turns = asyncio.Semaphore(at_a_time)
-        self._templates = Templates(at_a_time, spares)
+        self._turns = turns or turns_for_all()
+        self._templates = Templates(PROCESSORS, spares)
         self._rehearsals: set[asyncio.Task[None]] = set()
 
     async def evaluate(
