@@ -13,14 +13,14 @@ from adacoder.sandbox.probe import probe
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "isolation: runs candidates, and is skipped where nothing isolates them")
+    config.addinivalue_line("markers", "isolation: runs candidates, and is skipped where they cannot be isolated fully")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     needing = [item for item in items if item.get_closest_marker("isolation")]
-    if needing and asyncio.run(probe()).isolation.level is Level.NONE:
+    if needing and asyncio.run(probe()).isolation.level is not Level.FULL:
         for item in needing:
-            item.add_marker(pytest.mark.skip(reason="nothing here isolates code: install bubblewrap"))
+            item.add_marker(pytest.mark.skip(reason="nothing here isolates code fully: install bubblewrap"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
