@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 60.0
 """How long a template is kept that nobody asks for."""
 MOST_TEMPLATES = 3
+_MOST_LESSONS = 32
 GROWTH = 64 << 20
 """Bytes by which a template may grow before it is renewed: the more there is, the longer a fork takes."""
 RECHECK_SECONDS = 1.0
@@ -33,7 +34,7 @@ class _Lessons:
     """What is known of the imports of one recipe's evaluations."""
 
     names: tuple[str, ...] = ()
-    """The modules that a template imports at once when it is made anew, in order."""
+    """The modules that the last template had imported, in order."""
     refused: set[str] = field(default_factory=set)
     """Modules that broke a template which was to import them."""
 
@@ -95,10 +96,15 @@ class Templates:
         idle = [keeper for keeper in self._keepers if not keeper.running]
         for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
             self.end(keeper)
-        names = self._lessons.setdefault(recipe, _Lessons()).names
-        keeper = self._new(recipe, {own}, names)
+        keeper = self._new(recipe, {own}, ())
         self._keepers.append(keeper)
+        self.learn(keeper, self._lessons_of(recipe).names)
         return keeper
+
+    def _lessons_of(self, recipe: Recipe) -> _Lessons:
+        while len(self._lessons) > _MOST_LESSONS:
+            del self._lessons[next(iter(self._lessons))]
+        return self._lessons.setdefault(recipe, _Lessons())
 
     def _new(self, recipe: Recipe, barred: set[str], names: tuple[str, ...]) -> _Keeper:
         keeper = _Keeper(recipe, barred, names, self._slots, self._spares, self)
@@ -107,13 +113,13 @@ class Templates:
 
     def learn(self, keeper: _Keeper, modules: Iterable[str]) -> None:
         """Evaluations import `modules`: have a template that has imported them."""
-        known = self._lessons[keeper.recipe].refused.union(keeper.names)
+        known = self._lessons_of(keeper.recipe).refused.union(keeper.names)
         new = [name for name in modules if name not in known and name.partition(".")[0] not in keeper.barred]
         if new and keeper in self._keepers and keeper not in self._growing:
             self._growing[keeper] = asyncio.create_task(self._grow(keeper, new))
 
     async def _grow(self, keeper: _Keeper, new: list[str]) -> None:
-        lessons = self._lessons[keeper.recipe]
+        lessons = self._lessons_of(keeper.recipe)
         successor = self._new(keeper.recipe, {*keeper.barred}, (*keeper.names, *new))
         try:
             await successor.ready()
