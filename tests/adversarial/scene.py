@@ -1,0 +1,428 @@
+"""The place of an attack: a workspace amid victims, secrets, servers and a bystander; and what became of them.
+
+The same scene is set in the test process, where an isolated attack must do no harm, and inside the disposable
+sandbox, where the same attack must do it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import platform
+import resource
+import select
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import sysconfig
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from textwrap import dedent, indent
+from typing import TYPE_CHECKING
+
+from adversarial.attack import Harm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from adversarial.attack import Attack
+
+TOKEN = "ADACODER_TEST_TOKEN"
+"""The environment variable that holds the secret."""
+
+_SECRET_FILES = (
+    "home/.ssh/id_rsa",
+    "home/notes.txt",
+    "outside/secret.txt",
+    "workspace/.env",
+    "workspace/.git/config",
+    "workspace/server.key",
+    "workspace/app/.env",
+    "workspace/app/deploy/id_rsa",
+    "workspace/app/.git/config",
+)
+_SYSCALLS = {
+    "x86_64": {
+        "shmat": 30,
+        "clone": 56,
+        "kill": 62,
+        "truncate": 76,
+        "ptrace": 101,
+        "personality": 135,
+        "mlock": 149,
+        "chroot": 161,
+        "mount": 165,
+        "sethostname": 170,
+        "tkill": 200,
+        "tgkill": 234,
+        "add_key": 248,
+        "unshare": 272,
+        "setns": 308,
+        "process_vm_readv": 310,
+        "bpf": 321,
+        "userfaultfd": 323,
+        "perf_event_open": 298,
+        "rt_sigqueueinfo": 129,
+        "shmget": 29,
+        "mq_open": 240,
+    },
+    "aarch64": {
+        "shmat": 196,
+        "clone": 220,
+        "kill": 129,
+        "truncate": 45,
+        "ptrace": 117,
+        "personality": 92,
+        "mlock": 228,
+        "chroot": 51,
+        "mount": 40,
+        "sethostname": 161,
+        "tkill": 130,
+        "tgkill": 131,
+        "add_key": 217,
+        "unshare": 97,
+        "setns": 268,
+        "process_vm_readv": 270,
+        "bpf": 280,
+        "userfaultfd": 282,
+        "perf_event_open": 241,
+        "rt_sigqueueinfo": 138,
+        "shmget": 194,
+        "mq_open": 180,
+    },
+}
+_NEW_SYSCALLS = {
+    "pidfd_send_signal": 424,
+    "io_uring_setup": 425,
+    "open_tree": 428,
+    "pidfd_open": 434,
+    "clone3": 435,
+    "pidfd_getfd": 438,
+    "landlock_create_ruleset": 444,
+    "landlock_restrict_self": 446,
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "file_setattr": 469,
+}
+"""Since 2019 a system call has the same number on all machines."""
+
+_MARKED = """
+import mmap
+
+MARKED = os.open(MARK, os.O_RDONLY)
+os.set_inheritable(MARKED, True)
+MARKED_MEMORY = mmap.mmap(MARKED, 0, access=mmap.ACCESS_READ)  # held even when all descriptors are closed
+"""
+_TOOLS = """
+import os, sys, time
+
+
+def syscall(name, *arguments):
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    arguments = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    result = libc.syscall(ctypes.c_long(SYSCALLS[name]), *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def daemon(work=lambda: time.sleep(999)):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.closerange(0, 64)
+            work()
+        os._exit(0)
+"""
+_FS_IOC_GETFLAGS = 0x80086601
+_RMID = 0
+_MUCH_MEMORY = 100 << 10
+"""Kilobytes by which an evaluator's memory must not grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything that an attack may be after."""
+
+    root: Path
+    secret: str
+    signal: int
+    """What attacks on every process send: it kills, or is 0 where no namespace stands before the machine."""
+    bystander: subprocess.Popen[bytes]
+    listeners: tuple[socket.socket, ...]
+    """TCP, UDP; Unix sockets outside the project, inside it, and in no folder; one in the project for datagrams."""
+    segment: int
+    """System V shared memory."""
+    mark: int
+    """The file that every module of the scene keeps open."""
+    files: dict[str, object]
+    """The state of all files at the beginning."""
+    standing: object
+    """The bystander's standing at the beginning."""
+    memory: int
+    """Kilobytes that this process has used at most, at the beginning."""
+
+    @property
+    def workspace(self) -> Path:
+        return self.root / "workspace"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def temporary(self) -> Path:
+        """Where who evaluates keeps temporary files."""
+        return self.root / "tmp"
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of the environment that `furnish` made."""
+        return self.root / "venv/bin/python"
+
+    @property
+    def shared_file(self) -> Path:
+        """POSIX shared memory."""
+        return _shared_file(self.secret)
+
+    @property
+    def constants(self) -> str:
+        """Python that defines what attacks know of the scene."""
+        tcp, udp, outside, inside, abstract, datagrams = self.listeners
+        names = {
+            "WORKSPACE": str(self.workspace),
+            "VICTIM": str(self.workspace / "victim.txt"),
+            "TOOL": str(self.workspace / "tool.sh"),
+            "MARK": str(self.workspace / "mark"),
+            "USER": str(self.home),
+            "OUTSIDE": str(self.root / "outside"),
+            "TOKEN": TOKEN,
+            "PORT": tcp.getsockname()[1],
+            "UDP_PORT": udp.getsockname()[1],
+            "SOCKET": outside.getsockname(),
+            "PROJECT_SOCKET": inside.getsockname(),
+            "ABSTRACT_SOCKET": abstract.getsockname(),
+            "DATAGRAM_SOCKET": datagrams.getsockname(),
+            "SHARED": self.shared_file.name,
+            "SEGMENT": self.segment,
+            "BYSTANDER": self.bystander.pid,
+            "POISON": f"poison-{self.secret[:6]}",
+            "KILL_ALL": int(self.signal),
+            "SYSCALLS": _SYSCALLS.get(platform.machine(), {}) | _NEW_SYSCALLS,
+        }
+        return "".join(f"{name} = {value!r}\n" for name, value in names.items())
+
+    def module(self, body: str, attack: Attack | None = None) -> str:
+        """A module with a function `f` of this body, in the attack's company if there is one."""
+        top, bottom, examples = (attack.top, attack.bottom, attack.examples) if attack else ("", "", ">>> f(1)\n2")
+        lines = indent(f'"""\n{dedent(examples).strip()}\n"""\n{dedent(body).strip()}', "    ")
+        head = f"{self.constants}{_TOOLS}{_MARKED}\n{dedent(top).strip()}"
+        return f"{head}\n\ndef f(x):\n{lines}\n\n{dedent(bottom).strip()}\n"
+
+    def furnish(self, attack: Attack) -> Scene:
+        """The scene with the files and the environment that belong to the attack."""
+        for name, text in attack.files.items():
+            path = self.workspace / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{self.constants}{_TOOLS}\n{dedent(text).strip()}\n", encoding="utf-8")
+        if attack.environment:
+            self._make_environment(attack.environment)
+        files = _state(self.root, self.shared_file)
+        return replace(self, files=files, memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+    def _make_environment(self, files: Mapping[str, str]) -> None:
+        """Make a virtual environment of the interpreter that runs this, and put `files` in it."""
+        folder = self.root / "venv"
+        base = Path(sys._base_executable)  # type: ignore[attr-defined]  # typeshed leaves it out; `venv` uses it too
+        library = f"lib/python{sysconfig.get_python_version()}"
+        (folder / "bin").mkdir(parents=True)
+        (folder / library / "site-packages").mkdir(parents=True)
+        self.python.symlink_to(base)
+        home = base.parent
+        if any(name.startswith("library/") for name in files):
+            home = folder / "base/bin"
+            home.mkdir(parents=True)
+        (folder / "pyvenv.cfg").write_text(f"home = {home}\n", encoding="utf-8")
+        places = {"packages": f"{library}/site-packages", "library": f"base/{library}"}
+        for name, text in files.items():
+            start, _, rest = name.partition("/")
+            path = folder / places.get(start, start) / rest
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            path.write_text(self._with_constants(path, text), encoding="utf-8")
+            path.chmod(0o755)
+
+    def _with_constants(self, path: Path, text: str) -> str:
+        match path.suffix:
+            case ".pth":  # one line
+                return f"import os; {'; '.join(self.constants.splitlines())}; {text}\n"
+            case ".py":
+                return f"{self.constants}\n{dedent(text).strip()}\n"
+        return f"#!/bin/sh\nVICTIM='{self.workspace}/victim.txt'\n{dedent(text).strip()}\n"
+
+    def harms(self) -> set[Harm]:
+        """What was done to the scene so far, as far as it can be seen from here."""
+        found = set()
+        if _state(self.root, self.shared_file) != self.files or _segment_byte(self.segment):
+            found.add(Harm.VICTIM_CHANGED)
+        if select.select(self.listeners, [], [], 0)[0]:
+            found.add(Harm.REACHED)
+        if _standing(self.bystander) != self.standing:
+            found.add(Harm.BYSTANDER_HIT)
+        if any(self.temporary.iterdir()):
+            found.add(Harm.LITTERED)
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > self.memory + _MUCH_MEMORY:
+            found.add(Harm.EXHAUSTED)
+        return found
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether a process lives that came from a module of this scene: it has the mark open.
+
+        The kernel grants a lease for writing only for a file that nobody else has open, in whatever namespace.
+        """
+        try:
+            fcntl.fcntl(self.mark, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except BlockingIOError:
+            return True
+        fcntl.fcntl(self.mark, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        return False
+
+
+@contextmanager
+def scene(root: Path, secret: str, signal: int) -> Iterator[Scene]:
+    """Set the scene in the folder `root`, which must be empty."""
+    with ExitStack() as cleanup:
+        _make_files(root, secret, cleanup)
+        bystander = _bystander(root, secret)
+        cleanup.callback(_end, bystander)
+        listeners = tuple(cleanup.enter_context(listener) for listener in _listeners(root, secret))
+        segment = _LIBC.shmget(0, 4096, 0o1600)
+        cleanup.callback(_LIBC.shmctl, segment, _RMID, None)
+        mark = os.open(root / "workspace/mark", os.O_RDONLY)
+        cleanup.callback(os.close, mark)
+        yield Scene(
+            root,
+            secret,
+            signal,
+            bystander,
+            listeners,
+            segment,
+            mark,
+            _state(root, _shared_file(secret)),
+            _standing(bystander),
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        )
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.shmat.restype = ctypes.c_void_p
+_LIBC.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+_LIBC.shmdt.argtypes = [ctypes.c_void_p]
+
+
+def _shared_file(secret: str) -> Path:
+    return Path("/dev/shm") / f"adacoder-{secret[:6]}"
+
+
+def _make_files(root: Path, secret: str, cleanup: ExitStack) -> None:
+    for name in _SECRET_FILES:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(secret, encoding="utf-8")
+    (root / "tmp").mkdir()
+    workspace = root / "workspace"
+    for name in ("victim.txt", "mark", "src/inner.txt"):
+        (workspace / name).parent.mkdir(exist_ok=True)
+        (workspace / name).write_text("alive", encoding="utf-8")
+    (workspace / "tool.sh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (workspace / "tool.sh").chmod(0o6755)
+    (workspace / "way-out").symlink_to("../outside")
+    shared = _shared_file(secret)
+    shared.write_bytes(b"alive")
+    cleanup.callback(shared.unlink, missing_ok=True)
+
+
+def _bystander(root: Path, secret: str) -> subprocess.Popen[bytes]:
+    """A process of the same user, with the secret in its environment, and open as its standard input."""
+    with (root / "outside/secret.txt").open("rb") as stdin:
+        return subprocess.Popen(
+            ["sleep", "3600"], env={**os.environ, TOKEN: secret}, stdin=stdin, cwd=root / "home", start_new_session=True
+        )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+
+
+def _listeners(root: Path, secret: str) -> Iterator[socket.socket]:
+    yield socket.create_server(("127.0.0.1", 0))
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", 0))
+    yield udp
+    for address in (str(root / "outside/server.sock"), str(root / "workspace/server.sock"), f"\0adacoder-{secret}"):
+        unix = socket.socket(socket.AF_UNIX)
+        unix.bind(address)
+        unix.listen()
+        yield unix
+    datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    datagrams.bind(str(root / "workspace/datagrams.sock"))
+    yield datagrams
+
+
+def _state(root: Path, *others: Path) -> dict[str, object]:
+    """All that can be changed of the files under `root`, temporary ones left out."""
+    found: dict[str, object] = {}
+    folders = [folder for folder in root.iterdir() if folder.name != "tmp"]
+    for path in sorted([*folders, *(path for folder in folders for path in folder.rglob("*")), *others]):
+        with suppress(FileNotFoundError):
+            status = path.lstat()
+            content: object = None
+            if stat.S_ISLNK(status.st_mode):
+                content = path.readlink()
+            elif stat.S_ISREG(status.st_mode):
+                content = (path.read_bytes(), _attributes(path), os.listxattr(path))
+            found[str(path)] = (status.st_mode, status.st_uid, status.st_mtime_ns, status.st_nlink, content)
+    return found
+
+
+def _attributes(path: Path) -> int:
+    """What chattr(1) sets; 0 where the file system knows nothing of it."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return int(struct.unpack("l", fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, bytes(8)))[0])
+    except OSError:
+        return 0
+    finally:
+        os.close(descriptor)
+
+
+def _segment_byte(segment: int) -> int:
+    address = _LIBC.shmat(segment, None, 0)
+    try:
+        return ctypes.string_at(address, 1)[0]
+    finally:
+        _LIBC.shmdt(address)
+
+
+def _standing(process: subprocess.Popen[bytes]) -> object:
+    """What other processes could do to this one."""
+    if process.poll() is not None:
+        return "ended"
+    folder = Path("/proc") / str(process.pid)
+    state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+    return (
+        state in "Tt",
+        os.getpriority(os.PRIO_PROCESS, process.pid),
+        os.sched_getaffinity(process.pid),
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE),
+        (folder / "oom_score_adj").read_text(),
+    )

@@ -1,0 +1,87 @@
+"""Evaluates again and again, every tenth time something hostile, and prints as JSON what has grown.
+
+soak.py FOLDER LEVEL EVALUATIONS
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from adacoder.domain import FailureKind, Level
+from evaluating import Workspace, processes_in, workspace
+
+MODULE = '''import os, json, sys, time
+
+def f(x):
+    """
+    >>> f(1)
+    2
+    >>> f(2)
+    3
+    """
+    {}
+'''
+GOOD = MODULE.format("return x + 1")
+HOSTILE = [
+    "os._exit(0)",
+    "os.kill(os.getpid(), 9)",
+    "import ctypes; ctypes.string_at(0)",
+    "return 'a' * (8 << 30)",
+    "os.closerange(0, 64)",
+    "while True: os.write(3, b'x' * 99)",
+    "[open(str(i), 'w').close() for i in range(200)]; os.mkdir('d', 0); return 0",
+    "print('x' * (1 << 22)); raise SystemExit",
+    "import threading; threading.Thread(target=time.sleep, args=(99,)).start(); return os.fork()",
+    "while True: pass",
+]
+WARM_UP = 300
+SETTLING_SECONDS = 1.0
+"""Until what was killed last is gone."""
+
+
+async def main(folder: Path, best: Level, evaluations: int) -> None:
+    temporary, project = folder / "tmp", folder / "project"
+    temporary.mkdir()
+    project.mkdir()
+    tempfile.tempdir = str(temporary)
+    async with workspace(project, best=best) as ws:
+        for number in range(WARM_UP):
+            await one(ws, number)
+        await asyncio.sleep(SETTLING_SECONDS)
+        before = state(project, temporary)
+        for number in range(evaluations):
+            await one(ws, number)
+        await asyncio.sleep(SETTLING_SECONDS)
+        after = state(project, temporary)
+    print(json.dumps({"before": before, "after": after, "left": state(project, temporary)}))
+
+
+async def one(ws: Workspace, number: int) -> None:
+    hostile = number % 10 == 0
+    text = MODULE.format(HOSTILE[number // 10 % len(HOSTILE)]) if hostile else GOOD
+    verdict = await ws.evaluate(text, timeout=0.3 if "while True: pass" in text else 30)
+    if verdict.passed is hostile:
+        raise AssertionError(f"{text}\n{verdict}")
+    if verdict.failure is not None and verdict.failure.kind is FailureKind.BROKEN_EXAMPLE:
+        raise AssertionError(verdict)
+
+
+def state(project: Path, temporary: Path) -> dict[str, int]:
+    gc.collect()
+    return {
+        "processes": len(processes_in(project)),
+        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
+        "files": sum(1 for _ in temporary.rglob("*")),
+        "tasks": len(asyncio.all_tasks()),
+        "resident": int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE"),
+    }
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), Level(sys.argv[2]), int(sys.argv[3])))
