@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team, TestDesigner
-from adacoder.agents.code_evaluator import program
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.prompt import Briefing, brief, reply_tokens
 from adacoder.domain import (
@@ -22,32 +21,27 @@ from adacoder.domain import (
     Attempt,
     Candidate,
     Edit,
-    Example,
-    Failure,
-    FailureKind,
     Message,
     Outcome,
     Reply,
     Status,
     Target,
-    Verdict,
     conclude,
 )
 from adacoder.journal import Journal
 from adacoder.models.address import address
 from adacoder.models.backends import open_model
 from adacoder.models.base import ChatModel, Enough, Leases, ModelError
-from adacoder.pytext import Lines, dedent, normalize
+from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract
 from adacoder.sandbox.host import Host, turns_for_all
 from adacoder.sandbox.interpreter import Interpreter, find
 from adacoder.settings import Settings
 from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
-from adacoder.source.examples import UnreadableExample
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import Documented
-from adacoder.source.splice import Splice, splice
+from adacoder.source.splice import splice
 from adacoder.strategies import STRATEGIES
 
 _OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
@@ -94,10 +88,10 @@ class Service:
             used = model.name if model.was_asked else None
         return _with_evidence(replace(outcome, model=used, strategy=settings.strategy), journal)
 
-    async def check(
+    async def recheck(
         self, target: Target, candidate: Candidate, settings: Settings, project: Project, journal: Journal
     ) -> Outcome:
-        """Only evaluate `candidate` in the current text of `target`."""
+        """Only evaluate `candidate` in the text of `target`, which is not the one that it was written for."""
         journal.begin_round()
         try:
             evaluator = self._evaluator(target, settings, project, journal)
@@ -107,18 +101,15 @@ class Service:
             outcome = Outcome(Status.ERROR, target, str(error))
         return _with_evidence(outcome, journal)
 
-    async def check_as_it_stands(
-        self, documented: Documented, settings: Settings, project: Project, journal: Journal
-    ) -> Outcome:
-        """Run the examples of a docstring on the text as it stands, as doctest would: every one of them counts.
+    async def check(self, documented: Documented, settings: Settings, project: Project, journal: Journal) -> Outcome:
+        """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
 
-        A function is `verified` only if one of them runs it, too.
+        A function is `verified` only if one of them runs it and shows an output.
         """
         journal.begin_round()
-        target = documented.target
-        every = replace(target, examples=tuple(replace(example, runs_target=True) for example in target.examples))
+        target, every = documented.target, documented.as_doctest
         try:
-            verdict = await self._as_it_stands(every, documented.unreadable, settings, project, journal)
+            verdict = await self._evaluator(target, settings, project, journal).evaluate_as_it_stands(documented)
             proves_nothing = verdict.passed and documented.is_function and not target.deciding
             outcome = conclude(target if proves_nothing else every, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
@@ -146,32 +137,6 @@ class Service:
         await asyncio.gather(*(host.close() for host in hosts))
         self._reader.shutdown(wait=False, cancel_futures=True)
 
-    async def _as_it_stands(
-        self,
-        target: Target,
-        unreadable: UnreadableExample | None,
-        settings: Settings,
-        project: Project,
-        journal: Journal,
-    ) -> Verdict:
-        with journal.step("code_evaluator", "evaluate") as step:
-            if unreadable is None:
-                host = self._host(target, settings, project)
-                what = program(target, Splice((), target.text, target.definition), project.overlays)
-                found = await host.evaluate(what, target.examples, timeout=settings.timeout)
-                verdict = _blaming_the_module(found)
-            else:
-                verdict = _not_run(target, unreadable)
-            step.details |= {
-                "code": target.source,
-                "ran": verdict.isolation is not None,
-                "passed": verdict.examples_passed,
-                "total": len(target.deciding),
-                "failure": None if verdict.failure is None else verdict.failure.json(),
-                "notes": list(verdict.notes),
-            }
-        return verdict
-
     async def _run_strategy(
         self,
         target: Target,
@@ -195,7 +160,7 @@ class Service:
             prompt_engineer=PromptEngineer(conversation, journal),
             journal=journal,
         )
-        await evaluator.prepare(target)
+        await evaluator.ready(target)
         try:
             return await strategy(team, target, start, settings.max_iterations)
         except ModelError as error:
@@ -309,22 +274,6 @@ def current(target: Target) -> Candidate:
 def from_reply(text: str, target: Target) -> Candidate:
     """The Candidate in a reply that came from anywhere: where `apply` begins."""
     return extract(Reply(text), target)
-
-
-def _blaming_the_module(verdict: Verdict) -> Verdict:
-    """`verdict`; where the import fails outside the target, the module is what is broken."""
-    failure = verdict.failure
-    if failure is None or failure.kind is not FailureKind.IMPORT_ERROR or failure.line is not None:
-        return verdict
-    message = f"The module cannot be imported: {failure.error}."
-    return replace(verdict, failure=replace(failure, kind=FailureKind.BROKEN_MODULE, message=message))
-
-
-def _not_run(target: Target, unreadable: UnreadableExample) -> Verdict:
-    """The verdict on a docstring that doctest cannot read."""
-    source = Lines(target.text)[unreadable.line].strip() + "\n"
-    example = Example(source, "", unreadable.line)
-    return Verdict(Failure(FailureKind.BROKEN_EXAMPLE, str(unreadable), example))
 
 
 def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -330,6 +332,97 @@ def test_a_module_that_cannot_be_imported_is_told_once(desk: Desk) -> None:
     assert ran.code == 1
     assert ran.out.count("The module cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_") == 1
     assert "Failed: 2 of 2 docstrings" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("statement", "need"),
+    [
+        ('import socket; socket.create_connection(("127.0.0.1", 9))', "the network"),
+        ('import subprocess; subprocess.run(["true"])', "processes"),
+    ],
+    ids=["network", "processes"],
+)
+def test_an_import_that_isolation_denies_is_told_as_such_and_once(statement: str, need: str, desk: Desk) -> None:
+    again = SOLVED.partition("\n\n\n")[2].replace("hypotenuse", "longest")
+    desk.write(f"{statement}\n\n\n{SOLVED}\n\n{again}")
+    ran = desk.run("check", "shapes.py")
+    assert ran.code == 1
+    assert ran.out.count(f"The import of the module needs {need}, which isolation denies: ") == 1
+    assert "cannot be imported" not in ran.out
+    kinds = {result["failure"]["kind"] for result in desk.run("check", "shapes.py", "--json").objects}
+    assert kinds == {"broken_module"}
+
+
+@pytest.mark.parametrize(
+    ("examples", "status", "counted", "code"),
+    [
+        (">>> double(2)\n    4\n    >>> double(3)", "partial", {"passed": 1, "total": 1}, 1),
+        (">>> double(3)", "failed", {"passed": 0, "total": 0}, 1),
+        (">>> print('Hello!')", "failed", {"passed": 0, "total": 0}, 1),
+        (">>> double('x' * double)", "failed", {"passed": 0, "total": 0}, 1),
+        (">>> four = double(2)\n    >>> four\n    4", "verified", {"passed": 1, "total": 1}, 0),
+        (">>> four = double(2)", "unverified", {"passed": 0, "total": 0}, 0),
+    ],
+)
+def test_an_example_that_shows_no_output_must_give_none(
+    examples: str, status: str, counted: dict[str, int], code: int, desk: Desk
+) -> None:
+    path = desk.write(f'def double(x):\n    """Twice.\n\n    {examples}\n    """\n    return 2 * x\n', "a.py")
+    (result,) = desk.run("check", "a.py", "--json").objects
+    assert (result["status"], result["examples"]) == (status, counted)
+    assert desk.run("check", "a.py").code == code == doctest(path), "doctest finds the same"
+
+
+def doctest(path: Path) -> int:
+    return subprocess.run(
+        [sys.executable, "-m", "doctest", path], stdout=subprocess.DEVNULL, timeout=PATIENCE
+    ).returncode
+
+
+def test_what_an_example_gives_and_does_not_show_is_told(desk: Desk) -> None:
+    text = 'def f{0}():\n    """\n    >>> f{0}()\n    """\n    return {0}\n\n\n'
+    desk.write("".join(text.format(number) for number in (1, 2)), "a.py")
+    ran = desk.run("check", "a.py")
+    assert 'File "a.py", line 3, in a.f1\nFailed example:\n    f1()\nExpected nothing\nGot:\n    1\n' in ran.out
+    assert "a.py::f2  an example that shows no output failed\n" in ran.out
+    (line,) = desk.run("check", "a.py::f2", "--json").objects
+    assert line["failure"]["kind"] == "wrong_output"
+    assert line["reason"].startswith("The example on line 10 gives an output that the docstring does not show")
+
+
+def test_a_folder_that_may_be_listed_but_not_entered_is_told_and_left_out(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write(SOLVED, "locked/in/a.py")
+    desk.write(SOLVED, "locked/a.py")
+    desk.write(SOLVED, "open/a.py")
+    assert len(desk.run("check", "--json").objects) == 3
+    lock(desk.folder / "locked", monkeypatch)
+    ran = desk.run("check", "--json")
+    assert [result["target"] for result in ran.objects] == ["open/a.py::hypotenuse"]
+    assert ran.code == 2
+    assert ran.error_lines == [
+        f"{desk.folder}/locked/a.py cannot be read (Permission denied): check its permissions.",
+        f"{desk.folder}/locked/in cannot be read (Permission denied): check its permissions.",
+    ]
+    for place in ("locked/in", "locked/in/a.py::hypotenuse"):
+        named = desk.run("check", place)
+        assert (named.code, named.out, len(named.error_lines)) == (2, "", 1)
+
+
+def lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `folder` be as with mode 0444 for someone who is not root, who may enter anything."""
+
+    def locked(function: Callable[..., object]) -> Callable[..., object]:
+        def call(path: object, *arguments: object, **options: object) -> object:
+            if isinstance(path, str | os.PathLike) and folder in Path(path).parents:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return function(path, *arguments, **options)
+
+        return call
+
+    for name in ("stat", "lstat", "scandir", "listdir", "open"):
+        monkeypatch.setattr(os, name, locked(getattr(os, name)))
 
 
 def test_other_people_s_code_is_left_out_unless_it_is_named(desk: Desk) -> None:

@@ -43,19 +43,35 @@ def descriptors() -> set[str]:
 
 
 def evaluations_in(folder: Path) -> list[int]:
-    """The processes that were forked for an evaluation: those whose parent has the same command line as they."""
-    found = []
-    for pid in processes_in(folder):
-        try:
-            if Path(f"/proc/{pid}/cmdline").read_bytes() == Path(f"/proc/{parent_of(pid)}/cmdline").read_bytes():
-                found.append(pid)
-        except OSError:
-            continue
-    return found
+    """The processes that were forked for an evaluation: templates whose parents are templates too."""
+    inside = {pid for pid in processes_in(folder) if is_inside(pid)}
+    return [pid for pid in sorted(inside) if is_child_of(pid, inside)]
+
+
+def templates_in(folder: Path) -> set[int]:
+    inside = {pid for pid in processes_in(folder) if is_inside(pid)}
+    return {pid for pid in inside if not is_child_of(pid, inside)}
+
+
+def is_inside(pid: int) -> bool:
+    """Whether a process is past the launcher."""
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return line.endswith(b"/template.py\0") and b"launcher" not in line
+
+
+def is_child_of(pid: int, parents: set[int]) -> bool:
+    try:
+        return parent_of(pid) in parents
+    except OSError:
+        return False
 
 
 WHERE = "import os\nPID = os.getpid()\n"
 """A module's text that tells in which process it was imported."""
+READER = "with open({!r}) as file:\n    DATA = file.read()\n"
 
 
 def told(name: str, attribute: str) -> str:
@@ -73,32 +89,46 @@ async def got(ws: Workspace, text: str, *, file: str = "mod.py") -> str:
 # --- warmth ----------------------------------------------------------------------------------
 
 
-async def warm(ws: Workspace, text: str) -> None:
-    """Evaluate until what it imports is imported already."""
-    async with asyncio.timeout(30):
-        while await got(ws, text) != await got(ws, text):  # noqa: ASYNC110  # each round evaluates
-            await asyncio.sleep(0.01)
+PACKAGES = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+
+
+@pytest.fixture
+async def venv(tmp_path: Path) -> AsyncIterator[Workspace]:
+    """A workspace with a virtual environment of its own, where `installed` tells in which process it was imported."""
+    async with workspace(tmp_path) as opened:
+        opened.write({".venv/pyvenv.cfg": f"home = {PYTHON.parent}\n", f"{PACKAGES}/installed.py": WHERE})
+        (tmp_path / ".venv/bin").mkdir()
+        (tmp_path / ".venv/bin/python").symlink_to(PYTHON)
+        yield opened
+
+
+async def test_what_is_installed_is_imported_once(venv: Workspace) -> None:
+    text = told("installed", "PID")
+    assert len({await got(venv, text) for _ in range(4)}) == 1
+    assert len({await got(venv, text.replace("str(", "str(0 or ")) for _ in range(4)}) == 1
+
+
+async def test_what_the_project_s_own_modules_import_of_it_is_too(venv: Workspace) -> None:
+    venv.write(
+        {"front/__init__.py": "", "front/back.py": "try:\n    import installed\nexcept ImportError:\n    pass\n"}
+    )
+    text = told("front.back", "installed.PID")
+    assert len({await got(venv, text) for _ in range(4)}) == 1
+
+
+async def test_what_only_a_candidate_imports_is_not(venv: Workspace) -> None:
+    text = told("os", "name").replace("return str(os.name)", "import installed; return str(installed.PID)")
+    assert len({await got(venv, text) for _ in range(4)}) == 4
 
 
 @pytest.mark.parametrize("best", LEVELS)
-async def test_what_evaluations_import_later_ones_find_imported(best: Level, tmp_path: Path) -> None:
+async def test_the_project_s_own_modules_are_always_imported_afresh(best: Level, tmp_path: Path) -> None:
     async with workspace(tmp_path, best=best) as ws:
-        ws.write({"helper.py": WHERE})
-        text = told("helper", "PID")
-        first = await got(ws, text)
-        await warm(ws, text)
-        later = {await got(ws, text) for _ in range(4)}
-        assert len(later) == 1  # all from the one that the template imported
-        assert first not in later
-
-
-@pytest.mark.parametrize("how", ["time.sleep(60)", "os.kill(os.getpid(), 9)", "os._exit(0)", "os.close(3)"])
-async def test_an_import_that_breaks_a_template_is_left_to_the_evaluations(how: str, ws: Workspace) -> None:
-    hostile = f"import os, sys, time\nif 'mod' not in sys.modules:\n    {how}\n"
-    ws.write({"helper.py": hostile})
-    for _ in range(5):
-        assert (await ws.evaluate("import helper\n" + GOOD)).passed
-        await asyncio.sleep(0.1)
+        ws.write({"helper.py": WHERE, "data.txt": "0", "reader.py": READER.format(str(tmp_path / "data.txt"))})
+        assert len({await got(ws, told("helper", "PID")) for _ in range(4)}) == 4
+        for number in range(4):
+            ws.write({"data.txt": str(number)})
+            assert await got(ws, told("reader", "DATA")) == str(number)
 
 
 async def test_the_module_under_test_is_always_imported_afresh(ws: Workspace) -> None:
@@ -121,13 +151,6 @@ async def test_what_imports_the_module_under_test_is_imported_afresh_too(ws: Wor
             assert [each.got for each in verdict.results] == ["", result]
 
 
-async def test_what_would_do_without_the_module_under_test_is_not_kept_that_way(ws: Workspace) -> None:
-    ws.write({"front.py": "try:\n    from mod import ONE\nexcept BaseException:\n    ONE = 5\n"})
-    text = "ONE = 1\n" + GOOD.replace("return x + 1", "import front; return x + front.ONE")
-    for _ in range(3):
-        assert (await ws.evaluate(text)).passed
-
-
 async def test_a_module_that_was_a_helper_can_be_under_test_next(ws: Workspace) -> None:
     ws.write({"helper.py": "ONE = 1\n"})
     for _ in range(2):
@@ -140,7 +163,29 @@ async def test_a_module_named_as_one_of_the_standard_library(ws: Workspace) -> N
     for name in ("random", "traceback", "string"):
         for _ in range(2):
             assert (await ws.evaluate("ONE = 1\n" + ONE, file=f"{name}.py")).passed
-    assert len(ws.hosts) == 1
+
+
+async def test_a_module_of_the_project_comes_before_an_installed_one(venv: Workspace) -> None:
+    text = "import installed\n" + GOOD.replace("x + 1", "getattr(installed, 'ONE', 0) + x")
+    assert not (await venv.evaluate(text)).passed
+    venv.write({"installed.py": "ONE = 1\n"})
+    assert (await venv.evaluate(text)).passed
+    (venv.folder / "installed.py").unlink()
+    assert not (await venv.evaluate(text)).passed
+
+
+async def test_a_path_that_the_module_chooses_decides_what_is_imported(venv: Workspace) -> None:
+    venv.write({"vendor/installed.py": "ONE = 1\n"})
+    text = f"import sys\nsys.path.insert(0, {str(venv.folder / 'vendor')!r})\nfrom installed import ONE\n{ONE}"
+    for _ in range(3):
+        assert (await venv.evaluate(text)).passed
+
+
+async def test_a_submodule_that_others_import_is_not_there_for_all(ws: Workspace) -> None:
+    leaning = "import xml\n" + GOOD.replace("return", "xml.etree.ElementTree\n    return")
+    for _ in range(2):
+        assert not (await ws.evaluate(leaning)).passed
+        assert (await ws.evaluate(leaning.replace("import xml\n", "import xml.etree.ElementTree\n"))).passed
 
 
 async def test_an_edited_file_is_imported_anew(ws: Workspace) -> None:
@@ -151,44 +196,68 @@ async def test_an_edited_file_is_imported_anew(ws: Workspace) -> None:
 
 
 async def test_an_installed_package_that_changed_is_imported_anew(
-    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    venv: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(templates, "RECHECK_SECONDS", 0.0)
-    ws.write({".venv/pyvenv.cfg": f"home = {PYTHON.parent}\n"})
-    (tmp_path / ".venv/bin").mkdir()
-    (tmp_path / ".venv/bin/python").symlink_to(PYTHON)
-    packages = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
     for number in (1, 2):
-        ws.write({f"{packages}/installed.py": f"ONE = {number}  {'#' * number}\n"})
+        venv.write({f"{PACKAGES}/installed.py": f"ONE = {number}  {'#' * number}\n"})
         for _ in range(2):
-            assert (await ws.evaluate("from installed import ONE\n" + ONE)).passed is (number == 1)
+            assert (await venv.evaluate("from installed import ONE\n" + ONE)).passed is (number == 1)
 
 
-async def test_unsaved_text_comes_before_what_is_warm(ws: Workspace) -> None:
+async def test_unsaved_text_comes_before_what_is_on_disk(ws: Workspace) -> None:
     ws.write({"helper.py": "ONE = 1\n", "front.py": "from helper import ONE\n"})
     text = "from front import ONE\n" + ONE
-    assert (await ws.evaluate(text)).passed
-    assert (await ws.evaluate(text)).passed
     for _ in range(2):
-        assert not (await ws.evaluate(text, overlays={"helper.py": "ONE = 2\n"})).passed
-    assert (await ws.evaluate(text)).passed
-
-
-async def test_a_module_that_breaks_on_import_in_the_template_is_the_evaluation_s_affair(ws: Workspace) -> None:
-    ws.write({"helper.py": "import json\nraise ValueError('no')\n"})
-    text = "try:\n    import helper\nexcept ValueError:\n    pass\n" + GOOD
-    for _ in range(3):
         assert (await ws.evaluate(text)).passed
+        assert not (await ws.evaluate(text, overlays={"helper.py": "ONE = 2\n"})).passed
 
 
-async def test_after_a_rehearsal_the_first_evaluation_finds_everything_imported(ws: Workspace) -> None:
-    ws.write({"helper.py": WHERE})
-    text = told("helper", "PID")
-    await ws.host().prepare(program(ws.folder / "mod.py", ws.folder, text, "f"), timeout=10)
-    first: set[int] = set()
-    await until(lambda: bool(first) or bool(first.update(templates_in(ws.folder))))
-    await until(lambda: bool(templates_in(ws.folder)) and not templates_in(ws.folder) & first)
-    assert await got(ws, text) == await got(ws, text)
+@pytest.mark.parametrize(
+    "how",
+    [
+        "time.sleep(60)",
+        "os.kill(os.getpid(), 9)",
+        "os._exit(0)",
+        "os.close(3)",
+        "os.write(3, b'garbage' * 9)",
+        "sys.modules['zz'] = type(sys)('zz'); sys.modules['zz'].__file__ = 'no\\0file'",
+        "import mod",
+        "raise ValueError",
+    ],
+)
+async def test_an_import_that_breaks_a_template_is_left_to_the_evaluations(
+    how: str, venv: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "WARM_SECONDS", 1.0)
+    hostile = f"import os, sys, time\nif 'mod' not in sys.modules:\n    {how}\n"
+    venv.write({f"{PACKAGES}/installed.py": hostile, "mod.py": ""})
+    for _ in range(3):
+        assert (await venv.evaluate("import json, installed\n" + GOOD)).passed
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "threading.Thread(target=time.sleep, args=(99,), daemon=True).start()",
+        "FILE = open(os.devnull)",
+        "os.environ['CHANGED'] = PID",
+        "sys.path.append('/changed')",
+        "os.chdir('/')",
+    ],
+)
+async def test_an_import_that_leaves_what_cannot_be_shared_is_each_evaluations_own(state: str, venv: Workspace) -> None:
+    where = "import os, sys, threading, time\nPID = str(os.getpid())\n" + state
+    venv.write({f"{PACKAGES}/installed.py": where})
+    assert len({await got(venv, told("installed", "PID")) for _ in range(3)}) == 3
+
+
+async def test_when_all_is_ready_there_is_a_template(ws: Workspace) -> None:
+    await ws.host().ready(program(ws.folder / "mod.py", ws.folder, GOOD, "f"))
+    await until(lambda: len(templates_in(ws.folder)) == 1)
+    before = templates_in(ws.folder)
+    assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: templates_in(ws.folder) == before)
 
 
 async def test_an_idle_template_goes_and_another_comes(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,19 +273,6 @@ async def test_there_are_few_templates(ws: Workspace, tmp_path: Path) -> None:
         (tmp_path / f"root{number}").mkdir()
         assert (await ws.evaluate(GOOD, file=f"root{number}/mod.py", root=f"root{number}")).passed
     await until(lambda: len(templates_in(tmp_path)) <= templates.MOST_TEMPLATES)
-
-
-def templates_in(folder: Path) -> set[int]:
-    forked = evaluations_in(folder)
-    return {pid for pid in processes_in(folder) if b"/template.py" in command(pid) and pid not in forked}
-
-
-def command(pid: int) -> bytes:
-    try:
-        line = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-    return line if line.endswith(b"/template.py\0") and b"launcher" not in line else b""
 
 
 async def test_a_template_that_grew_is_made_anew(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,6 +303,16 @@ async def test_a_cancelled_evaluation_leaves_nothing(delay: float, best: Level, 
         await until(lambda: len(evaluations_in(tmp_path)) <= 1)  # the one that is kept ready
     assert processes_in(tmp_path) == []
     assert descriptors() == before
+
+
+async def test_what_is_closed_while_it_evaluates_does_not_begin_anew(ws: Workspace) -> None:
+    assert (await ws.evaluate(GOOD)).passed
+    task = asyncio.create_task(ws.evaluate(SLOW, timeout=60))
+    await asyncio.sleep(0.2)
+    await ws.host().close()
+    with pytest.raises(SandboxError):
+        await task
+    assert processes_in(ws.folder) == []
 
 
 @pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])

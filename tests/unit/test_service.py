@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from adacoder import service as service_module
-from adacoder.domain import Candidate, Ended, Message, Outcome, Reply, Status, Target, Tokens
+from adacoder.domain import Candidate, Ended, FailureKind, Message, Outcome, Reply, Status, Target, Tokens
 from adacoder.journal import Journal
 from adacoder.models.base import Enough, ModelError
 from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Settings
-from adacoder.source.locate import locate
+from adacoder.source.locate import Documented, locate
 from adacoder.source.text import apply_edits
 
 pytestmark = pytest.mark.isolation
@@ -167,12 +167,15 @@ async def test_apply_takes_a_reply_from_anywhere_and_asks_no_model(desk: Desk) -
 
 
 async def test_check_judges_what_stands_there(desk: Desk) -> None:
-    good = desk.target(STUB.replace("    pass\n", "    return (a * a + b * b) ** 0.5\n"))
-    project = Project(desk.folder)
-    verified = await desk.service.check(good, current(good), desk.settings, project, Journal())
-    stub = desk.target()
-    failed = await desk.service.check(stub, current(stub), desk.settings, project, Journal())
-    assert (verified.status, failed.status) == (Status.VERIFIED, Status.FAILED)
+    statuses = []
+    for body in ("    return (a * a + b * b) ** 0.5\n", "    pass\n"):
+        documented = Documented(desk.target(STUB.replace("    pass\n", body)), is_function=True)
+        outcome = await desk.service.check(documented, desk.settings, Project(desk.folder), Journal())
+        statuses.append(outcome.status)
+        (step,) = outcome.steps
+        assert (step.action, step.details["ran"], step.details["total"]) == ("evaluate", True, 2)
+        assert outcome.edits == ()
+    assert statuses == [Status.VERIFIED, Status.FAILED]
 
 
 @pytest.mark.parametrize("reply", ["", "Of course! That is easy.", "```python\ndef other(x, y, z):\n    return x\n```"])
@@ -221,6 +224,26 @@ async def test_a_module_that_cannot_be_imported_ends_the_loop_at_once(desk: Desk
     assert "no_such_module_at_all" in outcome.reason
 
 
+async def test_a_module_that_needs_what_isolation_denies_ends_the_loop_at_once(desk: Desk) -> None:
+    text = STUB.replace(
+        '"""Shapes."""\n', '"""Shapes."""\n\nimport socket\n\nLINE = socket.create_connection(("::1", 9))\n'
+    )
+    outcome, model = await desk.run(desk.target(text), GOOD, PLAN, GOOD)
+    assert outcome.status is Status.FAILED
+    assert len(model.asked) == 1
+    assert outcome.verdict is not None
+    assert outcome.verdict.failure is not None
+    assert outcome.verdict.failure.kind is FailureKind.BROKEN_MODULE
+    assert outcome.verdict.failure.message.startswith("The import of the module needs the network, which isolation ")
+
+
+async def test_a_candidate_that_needs_what_isolation_denies_is_not_the_module_s_fault(desk: Desk) -> None:
+    needy = GOOD.replace("def ", 'import socket\n\nLINE = socket.create_connection(("::1", 9))\n\ndef ')
+    outcome, model = await desk.run(desk.target(), needy.replace("** 0.5", "** 0.5 if LINE else 0"), PLAN, GOOD)
+    assert (outcome.status, len(model.asked)) == (Status.VERIFIED, 3)
+    assert "needs the network, which isolation denies" in model.asked[1]
+
+
 async def test_no_examples_is_unverified_with_an_edit(desk: Desk) -> None:
     text = 'def double(x):\n    """Twice x."""\n'
     reply = "```python\ndef double(x):\n    return 2 * x\n```"
@@ -257,8 +280,8 @@ async def test_open_unsaved_files_are_what_is_evaluated(desk: Desk) -> None:
     candidate = from_reply("def scale(x):\n    return x * FACTOR\n", target)
     saved = Project(desk.folder)
     unsaved = Project(desk.folder, {desk.folder / "units.py": "FACTOR = 10\n"})
-    on_disk = await desk.service.check(target, candidate, desk.settings, saved, Journal())
-    as_open = await desk.service.check(target, candidate, desk.settings, unsaved, Journal())
+    on_disk = await desk.service.recheck(target, candidate, desk.settings, saved, Journal())
+    as_open = await desk.service.recheck(target, candidate, desk.settings, unsaved, Journal())
     assert (on_disk.status, as_open.status) == (Status.FAILED, Status.VERIFIED)
 
 
@@ -267,6 +290,17 @@ async def test_nothing_runs_in_a_workspace_that_is_not_trusted(desk: Desk) -> No
     outcome, model = await desk.run(desk.target(), GOOD)
     assert outcome.status is Status.ERROR
     assert model.asked == []
+
+
+async def test_an_interpreter_that_does_not_start_is_told_before_the_model_is_asked(desk: Desk) -> None:
+    desk.settings = replace(desk.settings, interpreter=Path("/bin/false"))
+    outcome, model = await desk.run(desk.target(), GOOD)
+    assert (outcome.status, model.asked) == (Status.ERROR, [])
+    assert outcome.reason is not None
+    assert "/bin/false does not start" in outcome.reason
+    desk.settings = replace(desk.settings, interpreter=None)
+    outcome, model = await desk.run(desk.target(), GOOD)
+    assert (outcome.status, len(model.asked)) == (Status.VERIFIED, 1)
 
 
 async def test_an_unknown_strategy_names_those_there_are(desk: Desk) -> None:
@@ -372,7 +406,7 @@ async def test_an_example_that_imports_the_module_by_another_name_meets_the_cand
     target = locate(text, folder / "util.py", desk.folder, qualname="f")
     project = Project(desk.folder)
     statuses = [
-        (await desk.service.check(target, from_reply(reply, target), desk.settings, project, Journal())).status
+        (await desk.service.recheck(target, from_reply(reply, target), desk.settings, project, Journal())).status
         for reply in ("def f(x): return x + x", "def f(x): return 'wrong'")
     ]
     assert statuses == [Status.VERIFIED, Status.FAILED]
@@ -387,7 +421,7 @@ async def test_an_example_that_imports_the_module_by_another_name_meets_the_cand
 )
 async def test_parameters_are_not_renamed_where_that_would_change_what_is_meant(desk: Desk, reply: str) -> None:
     target = desk.target('def g(xs, k):\n    """G.\n\n    >>> g([], 0)\n    0\n    """\n', "g")
-    outcome = await desk.service.check(
+    outcome = await desk.service.recheck(
         target, from_reply(reply, target), desk.settings, Project(desk.folder), Journal()
     )
     assert "xs" not in inserted(outcome)[outcome.target.body.start :]

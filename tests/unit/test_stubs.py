@@ -44,7 +44,7 @@ async def test_a_stub_is_solved_and_its_file_stays_as_it_is(label: str, tmp_path
     service = Service()
     try:
         candidate = from_reply(f"Here it is:\n```python\n{SOLUTIONS[label]}\n```\n", target)
-        outcome = await service.check(target, candidate, Settings(), Project(tmp_path), Journal())
+        outcome = await service.recheck(target, candidate, Settings(), Project(tmp_path), Journal())
     finally:
         await service.close()
     assert outcome.reason is None or label in UNVERIFIABLE

@@ -15,8 +15,13 @@ from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureK
 from adacoder.journal import Journal
 from adacoder.pytext import Lines
 from adacoder.sandbox.host import Host, Program
+from adacoder.source.examples import UnreadableExample
 from adacoder.source.imports import undefined_names
+from adacoder.source.locate import Documented
 from adacoder.source.splice import Splice, splice
+
+_AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
+"""How an import fails that may have nothing to do with the candidate."""
 
 
 class CodeEvaluator:
@@ -35,14 +40,13 @@ class CodeEvaluator:
         attempts = [Attempt(candidate, verdict) for candidate, verdict in self._verdicts.items()]
         return reduce(further, attempts) if attempts else None
 
-    async def prepare(self, target: Target) -> None:
-        """Make ready for candidates of `target`, so that the first need not wait.
+    async def ready(self, target: Target) -> None:
+        """Make ready for candidates of `target`.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        unchanged = program(target, Splice((), target.text, target.definition), self._overlays)
-        await self._host.prepare(unchanged, timeout=self._timeout)
+        await self._host.ready(_program(target, _as_it_stands(target), self._overlays))
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         """What the examples of `target` make of `candidate`.
@@ -55,9 +59,25 @@ class CodeEvaluator:
             step.details["code"] = candidate.text
             verdict = known or await self._judge(target, candidate)
             self._verdicts[candidate] = verdict
-            step.details.update(_details(target, verdict))
+            step.details |= _details(target, verdict)
             if known is not None:
                 step.details["known"] = True
+            return verdict
+
+    async def evaluate_as_it_stands(self, documented: Documented) -> Verdict:
+        """What the text as it stands makes of the examples in one of its docstrings.
+
+        As in doctest all of them count, those too that do not run the function; and one that shows no output must
+        give none.
+
+        Raises:
+            SandboxError: nothing could be run: no isolation, no interpreter.
+        """
+        target = documented.as_doctest
+        with self._journal.step("code_evaluator", "evaluate") as step:
+            step.details["code"] = target.source
+            verdict = await self._judge_as_it_stands(target, documented.unreadable)
+            step.details |= _details(target, verdict)
             return verdict
 
     async def _judge(self, target: Target, candidate: Candidate) -> Verdict:
@@ -65,24 +85,29 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
-        placed = splice(target, candidate)
-        verdict = await self._run(target, placed, target.examples)
-        failure = verdict.failure
-        if failure is None or failure.kind is not FailureKind.IMPORT_ERROR or failure.line is not None:
+        verdict = await self._run(target, splice(target, candidate), target.examples)
+        failure = _failed_import(verdict)
+        if failure is None or (await self._run(target, _as_it_stands(target), ())).imports:
             return verdict
-        unchanged = await self._run(target, Splice((), target.text, target.definition), ())
-        if unchanged.imports:
-            return verdict
-        message = f"The module cannot be imported, with or without a new '{target.name}': {failure.error}."
-        return replace(verdict, failure=replace(failure, kind=FailureKind.BROKEN_MODULE, message=message))
+        return _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
+
+    async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None) -> Verdict:
+        if unreadable is not None:
+            source = Lines(target.text)[unreadable.line].strip() + "\n"
+            example = Example(source, "", unreadable.line)
+            return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
+        what = _program(target, _as_it_stands(target), self._overlays)
+        verdict = await self._host.evaluate(what, target.examples, timeout=self._timeout)
+        failure = _failed_import(verdict)
+        return _minding_what_is_not_shown(verdict) if failure is None else _blaming_the_module(verdict, failure)
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...]) -> Verdict:
         suspects = undefined_names(placed.text, [placed.function, *placed.added])
-        what = program(target, placed, self._overlays, suspects)
+        what = _program(target, placed, self._overlays, suspects)
         return await self._host.evaluate(what, examples, timeout=self._timeout)
 
 
-def program(target: Target, placed: Splice, overlays: Mapping[Path, str], suspects: tuple[str, ...] = ()) -> Program:
+def _program(target: Target, placed: Splice, overlays: Mapping[Path, str], suspects: tuple[str, ...] = ()) -> Program:
     """What the sandbox runs for a candidate that was put in place."""
     lines = Lines(placed.text)
     return Program(
@@ -97,8 +122,38 @@ def program(target: Target, placed: Splice, overlays: Mapping[Path, str], suspec
     )
 
 
-def _not_run(kind: FailureKind, message: str) -> Verdict:
-    return Verdict(Failure(kind, message))
+def _as_it_stands(target: Target) -> Splice:
+    return Splice((), target.text, target.definition)
+
+
+def _failed_import(verdict: Verdict) -> Failure | None:
+    """How the import failed, if it did so outside the target."""
+    failure = verdict.failure
+    if failure is None or failure.kind not in _AT_IMPORT or verdict.imports or failure.line is not None:
+        return None
+    return failure
+
+
+def _blaming_the_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Verdict:
+    """`verdict`, where the module cannot be imported, `whatever` is done; what isolation denied it is told as such."""
+    message = failure.message
+    if failure.kind is not FailureKind.DENIED:
+        message = ", ".join(filter(None, ["The module cannot be imported", whatever])) + f": {failure.error}."
+    return replace(verdict, failure=replace(failure, kind=FailureKind.BROKEN_MODULE, message=message))
+
+
+def _minding_what_is_not_shown(verdict: Verdict) -> Verdict:
+    """`verdict`; if nothing else failed, an example fails that gave an output and shows none."""
+    unshown = next((result for result in verdict.results if not result.matched and not result.example.want), None)
+    if verdict.failure is not None or unshown is None:
+        return verdict
+    place = f"The example on line {unshown.example.line + 1}"
+    message = f"{place} gives an output that the docstring does not show: write it there, or assign it to a name."
+    return replace(verdict, failure=Failure(FailureKind.WRONG_OUTPUT, message, unshown.example, unshown.got))
+
+
+def _not_run(kind: FailureKind, message: str, example: Example | None = None) -> Verdict:
+    return Verdict(Failure(kind, message, example))
 
 
 def _details(target: Target, verdict: Verdict) -> dict[str, JSON]:

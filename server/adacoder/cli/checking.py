@@ -28,10 +28,8 @@ from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented, documented, locate
 from adacoder.source.text import SourceFile, read
 
-_AT_A_TIME = os.cpu_count() or 1
-"""How many docstrings are evaluated at a time: as many as the evaluator takes."""
-_AHEAD = 4 * _AT_A_TIME
-"""How many docstrings may be on their way, those included that wait to be shown after a slow one."""
+_AHEAD = 4 * (os.cpu_count() or 1)
+"""How many docstrings may be on their way; of these the evaluator takes as many at a time as are good for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,6 @@ class Checking:
         self._choices = Choices(values, self._tell)
         self._view = view
         self._service = Service()
-        self._slots = asyncio.Semaphore(_AT_A_TIME)
         self._codes = [0]
         self._found: list[Found] = []
 
@@ -82,7 +79,8 @@ class Checking:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
         try:
             for unit in units:
-                running.append((unit, asyncio.create_task(self._check(unit))))
+                check = self._service.check(unit.documented, unit.settings, Project(unit.folder), Journal())
+                running.append((unit, asyncio.create_task(check)))
                 if len(running) == _AHEAD:
                     await self._show_first(running)
             while running:
@@ -91,11 +89,6 @@ class Checking:
             for _, task in running:
                 task.cancel()
             await asyncio.gather(*(task for _, task in running), return_exceptions=True)
-
-    async def _check(self, unit: _Unit) -> Outcome:
-        project = Project(unit.folder)
-        async with self._slots:
-            return await self._service.check_as_it_stands(unit.documented, unit.settings, project, Journal())
 
     async def _show_first(self, running: deque[tuple[_Unit, asyncio.Task[Outcome]]]) -> None:
         unit, task = running[0]
@@ -128,7 +121,7 @@ class Checking:
                         yield unit
 
     def _files(self, place: Place) -> Iterator[Path]:
-        if place.is_whole_file and place.path.is_dir():
+        if place.is_whole_file and os.path.isdir(place.path):  # noqa: PTH112  # is_dir() raises where it may not look
             yield from python_files(place.path, self._could_not_run)
         else:
             yield place.path
@@ -157,7 +150,7 @@ def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
     """
     others = documented(file.text, file.path, folder)
     try:
-        return Documented(locate(file.text, file.path, folder, line=place.line, qualname=place.qualname))
+        function = locate(file.text, file.path, folder, line=place.line, qualname=place.qualname)
     except UnreadableExample as error:
         found = next((one for one in others if one.unreadable and one.unreadable.line == error.line), None)
         if found is None:
@@ -168,6 +161,7 @@ def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
         if found is None:
             raise
         return found
+    return Documented(function, is_function=True)
 
 
 def _is_at(target: Target, place: Place) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from adacoder import report
-from adacoder.cli.output import STYLES, shown_path
+from adacoder.cli.output import STYLES, print_object, shown_path
 from adacoder.cli.terminal import console, visible
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target
 from adacoder.pytext import Lines
@@ -55,7 +54,7 @@ class Objects:
 
     def show(self, found: Found) -> None:
         """As `View.show`."""
-        print(json.dumps(report.to_json(found.outcome, found.folder)), flush=True)
+        print_object(found.outcome, found.folder)
 
     def end(self, all_found: Sequence[Found], seconds: float) -> None:
         """As `View.end`."""
@@ -192,9 +191,17 @@ def _indented(text: str) -> Iterator[str]:
 def _line_of(found: Found) -> str:
     """One of what failed, by the name under which `adacoder fix` takes it."""
     target = found.outcome.target
-    where = f"{shown_path(target.module.path)}::{target.qualname}"
-    total = len(target.deciding)
-    return f"{where}  " + (f"{_passed(found.outcome)}/{total} examples passed" if total else "examples unreadable")
+    return f"{shown_path(target.module.path)}::{target.qualname}  {_score(found.outcome)}"
+
+
+def _score(outcome: Outcome) -> str:
+    verdict, passed, total = outcome.verdict, _passed(outcome), len(outcome.target.deciding)
+    if verdict is None or verdict.isolation is None:
+        return "examples unreadable"
+    failed = verdict.failure and verdict.failure.example
+    if failed and not failed.want and passed == total:
+        return "an example that shows no output failed"
+    return f"{passed}/{total} examples passed"
 
 
 def _total(outcomes: Sequence[Outcome], seconds: float) -> str:

@@ -102,8 +102,13 @@ class Objects(Output):
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
         """As `Output.show`."""
-        print(json.dumps(report.to_json(outcome, folder)), flush=True)
+        print_object(outcome, folder)
         return outcome
+
+
+def print_object(outcome: Outcome, folder: Path) -> None:
+    """The line of `--json` for one function of the workspace `folder`."""
+    print(json.dumps(report.to_json(outcome, folder)), flush=True)
 
 
 def unified_diff(file: SourceFile, after: str, shown: Path) -> str:

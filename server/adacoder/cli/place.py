@@ -50,7 +50,7 @@ class Place:
                 raise TargetError(f"'{text}' is incomplete: write PATH::NAME.")
             return cls(_absolute(path), qualname)
         match = _LINE.fullmatch(text)
-        if match is None or Path(text).exists():
+        if match is None or _exists(Path(text)):
             return cls(_absolute(text))
         line = int(match["line"]) - 1
         if line < 0:
@@ -98,7 +98,7 @@ def workspace(file: SourceFile) -> Path:
 def project_around(folder: Path) -> Path | None:
     """The nearest folder at or above `folder` with a project in it."""
     around = (folder, *folder.parents)
-    return next((each for each in around if any((each / marker).exists() for marker in _MARKERS)), None)
+    return next((each for each in around if any(_exists(each / marker) for marker in _MARKERS)), None)
 
 
 def python_files(folder: Path, tell: Callable[[str], None]) -> Iterator[Path]:
@@ -107,17 +107,33 @@ def python_files(folder: Path, tell: Callable[[str], None]) -> Iterator[Path]:
     `tell` hears of what cannot be read.
     """
     try:
-        entries = sorted(folder.iterdir())
+        ours = sorted(_ours(folder))
     except OSError as error:
         tell(f"{folder} cannot be read ({error.strerror}): check its permissions.")
         return
-    for entry in entries:
-        if entry.name.startswith(".") or entry.name in _NOT_OURS or entry.is_symlink():
-            continue
-        if entry.is_dir() and not (entry / "pyvenv.cfg").exists():
-            yield from python_files(entry, tell)
-        elif entry.suffix == ".py" and entry.is_file():
-            yield entry
+    for path, is_folder in ours:
+        if is_folder:
+            yield from python_files(path, tell)
+        else:
+            yield path
+
+
+def _ours(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """The Python files and the folders in `folder` that are looked at, each with whether it is a folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = folder / entry.name
+            if entry.name.startswith(".") or entry.name in _NOT_OURS or entry.is_symlink():
+                continue
+            if entry.is_dir() and not _exists(path / "pyvenv.cfg"):
+                yield path, True
+            elif path.suffix == ".py" and entry.is_file():
+                yield path, False
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is such a thing, as far as we may look."""
+    return os.path.exists(path)  # noqa: PTH110  # Path.exists() raises where we may not
 
 
 def _absolute(path: str) -> Path:

@@ -219,7 +219,7 @@ class Jobs:
         async def recheck(snapshot: Snapshot, target: Target) -> Outcome:
             job.show("the text changed; running the examples again")
             candidate = outcome.candidate or _current(target)
-            return await self._server.service.check(
+            return await self._server.service.recheck(
                 target, candidate, settings, _project(snapshot), Journal(job.listen)
             )
 
@@ -241,8 +241,7 @@ class Jobs:
                 by_rule = replace(settings, max_iterations=0)
                 return await service.run(target, _current(target), by_rule, project, journal)
             case Mode.CHECK:
-                documented = Documented(target)
-                return await service.check_as_it_stands(documented, settings, project, journal)
+                return await service.check(Documented(target, is_function=True), settings, project, journal)
             case Mode.SUGGEST_EXAMPLES:
                 return await service.suggest(target, settings, project, journal)
 

@@ -10,12 +10,14 @@ import asyncio
 import math
 import os
 import signal
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, Level, Verdict
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
-from adacoder.sandbox.isolation import scratch
+from adacoder.sandbox.imports import imports_ahead
+from adacoder.sandbox.isolation import SCRATCH_SIZE
+from adacoder.sandbox.isolation.scratch import overfull
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
 from adacoder.sandbox.process import Recipe
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
-PROCESSORS = os.cpu_count() or 1
+PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
+"""How many evaluations run at a time, of all Hosts that share their turns."""
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
@@ -65,7 +68,6 @@ class Host:
         self._best = best
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
-        self._rehearsals: set[asyncio.Task[None]] = set()
 
     async def evaluate(
         self,
@@ -93,42 +95,35 @@ class Host:
                 judge.died(-signal.SIGKILL)
             return judge.verdict
 
-    async def prepare(self, program: Program, *, timeout: float) -> None:  # noqa: ASYNC109  # as in `evaluate`
-        """Make ready for evaluations of the program's module that are soon to come: rehearse its import.
+    async def ready(self, program: Program) -> None:
+        """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
 
         Raises:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
+            SandboxError: the interpreter does not start.
         """
-        await self._accepted()
-        task = asyncio.create_task(self._rehearse(program, timeout))
-        self._rehearsals.add(task)
-        task.add_done_callback(self._rehearsals.discard)
+        await self._templates.ready(self._recipe(await self._accepted(), program))
 
     async def close(self) -> None:
-        """End every process."""
-        for task in self._rehearsals:
-            task.cancel()
-        await asyncio.gather(*self._rehearsals, return_exceptions=True)
+        """End every process, for good."""
         await self._templates.close()
 
-    async def _rehearse(self, program: Program, seconds: float) -> None:
-        with suppress(SandboxError):  # which the evaluation meets again, where it can be told
-            await self.evaluate(program, (), timeout=seconds)
+    def _recipe(self, finding: Finding, program: Program) -> Recipe:
+        module = program.module
+        view = space(self._interpreter, self._workspace, module)
+        ahead = imports_ahead(program, self._workspace)
+        return Recipe(finding.mechanism, view, self._workspace, module.root, ahead)
 
     async def _evaluate(
         self, finding: Finding, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
     ) -> bool:
         """Run everything, and tell the judge; returns whether that was possible to the end."""
-        module = program.module
-        unsaved = tuple(sorted(path for path in program.overlays if path != module.path))
-        view = space(self._interpreter, self._workspace, module)
-        recipe = Recipe(finding.mechanism, view, self._workspace, module.root, unsaved)
-        taken = await self._templates.take(recipe, module.name.partition(".")[0])
+        taken = await self._templates.take(self._recipe(finding, program))
         try:
-            await self._follow(taken, judge, program, examples, seconds)
-            return not taken.lost
+            return await self._follow(taken, judge, program, examples, seconds)
         finally:
-            taken.give_back(judge.modules)
+            # At once, but after the verdict, which need not wait for it.
+            asyncio.get_running_loop().call_soon(taken.give_back)
 
     async def _accepted(self) -> Finding:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
@@ -146,12 +141,13 @@ class Host:
 
     async def _follow(
         self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
-    ) -> None:
+    ) -> bool:
+        """As `_evaluate`, of a process."""
         line = taken.line
         try:
             async with asyncio.timeout(seconds), _bounded(taken):
                 if not judge.loaded(await line.load(program, math.ceil(seconds) + 1)):
-                    return
+                    return True
                 for example in examples:
                     if not example.skipped:
                         judge.begins(example)
@@ -160,12 +156,16 @@ class Host:
         except TimeoutError:
             judge.timed_out(seconds)
         except HungUpError:
+            status = await taken.status()
+            if taken.gone:
+                return False
             if taken.overfull:
-                judge.wrote_too_much(scratch.SIZE)
+                judge.wrote_too_much(SCRATCH_SIZE)
             else:
-                judge.died(await taken.status())
+                judge.died(status)
         except ProtocolError as breach:
             judge.misbehaved(str(breach))
+        return True
 
 
 @asynccontextmanager
@@ -176,7 +176,7 @@ async def _bounded(taken: Taken) -> AsyncIterator[None]:
         return
 
     async def bound(folder: Path) -> None:
-        await scratch.overfull(folder)
+        await overfull(folder)
         taken.end_overfull()
 
     watch = asyncio.create_task(bound(taken.folder))

@@ -50,6 +50,11 @@ class Interpreter:
     added: tuple[Path, ...] = ()
     """Those of `folders` that only `.pth` files name: other projects, which have secrets of their own."""
 
+    @property
+    def installed(self) -> tuple[Path, ...]:
+        """Where its own library is, and what is installed in it for good."""
+        return tuple(folder for folder in self.folders if folder not in self.added)
+
 
 def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
     """The interpreter for files in folder `near` of `workspace`.

@@ -46,9 +46,6 @@ class Judge:
     _troubled: list[tuple[Example, Raised]] = field(init=False, default_factory=list)
     """The examples that raised what they were not to raise."""
 
-    modules: tuple[str, ...] = field(init=False, default=())
-    """The modules that were imported."""
-
     def __post_init__(self) -> None:
         self._verdict = Verdict(None, isolation=self.isolation)
 
@@ -62,7 +59,6 @@ class Judge:
         if isinstance(answer, SyntaxBroken):
             self._fail(self._syntax_failure(answer))
             return False
-        self.modules = answer.modules
         raised = answer.raised
         self._verdict = replace(
             self._verdict,
@@ -168,8 +164,7 @@ class Judge:
             kind = FailureKind.OUT_OF_MEMORY
         elif need := self._need(raised):
             message = f"The import of the module needs {need}, which isolation denies: {_brief(error)}."
-            # What the module itself needs is not the candidate's doing.
-            kind = FailureKind.IMPORT_ERROR if line is None else FailureKind.DENIED
+            kind = FailureKind.DENIED
         return Failure(kind, message, error=error, line=line)
 
     def _wrong_output(self, example: Example, got: str) -> Failure:

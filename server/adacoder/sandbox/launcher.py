@@ -27,6 +27,7 @@ Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` without what takes long to import
 import os
 import resource
 import select
@@ -93,11 +94,13 @@ def become(program: list[str]) -> NoReturn:
 
 def supervise(lifeline: int, go_on: Callable[[], NoReturn]) -> NoReturn:
     """Fork; go on in the child; in the parent watch over it to the end."""
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # what ends is gone at once, and no zombies pile up
     if LINUX:
         prctl(_PR_SET_CHILD_SUBREAPER, 1)  # so that all orphans below become ours, and none is lost
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
         os.close(lifeline)
         os.setsid()
         if LINUX:
@@ -108,14 +111,18 @@ def supervise(lifeline: int, go_on: Callable[[], NoReturn]) -> NoReturn:
     os.closerange(0, lifeline)
     os.closerange(lifeline + 1, most_descriptors())
     wait_for_end(child, lifeline)
-    while True:
-        for kill, target in [(os.killpg, child), *((os.kill, pid) for pid in children())]:
-            with suppress(ProcessLookupError, PermissionError):  # it has ended
-                kill(target, _SIGKILL)
-        try:
-            os.wait()
-        except ChildProcessError:
-            os._exit(0)
+    kill(os.killpg, child)
+    while left := children():
+        for pid in left:
+            kill(os.kill, pid)
+    with suppress(ChildProcessError):
+        os.wait()  # for those that the system did not tell of
+    os._exit(0)
+
+
+def kill(how: Callable[[int, int], None], target: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # it has ended
+        how(target, _SIGKILL)
 
 
 def wait_for_end(child: int, lifeline: int) -> None:
@@ -201,7 +208,8 @@ def hold(abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: 
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
     for number, slot in enumerate(slots):
         keep_open(ruleset(abi, everything, [*rules, (slot, writing)]), rulesets + number)
-    own = ruleset(abi, everything, [*rules, (scratch, writing)])
+    # Of the scratch folder the template too may fill the slots only, whose files are counted.
+    own = ruleset(abi, everything, [*rules, (scratch, _READ_DIR), *((slot, writing) for slot in slots)])
     syscall(_RESTRICT_SELF, own, 0)
     os.close(own)
 

@@ -12,6 +12,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,15 +138,28 @@ class Finding:
 async def probe(best: Level = Level.FULL) -> Finding:
     """The strongest that can isolate code here, but nothing stronger than `best`.
 
-    It is tried once; again only if PATH changes.
+    What was found is kept: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
+    since what is missing may be installed.
     """
-    key = best, os.environ.get("PATH")
-    if key not in _known:
-        _known[key] = await _try_all(best, shutil.which("bwrap"))
-    return _known[key]
+    key = best, os.environ.get("PATH"), asyncio.get_running_loop()
+    known = _known.get(key[:2])
+    if known is not None and (known[0].isolation.level is best or time.monotonic() < known[1]):
+        return known[0]
+    if key not in _under_way:
+        _under_way[key] = asyncio.create_task(_try_all(best, shutil.which("bwrap")))
+    try:
+        found = await asyncio.shield(_under_way[key])
+    finally:
+        if key in _under_way and _under_way[key].done():
+            del _under_way[key]
+    _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS
+    return found
 
 
-_known: dict[tuple[Level, str | None], Finding] = {}
+_KEPT_SECONDS = 30.0
+_known: dict[tuple[Level, str | None], tuple[Finding, float]] = {}
+"""What was found, and until when it holds if it is worse than it could be."""
+_under_way: dict[tuple[Level, str | None, asyncio.AbstractEventLoop], asyncio.Task[Finding]] = {}
 
 
 async def _try_all(best: Level, program: str | None) -> Finding:
@@ -158,7 +172,7 @@ async def _try_all(best: Level, program: str | None) -> Finding:
             continue
         try:
             await _prove(mechanism)
-        except (SandboxError, HungUpError, ProtocolError, TimeoutError) as error:
+        except (SandboxError, HungUpError, ProtocolError, OSError) as error:  # TimeoutError is an OSError
             by = mechanism.isolation.by[0]
             reasons.append(f"{by} does not work here: {(str(error) or 'it took too long').rstrip('.')}")
         else:
@@ -198,7 +212,11 @@ async def _mechanisms(best: Level, bwrap: str | None) -> AsyncIterator[Mechanism
             yield "bubblewrap is not installed"
         else:
             # The help says which features there are, not which may be used.
-            described = await _help(bwrap)
+            try:
+                described = await _help(bwrap)
+            except OSError as error:
+                described = ""
+                yield f"bubblewrap does not start: {error}"
             for disable_userns in [True, False] if "--disable-userns" in described else [False]:
                 for proc in (True, False):
                     features = Features(proc, disable_userns, "--size" in described)
@@ -262,10 +280,10 @@ async def _prove(mechanism: Mechanism) -> None:
     """
     with _bait() as bait:
         shown = Space(describe(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
-        template = await Template.boot(Recipe(mechanism, shown, bait.folder, bait.folder, ()), slots=2)
+        template = await Template.boot(Recipe(mechanism, shown, bait.folder, bait.folder), slots=2)
         evaluations: list[Evaluation] = []
         try:
-            await template.warm((), ("canary",))
+            await template.settle()
             evaluations += [await template.fork(), await template.fork()]
             async with asyncio.timeout(_PROBE_SECONDS):
                 await _release_canary(evaluations[0].line, bait, template)

@@ -6,27 +6,30 @@ import asyncio
 import os
 import signal
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.imports import Ahead
 from adacoder.sandbox.isolation.seccomp import OWN_PID
 from adacoder.sandbox.space import LAUNCHER, OUR_PYTHON, TEMPLATE, Space
 from adacoder.sandbox.wire import Channel, HungUpError, Line, ProtocolError, channel_pair
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Sequence
 
     from adacoder.sandbox.isolation import Mechanism, Stage
 
 BOOT_SECONDS = 20.0
 """How long an interpreter may take to start; generous, since a slow machine is not the candidate's fault."""
-WARM_SECONDS = 30.0
-"""How long all imports of a template may take together."""
+WARM_SECONDS = 10.0
+"""How long one import in a template may take."""
+FORK_SECONDS = 5.0
+_MOST_FILES = 5000
+"""As many as all that the largest of libraries bring along."""
 _REAP_SECONDS = 5.0
 """How long it may take to remove what an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
@@ -45,11 +48,10 @@ class Recipe:
     workspace: Path
     root: Path
     """As `Module.root`."""
-    unsaved: tuple[Path, ...]
-    """Files whose text is not what is on disk, so that only evaluations import them."""
+    ahead: Ahead = field(default_factory=Ahead)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Evaluation:
     """A process that a template forked for one evaluation, and that is locked down."""
 
@@ -99,8 +101,6 @@ class Template:
 
     def __init__(self, recipe: Recipe, stage: Stage, slots: int, cleanup: ExitStack, connection: socket.socket) -> None:
         self.recipe = recipe
-        self.files: tuple[Path, ...] = ()
-        """What it has imported; it is to be made anew when one of them changes."""
         self.broken = False
         """Whether it failed to do what a template must, so that it can serve no longer."""
         self._stage = stage
@@ -147,9 +147,14 @@ class Template:
         return template
 
     @property
+    def gone(self) -> bool:
+        """Whether it has ended."""
+        return self._channel.hung_up
+
+    @property
     def alive(self) -> bool:
         """Whether it can serve."""
-        return not self.broken and not self._channel.hung_up
+        return not self.broken and not self.gone
 
     @property
     def pid(self) -> int | None:
@@ -168,18 +173,25 @@ class Template:
             return int(pages) * os.sysconf("SC_PAGESIZE")
         return 0
 
-    async def warm(self, modules: Sequence[str], own: Sequence[str]) -> frozenset[str]:
-        """Import modules, so that evaluations need not; but nothing of the outermost packages `own`.
+    async def warm(self, statement: str) -> bool:
+        """Run an import, so that evaluations need not; if it fails that is left for them.
 
-        Those that fail are left for the evaluations. Returns the outermost packages that it has imported now.
+        Returns whether all that came with it can be shared. If not, the template must not be used.
 
         Raises:
             SandboxError: it broke.
         """
-        match await self._ask(WARM_SECONDS, "warm", " ".join(own), " ".join(modules)):
-            case ["warmed", packages, *files]:
-                self.files = tuple(map(Path, files))
-                return frozenset(packages.split())
+        return await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+
+    async def settle(self) -> tuple[Path, ...]:
+        """Make ready to fork; all is imported. Returns the files of it: it is to be made anew when one changes.
+
+        Raises:
+            SandboxError: it broke.
+        """
+        match await self._ask(WARM_SECONDS, "settle"):
+            case ["settled", *files] if len(files) <= _MOST_FILES:
+                return tuple(map(Path, files))
         raise self._broke("it gave no answer that has a known form")
 
     async def fork(self, *, ahead: bool = False) -> Evaluation:
@@ -191,20 +203,26 @@ class Template:
             SandboxError: it cannot be had.
         """
         slot = await self._slots.get()
-        connection, far_end = channel_pair()
+        try:
+            connection, far_end = channel_pair()
+        except OSError as error:
+            self._slots.put_nowait(slot)
+            raise SandboxError(f"The sandbox cannot start a process: {error}.") from error
         try:
             with far_end:
                 async with self._turn:
+                    if self.broken:
+                        raise HungUpError("it broke")
                     await self._channel.send("fork", str(slot), "ahead" if ahead else "", descriptor=far_end.fileno())
             channel = Channel(connection)
             line = Line(channel)
-            async with asyncio.timeout(BOOT_SECONDS):
+            async with asyncio.timeout(FORK_SECONDS):
                 await line.ready()
             handle = self._handle_of(channel.sender)
         except (OSError, HungUpError, ProtocolError) as error:
             self.broken = True
             connection.close()
-            raise SandboxError(f"The sandbox cannot start a process: {error}.") from error
+            raise SandboxError(f"The sandbox cannot start a process: {str(error) or 'it took too long'}.") from error
         except BaseException:
             connection.close()  # which ends it
             self.broken = True
@@ -271,9 +289,9 @@ class Template:
         recipe, stage = self.recipe, self._stage
         await self._channel.send(
             "setup",
-            *(str(_STATM), str(_RULESETS), stage.scratch, stage.program.hex(), str(OWN_PID)),
-            *(str(recipe.root), str(recipe.workspace)),
-            *map(str, recipe.unsaved),
+            *(str(_STATM), str(_RULESETS), stage.scratch, str(stage.most_files), stage.program.hex(), str(OWN_PID)),
+            *(str(recipe.root), str(recipe.workspace), " ".join(recipe.ahead.own)),
+            *map(str, recipe.space.interpreter.installed),
         )
         match await self._channel.receive():
             case ["ready"]:

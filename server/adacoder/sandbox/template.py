@@ -1,37 +1,41 @@
 """Runs in the *user's* interpreter, confined: keeps what evaluations have in common, and forks them.
 
-Standard library only, Python 3.8 and later. It imports what the modules under test import, but never their own
-package. For each evaluation it forks a process, which locks itself down further and goes on in `worker.py`.
+Standard library only, Python 3.8 and later. It imports what is installed and the modules under test are sure to import,
+but nothing of the project. For each evaluation it forks a process, which locks itself down further and goes on in
+`worker.py`.
 
-Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, in messages as `worker.py`
-knows them:
+Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, in messages as `worker.py` knows them:
 
-    setup STATM SLOTS SCRATCH FILTER OWN_PID ROOT WORKSPACE [PATH]…
-      → ready                                            once; what the texts are is said below
+    setup STATM SLOTS SCRATCH MOST_FILES FILTER OWN_PID ROOT WORKSPACE OWN [INSTALLED]…
+      → ready                                    once; what the texts are is said below
       → unable MESSAGE
-    warm OWN NAMES                                       modules to import, and packages to import nothing of
-      → warmed PACKAGES [PATH]…                          all that is imported now, and its files
-    fork SLOT AHEAD                                      with a descriptor: the new process's CHANNEL; AHEAD: empty
-                                                         if an evaluation waits for it
-    reap SLOT                                            for a process that was killed
-      → reaped STATUS CLEAN                              as `os.waitstatus_to_exitcode`; empty if something is left
+    warm STATEMENT                               an import to run
+      → warmed GOOD                              empty if it left what evaluations cannot share, so that this is the end
+    settle                                       all is imported
+      → settled [PATH]…                          the files of it
+    fork SLOT AHEAD                              with a descriptor: the new process's CHANNEL; AHEAD: empty if an
+                                                 evaluation waits for it
+    reap SLOT                                    for a process that was killed
+      → reaped STATUS CLEAN                      as `os.waitstatus_to_exitcode`; empty if something is left
 
 STATM and SLOTS are the descriptors that the launcher left open: the template's own `/proc/self/statm`, and the Landlock
-ruleset of slot 0, which those of the other slots follow. FILTER is the seccomp program of an evaluation, in hex, where
-OWN_PID stands wherever the number of the process itself belongs. Each PATH of `setup` is a file that is never to be
-imported in the template. OWN and PACKAGES are outermost packages (or modules); they and NAMES are separated by spaces.
+ruleset of slot 0, which those of the other slots follow. Of more than MOST_FILES files in SCRATCH, evaluations die; 0
+where something else counts them. FILTER is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever
+the number of the process itself belongs. OWN are the names, separated by spaces, of the project's outermost modules and
+packages; each INSTALLED is a folder, and only what is in one of them is imported here.
 """
 
 from __future__ import annotations
 
 import _socket
+import _thread
 import gc
 import os
 import resource
+import select
 import struct
 import sys
-from importlib import import_module
-from importlib.machinery import PathFinder, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from os.path import dirname, isdir, join, realpath
 
 TYPE_CHECKING = False
@@ -46,18 +50,21 @@ else:
 
 MOST_DESCRIPTORS = 256
 """As many as may be open in the template."""
+FILES_CHECKED_MS = 100
+"""How often the files in the scratch folder are counted, while evaluations run."""
 
 
 class Template:
     """Imports what evaluations have in common, and forks them."""
 
     def __init__(self, fields: Sequence[str]) -> None:
-        statm, slots, self._scratch, program, own_pid, root, workspace, *paths = fields
-        self._folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
-        sys.path[:] = self._folders + [folder for folder in sys.path if folder not in self._folders]
-        self._barrier = Barrier(self._folders, paths)
+        statm, slots, self._scratch, most_files, program, own_pid, root, workspace, own, *installed = fields
+        folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
+        sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
+        self._barrier = Barrier(own.split(), installed)
         self._lock = Lock(int(statm), bytes.fromhex(program), int(own_pid))
         self._slots = int(slots)
+        self._most_files = int(most_files)
         self._children: dict[str, int] = {}
         self._channel = _socket.socket(fileno=worker.CHANNEL)
 
@@ -65,13 +72,15 @@ class Template:
         """Obey the server in the template; returns the first command of an evaluation, in its process."""
         worker.send("ready")
         while True:
+            self._wait()
             size, ancillary, _, _ = self._channel.recvmsg(4, _socket.CMSG_SPACE(4))
             if not size:
                 os._exit(0)
             command, *fields = worker.unpack(worker.receive_bytes(int.from_bytes(size, "little")))
             if command == "warm":
-                self._barrier.own = fields[0].split()
-                worker.send("warmed", *self._warm(fields[1].split()))
+                worker.send("warmed", "good" if self._warm(fields[0]) else "")
+            elif command == "settle":
+                worker.send("settled", *self._settle())
             elif command == "reap":
                 worker.send("reaped", *self._reap(fields[0]))
             elif self._fork(fields[0], ancillary):
@@ -79,6 +88,47 @@ class Template:
                 if fields[1]:
                     worker.rehearse()
                 return worker.receive()
+
+    def _wait(self) -> None:
+        """Wait for a command; end evaluations that fill the scratch folder, which is limited in size only."""
+        watch = select.poll()
+        watch.register(worker.CHANNEL, select.POLLIN)
+        patience = FILES_CHECKED_MS if self._most_files and self._children else None
+        while not watch.poll(patience):
+            state = os.statvfs(self._scratch)
+            if state.f_files - state.f_ffree > self._most_files:
+                for child in self._children.values():
+                    os.kill(child, 9)
+
+    def _warm(self, statement: str) -> bool:
+        """Run an import; returns whether all that came with it can be shared.
+
+        If it fails that is left for the evaluation, whose business the error is.
+        """
+        before = self._surroundings()
+        sys.meta_path.insert(0, self._barrier)
+        try:
+            exec(compile(statement, "<ahead>", "exec", 0, True), {})  # noqa: S102  # an import, of what is installed
+        except BaseException:  # noqa: S110  # whatever it is, the evaluation will meet it again
+            pass
+        sys.meta_path.remove(self._barrier)
+        worker.regain()
+        return not self._barrier.hit and self._surroundings() == before
+
+    def _surroundings(self) -> tuple[object, ...]:
+        """What an import may change besides the modules: threads, open files and the like do not survive a fork."""
+        descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
+        threads = _thread._count()  # noqa: SLF001  # `threading` asks it too, and may not be imported
+        return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
+
+    def _settle(self) -> list[str]:
+        """Make ready to fork; the answer to `settle`."""
+        gc.collect()
+        gc.freeze()  # the collector would touch, and so copy, all of it in every evaluation
+        self._lock.allow_for_memory()
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where that is is each one's own
+        return list(filter(None, map(_file, list(sys.modules.values()))))
 
     def _fork(self, slot: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
         """Fork a process for an evaluation; returns whether this is it, locked down."""
@@ -99,33 +149,6 @@ class Template:
         self._lock.close(ruleset)
         return True
 
-    def _warm(self, names: Sequence[str]) -> list[str]:
-        """Import modules; the answer to `warm`.
-
-        What fails is left for the evaluation to import, whose business the error is.
-        """
-        sys.meta_path.insert(0, self._barrier)
-        for name in names:
-            before = set(sys.modules)
-            self._barrier.hit = False
-            try:
-                import_module(name)
-            except BaseException:  # noqa: S110  # whatever it is, the evaluation will meet it again
-                pass
-            new = {name: _file(sys.modules[name]) for name in set(sys.modules) - before}
-            if self._barrier.hit or any(map(self._barrier.is_own, new.values())):
-                # What came with it may have found a way around a module that was kept out.
-                for name, file in new.items():
-                    if _is_within(file, self._folders):
-                        del sys.modules[name]
-        sys.meta_path.remove(self._barrier)
-        worker.regain()
-        gc.collect()
-        gc.freeze()  # the collector would touch, and so copy, all of it in every evaluation
-        self._lock.allow_for_memory()
-        packages = {name.partition(".")[0] for name in sys.modules}
-        return [" ".join(packages), *filter(None, map(_file, list(sys.modules.values())))]
-
     def _reap(self, slot: str) -> tuple[str, str]:
         """Wait for the end of an evaluation, which was killed, and leave nothing of it in the scratch folder."""
         child = self._children.pop(slot)
@@ -139,33 +162,25 @@ class Template:
 
 
 class Barrier:
-    """Keeps modules out of the template: those of packages under test, and those whose text is not saved."""
+    """Keeps out of the template what is not installed: what the project has, or hides by a module of the same name."""
 
-    def __init__(self, folders: Sequence[str], paths: Sequence[str]) -> None:
-        self.own: Sequence[str] = ()
-        """The packages, or modules, under test."""
+    def __init__(self, own: Sequence[str], installed: Sequence[str]) -> None:
+        self._own = frozenset(own)
+        self._installed = [join(realpath(folder), "") for folder in installed]
         self.hit = False
         """Whether a module was kept out."""
-        self._folders = folders
-        self._paths = frozenset(map(realpath, paths))
-        self._tails = {worker.module_tail(path) for path in self._paths}
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> None:
-        """As `importlib.abc.MetaPathFinder.find_spec`; finds nothing."""
-        if fullname.partition(".")[0] in self.own or self._is_unsaved(fullname, path):
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        """As `importlib.abc.MetaPathFinder.find_spec`."""
+        spec = PathFinder.find_spec(fullname, path)
+        if fullname.partition(".")[0] in self._own or (spec is not None and not self._is_installed(spec)):
             self.hit = True
             raise KeptOut
+        return spec
 
-    def is_own(self, file: str | None) -> bool:
-        """Whether a file belongs to a package under test, by whatever name it was imported."""
-        places = [join(folder, name) for folder in self._folders for name in self.own]
-        return _is_within(file, places) or file in [place + ".py" for place in places]
-
-    def _is_unsaved(self, fullname: str, path: Sequence[str] | None) -> bool:
-        if fullname.rpartition(".")[2] not in self._tails:
-            return False
-        spec = PathFinder.find_spec(fullname, path)
-        return spec is not None and spec.origin is not None and realpath(spec.origin) in self._paths
+    def _is_installed(self, spec: ModuleSpec) -> bool:
+        places = [spec.origin] if spec.origin is not None else list(spec.submodule_search_locations or ())
+        return all(any(realpath(place).startswith(folder) for folder in self._installed) for place in places)
 
 
 class KeptOut(BaseException):
@@ -247,10 +262,6 @@ def _file(module: object) -> str | None:
     except TypeError:
         return None
     return file if type(file) is str else None
-
-
-def _is_within(file: str | None, folders: Sequence[str]) -> bool:
-    return file is not None and any(file.startswith(join(folder, "")) for folder in folders)
 
 
 def main() -> None:

@@ -6,15 +6,13 @@ import asyncio
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.isolation import is_within
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from adacoder.sandbox.wire import Line
@@ -22,29 +20,16 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 60.0
 """How long a template is kept that nobody asks for."""
 MOST_TEMPLATES = 3
-_MOST_LESSONS = 32
 GROWTH = 64 << 20
 """Bytes by which a template may grow before it is renewed: the more there is, the longer a fork takes."""
 RECHECK_SECONDS = 1.0
-"""How long files that are not the project's, such as installed packages, are taken to be unchanged."""
-
-
-@dataclass(slots=True)
-class _Lessons:
-    """What is known of the imports of one recipe's evaluations."""
-
-    names: tuple[str, ...] = ()
-    """The modules that the last template had imported, in order."""
-    refused: set[str] = field(default_factory=set)
-    """Modules that broke a template which was to import them."""
+"""How long the files of installed packages are taken to be unchanged."""
+_MOST_BOOTS = 3
+"""How often a template is booted before it is to do without any imports."""
 
 
 class Templates:
-    """Hands out processes for evaluations. Must be used within one event loop, and closed.
-
-    A template never learns: when evaluations import what it has not imported, it serves on while another is made that
-    has, which then takes its place. So nobody waits for imports in a template, nor for one that they break.
-    """
+    """Hands out processes for evaluations. Must be used within one event loop, and closed."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
         """`evaluations` there may be at a time; `spares` are forked ahead."""
@@ -52,20 +37,28 @@ class Templates:
         self._spares = spares
         self._keepers: list[_Keeper] = []
         """The one that was used last comes last."""
-        self._lessons: dict[Recipe, _Lessons] = {}
-        self._all: set[_Keeper] = set()
-        """With those that are used no more, and end when the last evaluation of theirs does."""
-        self._growing: dict[_Keeper, asyncio.Task[None]] = {}
-        """Those that are to be replaced by one that has imported more."""
+        self._retired: set[_Keeper] = set()
+        """They are used no more, and end when the last evaluation of theirs does."""
+        self._refused: set[str] = set()
+        """Import statements that broke a template, or that left what cannot be shared."""
         self._ending: set[asyncio.Task[None]] = set()
+        self._closed = False
 
-    async def take(self, recipe: Recipe, own: str) -> Taken:
-        """A process for the evaluation of a module in the outermost package `own`; it must be given back.
+    async def ready(self, recipe: Recipe) -> None:
+        """Wait until there is a template for evaluations of `recipe`.
 
         Raises:
             SandboxError: the interpreter does not start.
         """
-        keeper = self._keeper(recipe, own)
+        await self._keeper(recipe).ready()
+
+    async def take(self, recipe: Recipe) -> Taken:
+        """A process for an evaluation; it must be given back.
+
+        Raises:
+            SandboxError: the interpreter does not start.
+        """
+        keeper = self._keeper(recipe)
         try:
             return await keeper.take()
         except SandboxError:
@@ -73,86 +66,53 @@ class Templates:
             if not keeper.booted:
                 raise
         # The template was killed, or broke; a new one shows whether that is the rule.
-        return await self._keeper(recipe, own).take()
+        return await self._keeper(recipe).take()
 
     async def close(self) -> None:
-        """End every process."""
-        for task in self._growing.values():
-            task.cancel()
-        await asyncio.gather(*self._growing.values(), return_exceptions=True)
-        for keeper in [*self._all]:
-            self.end(keeper)
+        """End every process, for good."""
+        self._closed = True
+        await asyncio.sleep(0)  # until what was just done with is given back
+        for keeper in [*self._keepers, *self._retired]:
+            self._end(keeper)
         while self._ending:
-            await asyncio.gather(*self._ending)
+            await asyncio.wait(self._ending)
 
-    def _keeper(self, recipe: Recipe, own: str) -> _Keeper:
+    def _keeper(self, recipe: Recipe) -> _Keeper:
+        if self._closed:
+            raise SandboxError("The sandbox was closed.")
         for keeper in [*self._keepers]:
             if not keeper.usable:
                 self._retire(keeper)
-            elif keeper.serves(recipe, own):
+            elif keeper.recipe == recipe:
                 self._keepers.remove(keeper)
                 self._keepers.append(keeper)
                 return keeper
-        idle = [keeper for keeper in self._keepers if not keeper.running]
-        for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
-            self.end(keeper)
-        keeper = self._new(recipe, {own}, ())
+        for keeper in [idle for idle in self._keepers if not idle.running][: 1 + len(self._keepers) - MOST_TEMPLATES]:
+            self._end(keeper)
+        keeper = _Keeper(recipe, self._refused, self._slots, self._spares, self._rested)
         self._keepers.append(keeper)
-        self.learn(keeper, self._lessons_of(recipe).names)
         return keeper
-
-    def _lessons_of(self, recipe: Recipe) -> _Lessons:
-        while len(self._lessons) > _MOST_LESSONS:
-            del self._lessons[next(iter(self._lessons))]
-        return self._lessons.setdefault(recipe, _Lessons())
-
-    def _new(self, recipe: Recipe, barred: set[str], names: tuple[str, ...]) -> _Keeper:
-        keeper = _Keeper(recipe, barred, names, self._slots, self._spares, self)
-        self._all.add(keeper)
-        return keeper
-
-    def learn(self, keeper: _Keeper, modules: Iterable[str]) -> None:
-        """Evaluations import `modules`: have a template that has imported them."""
-        known = self._lessons_of(keeper.recipe).refused.union(keeper.names)
-        new = [name for name in modules if name not in known and name.partition(".")[0] not in keeper.barred]
-        if new and keeper in self._keepers and keeper not in self._growing:
-            self._growing[keeper] = asyncio.create_task(self._grow(keeper, new))
-
-    async def _grow(self, keeper: _Keeper, new: list[str]) -> None:
-        lessons = self._lessons_of(keeper.recipe)
-        successor = self._new(keeper.recipe, {*keeper.barred}, (*keeper.names, *new))
-        try:
-            await successor.ready()
-            lessons.names = successor.names
-            if keeper in self._keepers:
-                self._keepers[self._keepers.index(keeper)] = successor
-        except SandboxError:
-            lessons.refused.update(new)
-        finally:
-            del self._growing[keeper]
-            for each in (keeper, successor):
-                self.rested(each)
-
-    def rested(self, keeper: _Keeper) -> None:
-        """Nothing of a keeper's may run any more: end it, if it is not to be used again."""
-        if keeper not in self._keepers and not keeper.running:
-            self.end(keeper)
 
     def _retire(self, keeper: _Keeper) -> None:
         """Use it no more."""
         if keeper in self._keepers:
             self._keepers.remove(keeper)
-        self.rested(keeper)
+            self._retired.add(keeper)
+        if not keeper.running:
+            self._end(keeper)
 
-    def end(self, keeper: _Keeper) -> None:
-        """Kill all that it keeps."""
-        if keeper in self._keepers:
-            self._keepers.remove(keeper)
-        if keeper in self._all:
-            self._all.remove(keeper)
-            task = asyncio.create_task(keeper.end())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+    def _rested(self, keeper: _Keeper, *, for_long: bool) -> None:
+        """Nothing of a keeper's runs any more."""
+        if for_long or keeper in self._retired:
+            self._end(keeper)
+
+    def _end(self, keeper: _Keeper) -> None:
+        for keepers in (self._keepers, self._retired):
+            if keeper in keepers:
+                keepers.remove(keeper)
+                task = asyncio.create_task(keeper.end())
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
 
 
 class Taken:
@@ -172,9 +132,9 @@ class Taken:
         return self._evaluation.line
 
     @property
-    def lost(self) -> bool:
-        """Whether its template is gone, and it with it."""
-        return not self._template.alive
+    def gone(self) -> bool:
+        """Whether its template has ended, and it with it."""
+        return self._template.gone
 
     @property
     def folder(self) -> Path | None:
@@ -187,7 +147,7 @@ class Taken:
 
         None if it goes on without a line to us, as nothing but hostile code does, or if its template is gone.
         """
-        if await self._evaluation.ended() and not self.lost:
+        if await self._evaluation.ended() and not self.gone:
             self._evaluation.kill()
             with suppress(SandboxError):
                 self._status = await self._template.reap(self._evaluation)
@@ -198,40 +158,29 @@ class Taken:
         self.overfull = True
         self._evaluation.kill()
 
-    def give_back(self, modules: Iterable[str]) -> None:
-        """Kill it. `modules`: what it imported and the template may import for the next."""
-        self._keeper.give_back(None if self._status is not None else self._evaluation, modules)
+    def give_back(self) -> None:
+        """Kill it."""
+        self._keeper.give_back(None if self._status is not None else self._evaluation)
 
 
 class _Keeper:
     """Keeps one template: boots it, forks ahead from it, and ends it."""
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        barred: set[str],
-        names: tuple[str, ...],
-        slots: int,
-        spares: int,
-        templates: Templates,
-    ) -> None:
+    def __init__(self, recipe: Recipe, refused: set[str], slots: int, spares: int, rested: Rested) -> None:
         self.recipe = recipe
-        self.barred = barred
-        """Outermost packages that evaluations import themselves, because modules in them were under test."""
-        self.names = names
-        """The modules that the template was to import."""
         self.running = 0
         """How many evaluations have a process of its, or wait for one."""
-        self._templates = templates
+        self._refused = refused
         self._wanted = spares
+        self._rested = rested
         self._spares: list[asyncio.Task[Evaluation]] = []
-        self._packages: frozenset[str] = frozenset()
-        """The outermost packages that the template has imported."""
-        self._stamps = _Stamps(recipe, ())
+        self._stamps = _Stamps(())
         self._size = 0
         self._grown = False
         self._idle: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._put_aside: set[Evaluation] = set()
+        """Evaluations that are over, and not reaped yet."""
         self._boot = asyncio.create_task(self._start(slots))
 
     @property
@@ -246,21 +195,11 @@ class _Keeper:
             return True
         return self.booted and self._boot.result().alive and not self._grown and not self._stamps.changed()
 
-    def serves(self, recipe: Recipe, own: str) -> bool:
-        """Whether modules in the outermost package `own` can be evaluated: nothing of it may be imported already.
-
-        What depends on it then is not imported either, since it would have brought it along.
-        """
-        if self.recipe != recipe or (own not in self.barred and own in self._packages):
-            return False
-        self.barred.add(own)
-        return True
-
     async def ready(self) -> None:
         """Wait until it has booted.
 
         Raises:
-            SandboxError: the interpreter does not start, or breaks on what it is to import.
+            SandboxError: the interpreter does not start.
         """
         await asyncio.shield(self._boot)
 
@@ -285,21 +224,19 @@ class _Keeper:
                     raise
                 if evaluation.alive:
                     return Taken(self, template, evaluation)
-                evaluation.kill()
-                self._do(self._reap(template, evaluation))
+                self._put_away(template, evaluation)
         except BaseException:
             self._rest()
             raise
 
-    def give_back(self, evaluation: Evaluation | None, modules: Iterable[str]) -> None:
-        """An evaluation is over, which imported `modules`; its process has been reaped already if it is None."""
+    def give_back(self, evaluation: Evaluation | None) -> None:
+        """An evaluation is over; its process has been reaped already if it is None."""
         template = self._boot.result()
         if evaluation is not None:
             evaluation.kill()
         self._fork_ahead(template)
         if evaluation is not None:
-            self._do(self._reap(template, evaluation))
-        self._templates.learn(self, modules)
+            self._put_away(template, evaluation)
         self._rest()
 
     async def end(self) -> None:
@@ -310,77 +247,94 @@ class _Keeper:
         for task in waiting:
             task.cancel()
         await asyncio.wait(waiting)
-        for spare in self._spares:
-            if not spare.cancelled() and spare.exception() is None:
-                spare.result().kill()
-                spare.result().close()
+        spares = [spare.result() for spare in self._spares if not spare.cancelled() and spare.exception() is None]
+        for evaluation in (*spares, *self._put_aside):
+            evaluation.kill()
+            evaluation.close()
         if self.booted:
             await self._boot.result().end()
 
     async def _start(self, slots: int) -> Template:
-        template = await Template.boot(self.recipe, slots)
-        try:
-            self._packages = await template.warm(self.names, sorted(self.barred))
-        except BaseException:
+        for boots in range(1, _MOST_BOOTS + 1):
+            template = await Template.boot(self.recipe, slots)
+            try:
+                if boots == _MOST_BOOTS or await self._warm(template):
+                    self._stamps = _Stamps(await template.settle())
+                    self._size = template.resident()
+                    self._fork_ahead(template)
+                    self._wait_for_use()
+                    return template
+            except BaseException:
+                await template.end()
+                raise
             await template.end()
-            raise
-        self._stamps = _Stamps(self.recipe, template.files)
-        self._size = template.resident()
-        self._fork_ahead(template)
-        self._wait_for_use()
-        return template
+        raise AssertionError("the last boot imports nothing")
+
+    async def _warm(self, template: Template) -> bool:
+        """Import what is to be imported; returns whether the template can be used after that."""
+        for statement in self.recipe.ahead.statements:
+            if statement not in self._refused:
+                try:
+                    good = await template.warm(statement)
+                except SandboxError:
+                    good = False
+                if not good:
+                    self._refused.add(statement)
+                    return False
+        return True
 
     def _fork_ahead(self, template: Template) -> None:
         while len(self._spares) < self._wanted and template.alive:
             self._spares.append(asyncio.create_task(template.fork(ahead=True)))
 
-    async def _reap(self, template: Template, evaluation: Evaluation) -> None:
-        await template.reap(evaluation)
-        self._grown = template.resident() > self._size + GROWTH
-
-    def _do(self, work: Coroutine[None, None, None]) -> None:
-        """Do something that nobody waits for. Where it fails the template is broken, which the next one notices."""
-
-        async def do() -> None:
-            with suppress(SandboxError):
-                await work
-
-        task = asyncio.create_task(do())
+    def _put_away(self, template: Template, evaluation: Evaluation) -> None:
+        """Kill an evaluation, and have its template reap it."""
+        evaluation.kill()
+        self._put_aside.add(evaluation)
+        task = asyncio.create_task(self._reap(template, evaluation))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _reap(self, template: Template, evaluation: Evaluation) -> None:
+        with suppress(SandboxError):  # it is broken, which the next one notices
+            await template.reap(evaluation)
+            self._put_aside.discard(evaluation)
+            self._grown = template.resident() > self._size + GROWTH
 
     def _rest(self) -> None:
         self.running -= 1
         self._wait_for_use()
-        self._templates.rested(self)
+        if not self.running:
+            self._rested(self, for_long=False)
 
     def _wait_for_use(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
         if not self.running:
-            self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._templates.end, self)
+            loop = asyncio.get_running_loop()
+            self._idle = loop.call_later(IDLE_SECONDS, lambda: self._rested(self, for_long=True))
+
+
+class Rested(Protocol):
+    """Called when nothing of a keeper's runs any more; `for_long`: for so long that it may go."""
+
+    def __call__(self, keeper: _Keeper, *, for_long: bool) -> None: ...
 
 
 class _Stamps:
     """Tells whether files have changed since it was made."""
 
-    def __init__(self, recipe: Recipe, files: Iterable[Path]) -> None:
-        own = (recipe.workspace, recipe.root)
-        installed = recipe.space.interpreter.folders
-        near = {file for file in files if is_within(file, own) and not is_within(file, installed)}
-        self._near = _stamps(near)
-        self._far = _stamps(set(files) - near)
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._known = _stamps(files)
         self._due = time.monotonic() + RECHECK_SECONDS
 
     def changed(self) -> bool:
-        """Whether one has; those that are not the project's are looked at now and then only."""
-        if self._near != _stamps(self._near):
-            return True
+        """Whether one has; they are looked at now and then only."""
         now = time.monotonic()
         if now < self._due:
             return False
         self._due = now + RECHECK_SECONDS
-        return self._far != _stamps(self._far)
+        return self._known != _stamps(self._known)
 
 
 def _stamps(files: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
@@ -390,6 +344,6 @@ def _stamps(files: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
         found = os.stat(file)  # noqa: PTH116  # many of them, many times a minute
-    except OSError:
+    except (OSError, ValueError):  # a name may be impossible
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -25,6 +25,11 @@ MESSAGE_LIMIT = 16 << 20
 """Bytes of the largest answer that is read: room for the longest output beside the longest message."""
 
 
+_MOST_TEXTS = 10_000
+_PATIENCE = 0.0002
+"""Seconds: most examples answer within less than it costs to be woken by their answer."""
+
+
 class ProtocolError(Exception):
     """The worker said what no worker says; the text is what was wrong with it."""
 
@@ -61,8 +66,6 @@ class SyntaxBroken:
 class Imported:
     """The module was imported, or its import raised."""
 
-    modules: tuple[str, ...]
-    """The modules that came with it, by their dotted names, in the order of their import."""
     missing: tuple[str, ...]
     """Those of the suspects that nothing defines."""
     left_out: tuple[int, ...] = ()
@@ -119,24 +122,24 @@ class Channel:
             except ConnectionError:
                 raise HungUpError("it ended") from None
 
-    async def receive(self) -> list[str]:
-        """The next message.
+    async def receive(self, patience: float = 0.0) -> list[str]:
+        """The next message, for which to wait `patience` seconds without doing anything else.
 
         Raises:
             HungUpError: there is none.
             ProtocolError: it is none.
         """
-        size = int.from_bytes(await self._take(4), "little")
+        size = int.from_bytes(await self._take(4, patience), "little")
         if size > MESSAGE_LIMIT:
             raise ProtocolError("its answer is too long")
         try:
-            return unpack(await self._take(size))
+            return unpack(await self._take(size), _MOST_TEXTS)
         except ValueError as error:
             raise ProtocolError("its answer is garbled") from error
 
-    async def _take(self, size: int) -> bytes:
+    async def _take(self, size: int, patience: float = 0.0) -> bytes:
         while len(self._received) < size:
-            part = self._read_soon()
+            part = self._read_within(patience)
             if part is None:
                 await readable(self._socket.fileno())
                 continue
@@ -147,17 +150,14 @@ class Channel:
         del self._received[:size]
         return taken
 
-    def _read_soon(self) -> bytes | None:
-        """What there is to read, be it the end; None if nothing comes.
-
-        An example mostly answers within a fraction of a millisecond, which is less than being woken by it costs.
-        """
-        patience = time.monotonic() + _SOON_SECONDS
+    def _read_within(self, patience: float) -> bytes | None:
+        """What there is to read, be it the end; None if nothing comes for `patience` seconds."""
+        end = time.monotonic() + patience
         while True:
             try:
                 return self._read()
             except BlockingIOError:
-                if time.monotonic() > patience:
+                if time.monotonic() >= end:
                     return None
             except ConnectionError:
                 return b""
@@ -182,7 +182,6 @@ def channel_pair() -> tuple[socket.socket, socket.socket]:
 
 
 _KERNEL_NAMES_SENDERS = hasattr(socket, "SO_PASSCRED")
-_SOON_SECONDS = 0.0002
 _CREDENTIALS = struct.Struct("3i")  # struct ucred of unix(7)
 
 
@@ -216,18 +215,11 @@ class Line:
         match kind, fields:
             case (("broken" | "unreadable"), [line, message]):
                 return SyntaxBroken(_number(line), message, kind == "broken")
-            case (("loaded" | "lacking"), [imported, missing, *left_out]):
-                return Imported(
-                    _modules(imported), _names(missing, program), _numbers(left_out), defines=kind == "loaded"
-                )
-            case "failed", [imported, missing, message, bases, line, origin, *left_out]:
-                return Imported(
-                    _modules(imported),
-                    _names(missing, program),
-                    _numbers(left_out),
-                    defines=False,
-                    raised=_raised(message, bases, line, origin),
-                )
+            case (("loaded" | "lacking"), [missing, *left_out]):
+                return Imported(_names(missing, program), _numbers(left_out), defines=kind == "loaded")
+            case "failed", [missing, message, bases, line, origin, *left_out]:
+                raised = _raised(message, bases, line, origin)
+                return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
         raise ProtocolError("its answer to 'load' has no known form")
 
     async def _load(self, program: Program, seconds: int, starts: str) -> tuple[str, list[str]]:
@@ -278,7 +270,7 @@ class Line:
     async def _ask(self, command: str, *fields: str) -> tuple[str, list[str]]:
         nonce = secrets.token_hex(8)
         await self.channel.send(command, nonce, *fields)
-        match await self.channel.receive():
+        match await self.channel.receive(_PATIENCE):
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
         raise ProtocolError("it spoke out of turn")
@@ -302,12 +294,3 @@ def _names(text: str, program: Program) -> tuple[str, ...]:
     """The suspects among the names in `text`; a worker cannot accuse others."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)
-
-
-def _modules(text: str) -> tuple[str, ...]:
-    """The names of modules in `text`, without what cannot be one."""
-    return tuple(name for name in text.split()[:_MOST_MODULES] if all(map(str.isidentifier, name.split("."))))
-
-
-_MOST_MODULES = 5000
-"""As many as the largest of libraries bring along."""

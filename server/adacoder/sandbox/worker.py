@@ -8,23 +8,23 @@ lockstep:
 
     ready                                                         once the process is locked down
     load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS STATEMENTS TEXT [PATH TEXT]…
-      → loaded NONCE IMPORTED MISSING [LINE]…                     LINE: where a statement had to be left out
+      → loaded NONCE MISSING [LINE]…                              LINE: where a statement had to be left out
       → unparsed NONCE                                            send it again, with the lines where statements begin
       → broken NONCE LINE MESSAGE                                 the candidate is a syntax error
       → unreadable NONCE LINE MESSAGE                             the module is one that cannot be left out
-      → lacking NONCE IMPORTED MISSING [LINE]…                    imported, and does not define the target
-      → failed NONCE IMPORTED MISSING MESSAGE BASES LINE ORIGIN [LINE]…   its import raised
+      → lacking NONCE MISSING [LINE]…                             imported, and does not define the target
+      → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised
     run   NONCE SOURCE
       → done NONCE OUTPUT
       → raised NONCE OUTPUT MESSAGE BASES LINE ORIGIN
     end   NONCE
       → ended NONCE MISSING
 
-SECONDS of processor time is what the evaluation may use. IMPORTED are the modules that came with the import; they,
-SUSPECTS and MISSING are names, STATEMENTS numbers, BASES the built-in classes of an exception, all separated by
-spaces. MESSAGE is what `traceback.format_exception_only` gives. LINE is 1-based in TEXT; as the place of an
-exception it is the innermost line of the candidate it came through, 0 if none. ORIGIN is `example` if a line of the
-example itself raised the exception, `syntax` if the example does not compile, else empty.
+SECONDS of processor time is what the evaluation may use. SUSPECTS and MISSING are names, STATEMENTS numbers, BASES the
+built-in classes of an exception, all separated by spaces. MESSAGE is what `traceback.format_exception_only` gives. LINE
+is 1-based in TEXT; as the place of an exception it is the innermost line of the candidate it came through, 0 if none.
+ORIGIN is `example` if a line of the example itself raised the exception, `syntax` if the example does not compile, else
+empty.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ _exit = os._exit
 _describe = traceback.format_exception_only
 _settrace = sys.settrace
 _setprofile = sys.setprofile
+_getrecursionlimit = sys.getrecursionlimit
 _setrecursionlimit = sys.setrecursionlimit
 _RECURSION_LIMIT = sys.getrecursionlimit()
 _modules = sys.modules
@@ -78,15 +79,17 @@ def pack(texts: Sequence[str]) -> bytes:
     return len(body).to_bytes(4, "little") + body
 
 
-def unpack(body: bytes) -> list[str]:
-    """The texts of a message, without its leading size.
+def unpack(body: bytes, most: int = sys.maxsize) -> list[str]:
+    """The texts of a message, without its leading size; there may be `most` of them.
 
     Raises:
         ValueError: it is no message.
     """
-    texts = []
+    texts: list[str] = []
     position = 0
     while position < len(body):
+        if len(texts) == most:
+            raise ValueError("it holds too many texts")
         start = position + 4
         position = start + int.from_bytes(body[position:start], "little")
         if position > len(body):
@@ -317,6 +320,7 @@ class Module:
         self._globals: dict[str, object] = {}
         self._flags = 0
         self._count = 0
+        self._recursion_limit = _RECURSION_LIMIT
         sys.argv = [self._path]
 
     def load(self) -> list[str]:
@@ -330,26 +334,24 @@ class Module:
         self._loader = TextLoader(self._name, self._path, text, code)
         sys.meta_path.insert(0, TextFinder(self._name, self._loader, self._texts))
         _modules.pop(self._name, None)  # a module of the standard library may bear the same name
-        before = set(_modules)
         notes = [str(line) for line in left_out]
-        sys.stdout = Output()
         raised = None
         try:
             namespace = vars(import_module(self._name))
         except BaseException as error:  # SystemExit too is only what the module did
             raised = error
+        self._recursion_limit = _getrecursionlimit()
         regain()
-        imported = " ".join([name for name in _modules if name not in before])
         if raised is not None:
-            return ["failed", imported, self.missing(), *self._description(raised, ""), *notes]
+            return ["failed", self.missing(), *self._description(raised, ""), *notes]
         if not _defines(namespace, self._qualname):
-            return ["lacking", imported, self.missing(), *notes]
+            return ["lacking", self.missing(), *notes]
         self._globals = dict(namespace)
         for name in future_features.all_feature_names:
             feature = getattr(future_features, name)
             if self._globals.get(name) is feature:
                 self._flags |= feature.compiler_flag  # type: ignore[attr-defined]  # by PEP 236
-        return ["loaded", imported, self.missing(), *notes]
+        return ["loaded", self.missing(), *notes]
 
     def missing(self) -> str:
         """Those of the suspects that nothing defines."""
@@ -363,10 +365,12 @@ class Module:
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         output = sys.stdout = Output()
         raised = None
+        _setrecursionlimit(self._recursion_limit)
         try:
             self._execute(source, name, output)
         except BaseException as error:  # SystemExit too is only what the example did
             raised = error
+        self._recursion_limit = _getrecursionlimit()
         regain()
         if raised is None:
             return ["done", Output.getvalue(output)]
@@ -505,6 +509,8 @@ def empty(folder: str) -> bool:
     pending = [folder]
     moved = 0
     try:
+        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            os.chmod(folder, 0o700)
         while pending:
             place = pending.pop()
             for name in os.listdir(place):

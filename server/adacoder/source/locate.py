@@ -76,19 +76,28 @@ class Documented:
 
     target: Target
     """The function; or the class; or the module, under the name `__doc__`, which every module defines."""
-    is_function: bool = True
+    is_function: bool
     unreadable: UnreadableExample | None = None
     """Why doctest cannot read the examples; then the target has none."""
 
+    @property
+    def as_doctest(self) -> Target:
+        """The target, of whose examples all count, those too that do not run it."""
+        every = tuple(replace(example, runs_target=True) for example in self.target.examples)
+        return replace(self.target, examples=every)
+
 
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
-    """All docstrings that doctest would look into, in order: those of the module, of classes and of functions."""
+    """The docstrings that doctest would look into, in order: those of the module, of classes and of functions.
+
+    What a module lists in `__test__` only running it would tell.
+    """
     module = module_of(path, text, workspace)
     lines = Lines(text)
     whole = _module_target(text, module)
     found = [Documented(whole, is_function=False)] if whole is not None else []
     found += [
-        Documented(_without_examples(each, each.docstring, module), not each.is_class)
+        Documented(_without_examples(each, each.docstring, module), is_function=not each.is_class)
         for each in definitions(text)
         if each.docstring is not None and _can_be_found(each)
     ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
+    "LOGNAME": "user",  # there is no other way to tell
     "PYTHONDONTWRITEBYTECODE": "1",
     # Each thread's arena and each BLAS thread reserves address space, which is limited.
     "MALLOC_ARENA_MAX": "2",
@@ -38,7 +39,16 @@ LIMITS: Mapping[str, int] = {
 counts all processes of the user for it."""
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
-CONFIGURATION = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
+CONFIGURATION = tuple(
+    f"/etc/{name}"
+    for name in (
+        *("ld.so.cache", "localtime", "timezone", "alternatives", "mime.types", "protocols", "services"),
+        *("ssl/openssl.cnf", "ssl/certs"),
+    )
+)
+SCRATCH_SIZE = 64 << 20
+"""Bytes that may be in the files of the scratch folder."""
+SCRATCH_FILES = 20_000
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
 
 
@@ -56,6 +66,8 @@ class Stage:
     """The seccomp program of an evaluation; empty if there is none."""
     on_disk: bool = False
     """Whether what is written to the scratch folder takes space of a real disk."""
+    most_files: int = 0
+    """How many files there may be in the scratch folder, where the template is to count them."""
 
     @property
     def environment(self) -> dict[str, str]:

@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Isolation, Level
-from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, SYSTEM, Stage, is_within, limits
+from adacoder.sandbox.isolation import (
+    CONFIGURATION,
+    DEVICES,
+    SCRATCH_FILES,
+    SCRATCH_SIZE,
+    SYSTEM,
+    Stage,
+    is_within,
+    limits,
+)
 from adacoder.sandbox.space import TOOLS, Space
 
 if TYPE_CHECKING:
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
     from adacoder.sandbox.isolation.locks import Locks
 
 SCRATCH = "/tmp"  # noqa: S108  # the sandbox's own, in memory
-SCRATCH_SIZE = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,8 @@ class Bubblewrap:
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, "/proc", *folders)),
             *(f"device={device}" for device in DEVICES),
         )
-        yield Stage(tuple(self._command(space, folders)), confinement, SCRATCH, self.locks.program())
+        wrapper = tuple(self._command(space, folders))
+        yield Stage(wrapper, confinement, SCRATCH, self.locks.program(), most_files=SCRATCH_FILES)
 
     def _command(self, space: Space, folders: Sequence[Path]) -> Iterator[str]:
         yield self.program

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import shutil
 import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from adacoder.sandbox.isolation import SCRATCH_FILES, SCRATCH_SIZE
 from adacoder.sandbox.worker import empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SIZE = 64 << 20
-"""Bytes that one evaluation may have in files."""
-MOST_FILES = 20_000
 _EVERY_SECONDS = 0.05
 
 
@@ -38,13 +35,13 @@ async def overfull(folder: Path) -> None:
 
     What was deleted while it is open is not seen; the limits of files' sizes and of descriptors bound that to 1 GiB.
     """
-    while not _is_overfull(folder):  # noqa: ASYNC110  # the kernel tells nobody how much there is in a folder
+    while not await asyncio.to_thread(_is_overfull, str(folder)):  # noqa: ASYNC110  # no kernel tells how much there is
         await asyncio.sleep(_EVERY_SECONDS)
 
 
-def _is_overfull(folder: Path) -> bool:
+def _is_overfull(folder: str) -> bool:
     size = count = 0
-    folders = [str(folder)]
+    folders = [folder]
     while folders:
         try:
             with os.scandir(folders.pop()) as entries:
@@ -53,10 +50,18 @@ def _is_overfull(folder: Path) -> bool:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
                     else:
-                        size += entry.stat(follow_symlinks=False).st_blocks * 512
-        except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                return True  # nothing else makes folders that deep
-        if size > SIZE or count > MOST_FILES:
-            return True
+                        size += _size(entry)
+                    if size > SCRATCH_SIZE or count > SCRATCH_FILES:
+                        return True
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True  # too deep, or closed to us: nothing else makes such folders
     return False
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_blocks * 512
+    except FileNotFoundError:
+        return 0

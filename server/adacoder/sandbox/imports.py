@@ -1,0 +1,147 @@
+"""What a template may import ahead for a module: what is installed, and what the module's text is sure to import.
+
+Only statements count that run whenever the module is imported. Of the project's own modules nothing is imported ahead,
+but what they in turn are sure to import is.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from adacoder.sandbox.program import Program
+
+RECHECK_SECONDS = 1.0
+"""How long what the project's other modules import is taken for granted; wrong, it only takes longer."""
+_MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
+_UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
+"""What may decide which module an import finds, or what comes of it."""
+_MOST_FILES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a template may import, and what it may not."""
+
+    statements: tuple[str, ...] = ()
+    """Import statements, in order."""
+    own: tuple[str, ...] = ()
+    """The project's modules and packages, by the names they are imported by, of the uppermost level."""
+
+
+def imports_ahead(program: Program, workspace: Path) -> Ahead:
+    """What a template may import ahead for the program, whatever the candidate in it imports."""
+    lines = program.text.split("\n")
+    around = "\n".join([*lines[: program.first_line - 1], *lines[program.last_line :]])
+    module = program.module
+    moment = int(time.monotonic() / RECHECK_SECONDS), _changed(module.root), _changed(workspace)
+    return _ahead(around, module.path, module.name.partition(".")[0], module.root, workspace, moment)
+
+
+def _changed(folder: Path) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116  # at every evaluation
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path, moment: tuple[int, int, int]) -> Ahead:
+    del moment  # what was found is found anew in the next
+    own = {name, *_modules_in(root), *_modules_in(workspace)}
+    found: dict[str, None] = {}
+    seen = {path}
+    waiting = [(text, path)]
+    while waiting:
+        text, path = waiting.pop(0)
+        if _UNPREDICTABLE.search(text) or len(seen) > _MOST_FILES:
+            return Ahead((), tuple(sorted(own)))
+        for each in _imports(text):
+            if not each.level and each.module.partition(".")[0] not in own:
+                found[each.source] = None
+                continue
+            files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
+            seen.update(files)
+            waiting += [(_text(file), file) for file in files]
+    return Ahead(tuple(found), tuple(sorted(own)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    source: str
+    module: str
+    names: tuple[str, ...]
+    """What is imported from the module: submodules perhaps."""
+    level: int
+
+
+@lru_cache(maxsize=256)
+def _imports(text: str) -> tuple[_Import, ...]:
+    """The import statements of a module that run whenever it is imported."""
+    return tuple(
+        found
+        for statement in statements(text)
+        if _MAY_IMPORT.match(text, statement.start)
+        for found in _imports_of(statement.of(text))
+    )
+
+
+def _imports_of(statement: str) -> Iterator[_Import]:
+    try:
+        (node,) = ast.parse(statement).body
+    except (SyntaxError, ValueError):
+        return
+    for each in node.body if isinstance(node, ast.Try) else [node]:
+        if isinstance(each, ast.Import):
+            for alias in each.names:
+                yield _Import(f"import {alias.name}", alias.name, (), 0)
+        elif isinstance(each, ast.ImportFrom) and each.module != "__future__":
+            names = tuple(alias.name for alias in each.names)
+            yield _Import(ast.unparse(each), each.module or "", names, each.level)
+
+
+def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
+    """The files of the project that an import statement in the file `path` runs."""
+    bases = [path.parents[statement.level - 1]] if 0 < statement.level <= len(path.parents) else roots
+    parts = statement.module.split(".") if statement.module else []
+    for base in bases:
+        for end in range(len(parts) + 1):
+            yield from _module_at(base.joinpath(*parts[:end])) if end else ()
+        for name in statement.names:
+            yield from _module_at(base.joinpath(*parts, name))
+
+
+def _module_at(place: Path) -> Iterator[Path]:
+    for file in (place / "__init__.py", place.with_name(place.name + ".py")):
+        if file.is_file():
+            yield file
+
+
+def _modules_in(folder: Path) -> Iterator[str]:
+    """The modules and packages in a folder, by the names they are imported by."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name, _, suffix = entry.name.partition(".")
+                if suffix.endswith(("py", "so")) or (not suffix and Path(entry.path, "__init__.py").exists()):
+                    yield name
+    except OSError:
+        return
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
