@@ -33,6 +33,8 @@ WRONG = STUB.replace("    pass\n", "    return float(a + b)\n")
 GOOD_REPLY = f"```python\ndef hypotenuse(a, b):\n{BODY}```\n"
 WRONG_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```\n"
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
+HEEDING = ("env", "--default-signal=INT")
+"""Begins a command that Ctrl-C ends; what runs in the background inherits that it is ignored."""
 
 
 @dataclass(frozen=True)

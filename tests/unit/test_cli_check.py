@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from commandline import SOLVED, STUB, WRONG, Desk, new_desk
+from commandline import HEEDING, SOLVED, STUB, WRONG, Desk, new_desk
 from standin_ollama import PATIENCE
 
 pytestmark = pytest.mark.isolation
@@ -472,7 +472,7 @@ def test_an_interrupted_check_ends_at_once_and_leaves_nothing_running(number: si
     (tmp_path / "slow.py").write_text(slow, encoding="utf-8")
     (tmp_path / "pyproject.toml").touch()
     process = subprocess.Popen(
-        [sys.executable, "-m", "adacoder", "check", "-v", "--timeout", "500"],
+        [*HEEDING, sys.executable, "-m", "adacoder", "check", "-v", "--timeout", "500"],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

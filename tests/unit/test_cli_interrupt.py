@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from commandline import BODY, GOOD_REPLY, MODEL, PLAN, SOLVED, WRONG
+from commandline import BODY, GOOD_REPLY, HEEDING, MODEL, PLAN, SOLVED, WRONG
 from standin_ollama import PATIENCE, Ending, Script, StandIn
 
 pytestmark = [
@@ -56,11 +56,12 @@ def is_alive(pid: int) -> bool:
 class Fixing:
     """`adacoder fix --write`, which evaluates first, so that a sandboxed process is there when the model is asked."""
 
-    def __init__(self, folder: Path, standin: StandIn) -> None:
+    def __init__(self, folder: Path, standin: StandIn, first: Sequence[str] = HEEDING) -> None:
+        """`first`: what the command line begins with."""
         self.path = folder / "shapes.py"
         self.path.write_text(WRONG, encoding="utf-8")
         (folder / "pyproject.toml").touch()
-        command = [sys.executable, "-m", "adacoder", "fix", "shapes.py::hypotenuse", "--write"]
+        command = [*first, sys.executable, "-m", "adacoder", "fix", "shapes.py::hypotenuse", "--write"]
         self.process = subprocess.Popen(
             [*command, "--model", MODEL, "--host", standin.host],
             cwd=folder,
@@ -75,10 +76,20 @@ class Fixing:
         return self.process.returncode, errors.decode()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_an_interrupted_request_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "first"),
+    [
+        (signal.SIGINT, HEEDING),
+        (signal.SIGTERM, HEEDING),
+        (signal.SIGTERM, ("env", "--ignore-signal=INT")),
+    ],
+    ids=["SIGINT", "SIGTERM", "SIGTERM in the background"],
+)
+def test_an_interrupted_request_leaves_nothing_behind(
+    number: signal.Signals, first: Sequence[str], tmp_path: Path
+) -> None:
     with StandIn([STALLED]).in_thread() as standin:
-        fixing = Fixing(tmp_path, standin)
+        fixing = Fixing(tmp_path, standin, first)
         wait_until(lambda: "first byte 1" in standin.events)
         below = descendants(fixing.process.pid)
         assert below, "the sandbox has a process"
@@ -107,7 +118,7 @@ def test_what_was_written_before_stays_and_is_counted(tmp_path: Path) -> None:
     path.write_text("\n\n".join(one.format("", number, number) for number in (1, 2)), encoding="utf-8")
     first = f"```python\ndef f1(a, b):\n{BODY}```"
     with StandIn([first, STALLED]).in_thread() as standin:
-        command = [sys.executable, "-m", "adacoder", "generate", "shapes.py", "--write", "--model", MODEL]
+        command = [*HEEDING, sys.executable, "-m", "adacoder", "generate", "shapes.py", "--write", "--model", MODEL]
         process = subprocess.Popen(
             [*command, "--host", standin.host], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -67,11 +68,17 @@ def _ending_as_if_interrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # there, signals are for others to handle
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does, also where a shell has it ignored, as for what it runs in the background."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _one_line(message: str) -> str:

@@ -130,8 +130,9 @@ def wait_for_end(child: int, lifeline: int) -> None:
     if sys.platform == "linux":
         watch = select.poll()
         watch.register(lifeline, 0)  # a hang-up is told unasked
-        watch.register(os.pidfd_open(child), select.POLLIN)
-        watch.poll()
+        with suppress(ProcessLookupError):  # it has ended
+            watch.register(os.pidfd_open(child), select.POLLIN)
+            watch.poll()
     else:
         events = [
             select.kevent(lifeline, select.KQ_FILTER_READ, select.KQ_EV_ADD),

@@ -216,7 +216,7 @@ ATTACKS = (
             open(f"{number}", "w").close()
             number += 1
         """,
-        (FailureKind.TIMED_OUT, FailureKind.EXCEPTION),
+        (FailureKind.TIMED_OUT, FailureKind.EXCEPTION, FailureKind.KILLED),
         Harm.HUNG,
         Harness.SCRIPT,
         "for number in range(99):\n    open(f'{number}', 'w').close()\nreturn 2",
