@@ -440,7 +440,8 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
         reason = None if total else _why_nothing_decides(target)
     elif verdict.examples_passed:
         status = Status.PARTIAL
-        reason = f"Only {verdict.examples_passed} of {total} examples passed. {verdict.failure.message}"
+        passed = verdict.examples_passed
+        reason = (f"Only {passed} of {total} examples passed. " if passed < total else "") + verdict.failure.message
     else:
         status, reason = Status.FAILED, verdict.failure.message
     return Outcome(status, target, reason, attempt.candidate, verdict, rounds)

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from commandline import HEEDING
+
 PATIENCE = 30.0
 """Seconds after which a test that waits for something gives up."""
 SERVER = (sys.executable, "-m", "adacoder", "serve")
@@ -102,7 +104,7 @@ class Client:
         """An editor whose server runs, and has been told nothing yet."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("OLLAMA_")}
         process = await asyncio.create_subprocess_exec(
-            *command,
+            *(*HEEDING, *command),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

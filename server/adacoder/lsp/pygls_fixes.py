@@ -28,6 +28,8 @@ from pygls.protocol.json_rpc import RPCMessage, RPCRequest
 from adacoder.lsp.workspace import Workspace
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from pygls.io_ import AsyncReader
 
     from adacoder.lsp.server import AdaCoderServer
@@ -249,13 +251,21 @@ def serve_stdio(server: AdaCoderServer) -> int:
     server.protocol.set_writer(_Writer(stdout))
     # What exists by now lives as long as we do; the first requests would spend 20 ms on looking at it again.
     gc.freeze()
-    # On SIGINT asyncio ends in good order; on SIGTERM, which some editors send, nothing would.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         asyncio.run(_serve(server, stdin, must_block=are_one))
     except KeyboardInterrupt:
         log.warning("Ended by a signal.")
     return 0 if server.protocol.was_shut_down else 1
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """Do on SIGTERM, which some editors send, what asyncio does on SIGINT: end in good order.
+
+    Also where SIGINT is ignored, as in what a shell runs in the background.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
