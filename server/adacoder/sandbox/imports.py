@@ -28,13 +28,18 @@ _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
 """What may decide which module an import finds, or what comes of it."""
 _MOST_FILES = 100
+_COMMON = tuple(
+    f"import {name}"
+    for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
+)
+"""What so many modules import that all may find it imported: it is small, and has no submodules of its own to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """What a template may import, and what it may not."""
 
-    statements: tuple[str, ...] = ()
+    statements: tuple[str, ...] = _COMMON
     """Import statements, in order."""
     own: tuple[str, ...] = ()
     """The project's modules and packages, by the names they are imported by, of the uppermost level."""
@@ -60,13 +65,13 @@ def _changed(folder: Path) -> int:
 def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path, moment: tuple[int, int, int]) -> Ahead:
     del moment  # what was found is found anew in the next
     own = {name, *_modules_in(root), *_modules_in(workspace)}
-    found: dict[str, None] = {}
+    found = dict.fromkeys(_COMMON)
     seen = {path}
     waiting = [(text, path)]
     while waiting:
         text, path = waiting.pop(0)
         if _UNPREDICTABLE.search(text) or len(seen) > _MOST_FILES:
-            return Ahead((), tuple(sorted(own)))
+            return Ahead(own=tuple(sorted(own)))
         for each in _imports(text):
             if not each.level and each.module.partition(".")[0] not in own:
                 found[each.source] = None

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ _STATM, _RULESETS = 4, 10
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a template is made for; it serves all evaluations of an equal recipe."""
+    """What a template is made for."""
 
     mechanism: Mechanism
     space: Space
@@ -49,6 +49,17 @@ class Recipe:
     root: Path
     """As `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
+
+    @property
+    def common(self) -> Recipe:
+        """The one that imports the least."""
+        return replace(self, ahead=Ahead(own=self.ahead.own))
+
+    def serves(self, other: Recipe) -> bool:
+        """Whether a template of this recipe serves the other's evaluations too: nothing is there that they lack."""
+        if set(self.ahead.statements) <= set(other.ahead.statements):
+            return replace(self, ahead=other.ahead) == other and self.ahead.own == other.ahead.own
+        return False
 
 
 @dataclass(slots=True, eq=False)

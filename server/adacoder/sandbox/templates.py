@@ -24,6 +24,8 @@ GROWTH = 64 << 20
 """Bytes by which a template may grow before it is renewed: the more there is, the longer a fork takes."""
 RECHECK_SECONDS = 1.0
 """How long the files of installed packages are taken to be unchanged."""
+_EVERY_SECONDS = 0.5
+"""How often a template is made that only saves imports: not for each of many files that are checked in a row."""
 _MOST_BOOTS = 3
 """How often a template is booted before it is to do without any imports."""
 
@@ -42,6 +44,8 @@ class Templates:
         self._refused: set[str] = set()
         """Import statements that broke a template, or that left what cannot be shared."""
         self._ending: set[asyncio.Task[None]] = set()
+        self._next_made = 0.0
+        """When the next template may be made beside one that serves too, in seconds of the monotonic clock."""
         self._closed = False
 
     async def ready(self, recipe: Recipe) -> None:
@@ -83,11 +87,21 @@ class Templates:
         for keeper in [*self._keepers]:
             if not keeper.usable:
                 self._retire(keeper)
-            elif keeper.recipe == recipe:
-                self._keepers.remove(keeper)
-                self._keepers.append(keeper)
-                return keeper
-        for keeper in [idle for idle in self._keepers if not idle.running][: 1 + len(self._keepers) - MOST_TEMPLATES]:
+        fitting = [keeper for keeper in self._keepers if keeper.recipe.serves(recipe)]
+        if not fitting:
+            fitting = [self._add(recipe.common)]
+        best = max(fitting, key=lambda keeper: (keeper.booted, len(keeper.recipe.ahead.statements)))
+        self._keepers.remove(best)
+        self._keepers.append(best)
+        now = time.monotonic()
+        if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
+            self._next_made = now + _EVERY_SECONDS
+            self._add(recipe)  # for the next
+        return best
+
+    def _add(self, recipe: Recipe) -> _Keeper:
+        idle = [keeper for keeper in self._keepers if not keeper.running]
+        for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
             self._end(keeper)
         keeper = _Keeper(recipe, self._refused, self._slots, self._spares, self._rested)
         self._keepers.append(keeper)
