@@ -33,8 +33,8 @@ SECONDS = 10.0
 """The timeout of evaluations that do not come near it."""
 TIMEOUT = 0.2
 """Seconds after which an endless loop is to be ended."""
-LEARNING_SECONDS = 1.0
-"""What lies at least between two evaluations with a model's reply between them; the template learns imports in it."""
+REPLY_SECONDS = 1.0
+"""What lies at least between two evaluations with a model's reply between them; meanwhile a template imports."""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -240,7 +240,7 @@ async def timeout(rounds: int) -> Report:
 async def imports(rounds: int) -> Report:
     """The second evaluation by a new host, of a module that imports numpy or pandas, less that of one that does not.
 
-    It comes `LEARNING_SECONDS` after the first. `hit`: a child stands ready. `miss`: nothing is forked ahead.
+    It comes `REPLY_SECONDS` after the first. `hit`: a child stands ready. `miss`: nothing is forked ahead.
     """
     plain = "plain"
     headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}
@@ -257,7 +257,7 @@ async def imports(rounds: int) -> Report:
                     opened = await stack.enter_async_context(host(folder, Level.FULL, spares=spares))
                     await words.passes(opened)
                     cases[f"{name}_{kind}"] = partial(words.passes, opened)
-            await asyncio.sleep(LEARNING_SECONDS)
+            await asyncio.sleep(REPLY_SECONDS)
             for case, seconds in (await interleave(cases, 1, warm=0)).items():
                 samples[case] += seconds
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""How long what the project's other modules import is taken for granted; wrong, it only takes longer."""
+"""How long the imports of the project's other modules are taken for granted: for so long a module may find imported
+what one of them has just ceased to import, or import anew what one has begun to."""
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
 """What may decide which module an import finds, or what comes of it."""

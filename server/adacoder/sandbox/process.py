@@ -28,8 +28,9 @@ BOOT_SECONDS = 20.0
 WARM_SECONDS = 10.0
 """How long one import in a template may take."""
 FORK_SECONDS = 5.0
+"""How long it may take until a new process is locked down."""
 _MOST_FILES = 5000
-"""As many as all that the largest of libraries bring along."""
+"""Files that a template may have imported; more than the largest of libraries have."""
 _REAP_SECONDS = 5.0
 """How long it may take to remove what an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
@@ -57,9 +58,8 @@ class Recipe:
 
     def serves(self, other: Recipe) -> bool:
         """Whether a template of this recipe serves the other's evaluations too: nothing is there that they lack."""
-        if set(self.ahead.statements) <= set(other.ahead.statements):
-            return replace(self, ahead=other.ahead) == other and self.ahead.own == other.ahead.own
-        return False
+        no_more = set(self.ahead.statements) <= set(other.ahead.statements)
+        return no_more and replace(self, ahead=replace(self.ahead, statements=other.ahead.statements)) == other
 
 
 @dataclass(slots=True, eq=False)
