@@ -48,7 +48,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One statement of the docstring and the output it must give, as `doctest` reads them."""
+    """One statement of the docstring and the output it must give, as `doctest` reads them or as prose tells them."""
 
     source: str
     """The statement, ending in a newline."""
@@ -62,6 +62,9 @@ class Example:
     """The last part of a wanted traceback, such as `"ValueError: no\\n"`."""
     runs_target: bool = False
     """Whether the statement calls the target, or uses what an earlier statement got from it."""
+    informal: bool = False
+    """Whether it was read from prose, such as `f(1) == 2`; then the output is compared by its value, and no output is
+    None's."""
 
     @property
     def skipped(self) -> bool:
@@ -108,7 +111,7 @@ class Target:
     header: Span
     """From `def` or `async def` to the colon, inclusive."""
     docstring_span: Span
-    """The docstring's string literal, quotes included."""
+    """The docstring's string literal, quotes included; with its brackets and parts, where it has such."""
     docstring: str
     """The docstring's value, cleaned as `inspect.cleandoc` does."""
     body: Span
@@ -260,6 +263,8 @@ class FailureKind(StrEnum):
     KILLED = "killed"
     DENIED = "denied"
     """It needs processes, network or files that isolation denies."""
+    MEMORISED = "memorised"
+    """It passed the examples by answering most of them from a table of them (DESIGN, Words: `verified`)."""
     PROTOCOL = "protocol"
     """The child broke the evaluator's protocol, as only hostile or badly broken code does."""
 
@@ -342,14 +347,18 @@ class Verdict:
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
-        """How far the candidate got; of two candidates the one with the greater reach got further."""
+        """How far the candidate got; of two candidates the one with the greater reach got further.
+
+        What passed from memory proves nothing: it got further than what passes no example, and than nothing else.
+        """
+        is_memorised = self.failure is not None and self.failure.kind is FailureKind.MEMORISED
         return (
             self.parses,
             self.defines,
             -len(self.undefined),
             self.imports,
-            self.examples_passed,
-            self.passed,
+            0 if is_memorised else self.examples_passed,
+            self.passed or is_memorised,
         )
 
 
@@ -431,13 +440,15 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """What an attempt amounts to: the one place that decides `verified` (DESIGN, Words).
 
     `verified` needs at least one Example that is not skipped, has a `want` and runs the target, and all such
-    Examples passed.
+    Examples passed, by a candidate that did not memorise them.
     """
     verdict = attempt.verdict
     total = len(target.deciding)
     if verdict.failure is None:
         status = Status.VERIFIED if total else Status.UNVERIFIED
         reason = None if total else _why_nothing_decides(target)
+    elif verdict.failure.kind is FailureKind.MEMORISED:
+        status, reason = Status.UNVERIFIED, f"{verdict.failure.message} Read it before you keep it."
     elif verdict.examples_passed:
         status = Status.PARTIAL
         passed = verdict.examples_passed
@@ -449,7 +460,8 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 
 def _why_nothing_decides(target: Target) -> str:
     if not target.examples:
-        return f"The docstring of '{target.name}' has no >>> examples, so nothing could be verified."
+        informal = "" if target.in_class else f" and shows no call with its result, such as `{target.name}(…) == …`"
+        return f"The docstring of '{target.name}' has no >>> examples{informal}, so nothing could be verified."
     if all(example.skipped for example in target.examples):
         return f"All examples of '{target.name}' are skipped, so nothing could be verified."
     return f"No example of '{target.name}' both uses it and shows an output, so nothing could be verified."

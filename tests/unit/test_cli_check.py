@@ -316,6 +316,24 @@ def test_no_example_runs_the_function_so_nothing_is_proved(desk: Desk) -> None:
     assert (named.code, whole.code) == (1, 0)
 
 
+def test_a_function_that_has_its_examples_by_heart_proves_nothing_and_fails_nothing(desk: Desk) -> None:
+    by_heart = 'def {0}(n):\n    """It.\n\n    {0}(3) == 7\n    """\n    return {{3: 7}}[n]\n\n\n'
+    wrong = 'def h(n):\n    """It.\n\n    h(3) == 7\n    """\n    return n\n'
+    desk.write(by_heart.format("f") + by_heart.format("g"), "heart.py")
+    quiet, verbose, named = (desk.run("check", *rest, "heart.py") for rest in ([], ["-v"], ["heart.py::f"]))
+    assert (quiet.code, verbose.code, named.code) == (0, 0, 1)
+    assert quiet.out.startswith("Passed: 2 docstrings in 1 file, 2/2 examples passed (")
+    assert quiet.out.endswith(" Of them 2 prove nothing; -v says why.\n")
+    told = "The only example is answered by a constant"
+    starts = [f"Unverified 'f': {told}", f"Unverified 'g': {told}", "Passed: 2"]
+    assert [line.startswith(start) for line, start in zip(verbose.out.splitlines(), starts, strict=True)] == [True] * 3
+    desk.write(by_heart.format("f") + wrong, "heart.py")
+    mixed = desk.run("check", "heart.py")
+    assert mixed.code == 1
+    assert "in heart.h\nFailed example:\n    h(3)\nExpected:\n    7\nGot:\n    3\n" in mixed.out
+    assert "heart.f" not in mixed.out
+
+
 def test_without_examples_there_is_nothing_to_complain_about(desk: Desk) -> None:
     desk.write("def f():\n    '''Doc.'''\n", "f.py")
     (desk.folder / "empty").mkdir()

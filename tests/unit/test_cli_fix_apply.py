@@ -69,6 +69,16 @@ def test_apply_puts_a_reply_in_place_without_a_model(desk: Desk, place: str) -> 
     assert path.read_text("utf-8") == SOLVED
 
 
+def test_what_cannot_be_read_of_a_file_keeps_nothing_else_from_being_fixed(desk: Desk) -> None:
+    unreadable = 'def odd(x):\n    """Odd.\n\n    >>>odd(1)\n    """\n    return x\n'
+    path = desk.write(f"{UNIMPORTED}\n\n{unreadable}")
+    ran = desk.run("fix", "shapes.py", "--write")
+    assert ran.code == 2
+    assert "import math\n" in path.read_text("utf-8")
+    assert [line for line in ran.error_lines if "cannot be read" in line]
+    assert unreadable in path.read_text("utf-8")
+
+
 def test_apply_reads_stdin(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.write(STUB)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD_REPLY.encode()), encoding="utf-8"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Level
-from adacoder.settings import OnUnverified, Settings, field_name, merge
+from adacoder.settings import OnUnverified, Rules, Settings, field_name, merge
 from adacoder.strategies import STRATEGIES
 
 CLIENT = Path(__file__).parents[2] / "client" / "package.json"
@@ -36,7 +36,8 @@ def test_the_defaults_agree(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "values"), [("strategy", STRATEGIES), ("isolation", Level), ("onUnverified", OnUnverified)]
+    ("key", "values"),
+    [("strategy", STRATEGIES), ("rules", Rules), ("isolation", Level), ("onUnverified", OnUnverified)],
 )
 def test_the_choices_agree(key: str, values: object) -> None:
     assert PROPERTIES[key]["enum"] == list(values)  # type: ignore[call-overload]  # all three can be iterated

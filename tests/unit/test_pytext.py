@@ -13,11 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder import pytext
-from adacoder.pytext import Lines, dedent, definitions, indent_width, line_ending, logical_lines, statements
+from adacoder.pytext import (
+    CountedLines,
+    Lines,
+    dedent,
+    definitions,
+    indent_width,
+    line_ending,
+    line_start,
+    logical_lines,
+    parsed,
+    statements,
+)
 
 SOURCES = [
     *sorted(Path(toolz.__file__).parent.glob("*.py")),
-    *(Path(inspect.getfile(module)) for module in (ast, inspect, pytest, pytext)),
+    *sorted(Path(pytext.__file__).parent.glob("*.py")),
+    *(Path(inspect.getfile(module)) for module in (ast, inspect, pytest)),
     Path(inspect.__file__).with_name("textwrap.py"),
     Path(inspect.__file__).with_name("typing.py"),
     Path(inspect.__file__).with_name("argparse.py"),
@@ -135,6 +147,23 @@ def test_only_the_protocols_line_ends_end_a_line(parts: list[str], ending: str) 
     assert line_ending(text) == (ending if len(parts) > 1 else "\n")
 
 
+@given(st.lists(st.sampled_from(["a", "bc", "\n", "\r\n", "\r", "\u2028"])), st.integers(-3, 30), st.integers(0, 40))
+def test_lines_are_counted_as_they_are_cut(parts: list[str], line: int, offset: int) -> None:
+    text = "".join(parts)
+    lines = Lines(text)
+    assert line_start(text, line) == (lines.starts[line] if 0 <= line < len(lines) else None)
+    offset = min(offset, len(text))
+    assert CountedLines(text).line_at(offset) == lines.line_at(offset)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_the_lines_of_a_long_text_are_found(ending: str) -> None:
+    text = ending.join("x" * (index % 90) for index in range(1000))
+    lines = Lines(text)
+    assert [line_start(text, line) for line in range(1001)] == [*lines.starts, None]
+    assert line_start(text, -1) is None
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -202,3 +231,13 @@ def test_indentation_is_counted_as_python_does(white_space: str, width: int) -> 
 def test_dedent_leaves_strings_alone() -> None:
     text = '    def f():\n        """Doc.\n\n        More.\n        """\n        return 1\n'
     assert dedent(text) == 'def f():\n    """Doc.\n\n        More.\n        """\n    return 1\n'
+
+
+class TestTrees:
+    @pytest.mark.parametrize("text", ["(" * 5000, "x = \x00", "x = '\ud800", "x ="])
+    def test_what_breaks_the_parser_gives_nothing(self, text: str) -> None:
+        assert parsed(text) is None
+
+    def test_what_the_parser_warns_of_it_reads(self) -> None:
+        assert parsed("x = '\\d'") is not None
+        assert parsed("") is not None

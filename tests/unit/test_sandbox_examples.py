@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import subprocess
 import sys
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adacoder.domain import FailureKind, Level
-from evaluating import Workspace, workspace
+from adacoder.domain import Example, FailureKind, Level
+from evaluating import Workspace, program, workspace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from adacoder.domain import Verdict
 
 pytestmark = pytest.mark.isolation
 
@@ -403,3 +406,74 @@ async def test_a_time_limit_names_the_example(ws: Workspace) -> None:
     assert verdict.failure.example.source == "f(1)\n"
     assert len(verdict.results) == 1
     assert "line 6" in verdict.failure.message
+
+
+def informal(*stated: tuple[str, str]) -> tuple[Example, ...]:
+    return tuple(
+        Example(f"{call}\n", f"{result}\n", 4 + number, runs_target=True, informal=True)
+        for number, (call, result) in enumerate(stated)
+    )
+
+
+async def judged(ws: Workspace, body: str, examples: tuple[Example, ...]) -> Verdict:
+    what = program(ws.folder / "mod.py", ws.folder, function(body, "No examples."), "f")
+    return await ws.host().evaluate(what, examples, timeout=10)
+
+
+async def test_informal_examples_are_compared_by_value(ws: Workspace) -> None:
+    stated = informal(
+        ("f(15)", "15.0"), ("f({'b', 'a'})", "{'a', 'b'}"), ("f(None)", "None"), ("f([1, (2,)])", "[1,(2,)]")
+    )
+    assert (await judged(ws, "return x", stated)).passed
+    others = informal(
+        ("f(1)", "True"), ("f(True)", "1"), ("f([1])", "(1,)"), ("f(0.1)", "0.10001"), ("print(1)", "None")
+    )
+    assert [result.matched for result in (await judged(ws, "return x", others)).results] == [False] * 5
+
+
+async def test_the_failure_of_an_informal_example_tells_both_values(ws: Workspace) -> None:
+    failures = [
+        (await judged(ws, body, informal(("f(1)", result)))).failure
+        for body, result in (("return 2", "'a'"), ("pass", "[]"), ("return []", "None"))
+    ]
+    assert [failure and failure.message for failure in failures] == [
+        "The example on line 5 gave 2 instead of 'a'.",
+        "The example on line 5 gave None instead of [].",
+        "The example on line 5 gave [] instead of None.",
+    ]
+
+
+async def test_an_informal_exception_may_have_any_message(ws: Workspace) -> None:
+    wanted = Example(
+        "f(0)\n",
+        "Traceback (most recent call last):\nValueError\n",
+        4,
+        flags=doctest.IGNORE_EXCEPTION_DETAIL,
+        exception="ValueError\n",
+        runs_target=True,
+        informal=True,
+    )
+    assert (await judged(ws, "raise ValueError('no')", (wanted,))).passed
+    messages = []
+    for body in ("raise KeyError('no')", "return x", "print('Traceback (most recent call last):\\nValueError')"):
+        failure = (await judged(ws, body, (wanted,))).failure
+        messages.append(failure and failure.message)
+    assert messages == [
+        "The example on line 5 raised KeyError: 'no' instead of ValueError.",
+        "The example on line 5 gave 0 instead of raising ValueError.",
+        "The example on line 5 gave Traceback (most recent call last): … instead of raising ValueError.",
+    ]
+
+
+async def test_a_code_fence_right_below_an_output_is_told(ws: Workspace) -> None:
+    fenced = function("return x", "```python\n>>> f(1)\n1\n```")
+    failure = (await ws.evaluate(fenced)).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.BROKEN_EXAMPLE
+    assert failure.message == (
+        "The example on line 6 takes the code fence below it for output, as doctest does: leave a blank line."
+    )
+    assert (await ws.evaluate(fenced.replace("    1\n    ```", "    1\n\n    ```"))).passed
+    wrong = (await ws.evaluate(fenced.replace("return x", "return 2"))).failure
+    assert wrong is not None
+    assert wrong.kind is FailureKind.WRONG_OUTPUT

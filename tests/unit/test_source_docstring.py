@@ -31,6 +31,10 @@ ADDED = (
         '"""Doc.\n\n    >>> f(0)\n    0\n    """',
         '"""\n    Doc.\n    """',
         '"""Doc.  """  # noqa',
+        '("Doc.")',
+        '("""Doc."""  # noqa\n    )',
+        "'Do' 'c.'",
+        '(\n        "Do"\n        "c."\n    )',
     ],
 )
 @pytest.mark.parametrize("shape", ["def f(x):\n    {}\n    pass\n", "def f(x): {}\n"])

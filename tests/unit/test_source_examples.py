@@ -10,7 +10,7 @@ import toolz
 
 from adacoder.domain import Example, TargetError
 from adacoder.source.examples import examples, suggested
-from adacoder.source.locate import functions
+from adacoder.source.locate import functions, locate
 
 
 def found(docstring: str, name: str = "f", owner: str | None = None) -> tuple[Example, ...]:
@@ -147,7 +147,7 @@ def test_an_example_that_doctest_cannot_read_names_its_line(docstring: str, says
 def test_of_real_code_those_examples_decide_that_use_their_function() -> None:
     package = Path(toolz.__file__).parent
     files = [path for path in sorted(package.rglob("*.py")) if "tests" not in path.relative_to(package).parts]
-    targets = [each for path in files for each in functions(path.read_text("utf-8"), path, package.parent)]
+    targets = [each.target for path in files for each in functions(path.read_text("utf-8"), path, package.parent)]
     with_examples = [each for each in targets if each.examples]
     undecided = {f"{each.module.name}.{each.name}" for each in with_examples if not each.deciding}
     assert len(with_examples) == 65
@@ -164,3 +164,88 @@ def test_suggestions_are_read_out_of_prose_and_fences() -> None:
         ("f(1)\n", "2\n"),
         ("f(0)\n", "0\n"),
     ]
+
+
+SECTIONS = {
+    "Google": """Adds.
+
+    Examples:
+        The first one.
+
+        >>> f(1)
+        2
+
+        And more, in a line between:
+        >>> f([
+        ...     1,
+        ... ])
+        [2]
+
+    Returns:
+        f(3) == 4
+    """,
+    "NumPy": """Adds.
+
+    Examples
+    --------
+    The first one.
+
+    >>> f(1)
+    2
+
+    And more, in a line between:
+
+    >>> f([
+    ...     1,
+    ... ])
+    [2]
+
+    See Also
+    --------
+    g : f(3) == 4
+    """,
+    "Sphinx": """Adds.
+
+    .. doctest::
+
+        >>> f(1)
+        2
+        >>> f([
+        ...     1,
+        ... ])
+        [2]
+
+    :returns: f(3) == 4
+    """,
+    "Markdown": """Adds.
+
+    ```python
+    >>> f(1)
+    2
+    >>> f([
+    ...     1,
+    ... ])
+    [2]
+
+    ```
+
+    f(3) == 4
+    """,
+}
+
+
+@pytest.mark.parametrize("docstring", SECTIONS.values(), ids=SECTIONS)
+def test_sections_of_every_style(docstring: str) -> None:
+    text = f'def f(x):\n    """{docstring}"""\n'
+    examples = locate(text, Path("/w/mod.py"), Path("/w"), qualname="f").examples
+    assert [(example.source, example.want) for example in examples] == [
+        ("f(1)\n", "2\n"),
+        ("f([\n    1,\n])\n", "[2]\n"),
+    ]
+    lines = text.split("\n")
+    assert all(lines[example.line].strip() == f">>> {example.source.split()[0]}" for example in examples)
+
+
+def test_a_fence_right_below_an_output_is_output_as_doctest_has_it() -> None:
+    (example,) = found("```\n>>> f(1)\n2\n```\n")
+    assert example.want == "2\n```\n"

@@ -49,7 +49,23 @@ def test_lines_continue_and_break_as_the_escapes_say() -> None:
     assert read_literal('"""\\\nfirst\\nsecond \\\nstill second\nthird"""').lines == (1, 1, 3)
 
 
-@pytest.mark.parametrize("text", ["f'x'", "b'x'", "x", "1", "'", ""])
+@pytest.mark.parametrize(
+    ("literal", "value", "lines"),
+    [
+        ("('a')", "a", (0,)),
+        ("'a' \"b\" r'\\n'", "ab\\n", (0,)),
+        ("(\n'a\\n'  # one\n'b'\n'c\\n' '\\n'\n)", "a\nbc\n\n", (1, 2, 3, 3)),
+        ("((\r\n'''a\r\nb\r\n'''\r\nr'''c\r\nd'''))", "a\nb\nc\nd", (1, 2, 4, 5)),
+        ("'a' \\\n  'b'", "ab", (0,)),
+        ("'' ('b\\n')", "b\n", (0, 0)),
+    ],
+)
+def test_literals_in_a_row_are_one_value(literal: str, value: str, lines: tuple[int, ...]) -> None:
+    found = read_literal(literal)
+    assert (found.value, found.lines) == (value, lines)
+
+
+@pytest.mark.parametrize("text", ["f'x'", "b'x'", "x", "1", "'", "", "()", "'a' + 'b'", "'a' f'b'", "'a' 1"])
 def test_what_is_no_literal_of_a_str_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no string literal"):
         read_literal(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_methods_and_nested_classes() -> None:
 
 
 def names() -> list[str]:
-    return [target.qualname for target in functions(TEXT, PATH, PATH.parent)]
+    return [one.target.qualname for one in functions(TEXT, PATH, PATH.parent)]
 
 
 def test_of_several_functions_of_a_name_the_one_with_a_docstring() -> None:
@@ -155,7 +156,7 @@ def test_of_several_functions_of_a_name_the_one_at_the_position(line: int, docst
 
 
 def test_declarations_of_overloads_are_not_among_the_functions() -> None:
-    assert [target.docstring for target in functions(ACCESSORS, PATH, PATH.parent)] == [
+    assert [one.target.docstring for one in functions(ACCESSORS, PATH, PATH.parent)] == [
         "The getter.",
         "The setter.",
         "For both.",
@@ -207,7 +208,7 @@ def test_a_signature_that_is_being_typed_is_not_a_target_yet() -> None:
     text = 'def f(x)\n    """Doc."""\n    return x\n\ndef g(x):\n    """Doc."""\n'
     with pytest.raises(TargetError, match="The signature of 'f' does not end with a colon yet: complete it"):
         at(0, text)
-    assert [target.name for target in functions(text, PATH, PATH.parent)] == ["g"]
+    assert [one.target.name for one in functions(text, PATH, PATH.parent)] == ["g"]
 
 
 def test_a_body_on_the_line_of_its_docstring_is_replaced_from_there() -> None:
@@ -215,6 +216,49 @@ def test_a_body_on_the_line_of_its_docstring_is_replaced_from_there() -> None:
     assert named("f", text).body.of(text) == "; return 1  # one"
     text = 'def f(x): """Doc."""  # note\ny = 2\n'
     assert named("f", text).body.of(text) == ""
+
+
+PARTS = """def f(x):
+    (
+        r'''Doc.
+
+        >>> f(1)
+        '''  # one
+        "\\n"
+        '>>> f(2)\\n' "2"
+    ){}
+    return x
+"""
+
+
+@pytest.mark.parametrize("more", ["", "  # noqa", "; y = 1"])
+def test_a_docstring_in_brackets_and_parts_is_one(more: str) -> None:
+    text = PARTS.format(more)
+    target = named("f", text)
+    assert target == at(2, text) == at(9, text)
+    assert (target.docstring_span.of(text)[0], target.docstring_span.of(text)[-1]) == ("(", ")")
+    (node,) = ast.parse(text).body
+    assert isinstance(node, ast.FunctionDef)
+    assert target.docstring == ast.get_docstring(node)
+    assert [(example.source, example.line) for example in target.examples] == [("f(1)\n", 4), ("f(2)\n", 7)]
+    assert target.body.of(text) == ("; y = 1" if "y" in more else "") + "\n    return x"
+    assert named("f", text.replace("return x", "pass")).is_stub is ("y" not in more)
+
+
+@pytest.mark.parametrize("opened", ['s = """open', 'def g():\n    """Open.\n', "s = f'{x", "s = [", '"""'])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_what_is_left_open_above_hides_no_function(opened: str, ending: str) -> None:
+    text = f'{opened}\n\ndef f(x):\n    """Doc of f."""\n    return x\n'.replace("\n", ending)
+    line = opened.count("\n") + 4
+    assert at(line, text) == named("f", text)
+    assert at(line, text).body.of(text) == f"{ending}    return x"
+
+
+def test_a_quote_left_open_below_hides_no_function() -> None:
+    text = (
+        'def f(x):\n    """Doc of f."""\n    return x\n\ndef new(x):\n    """Says\n\ndef g(x):\n    """Doc of g."""\n'
+    )
+    assert [one.target.name for one in functions(text, PATH, PATH.parent)] == ["f", "g"]
 
 
 @pytest.mark.parametrize("broken", ["x = (\n", "def (:\n", "if True\n    pass\n", "s = 'open\n", "\u00a0= 1\n"])
@@ -311,6 +355,8 @@ def test_relative_imports_show_a_package_without_an_init(tmp_path: Path) -> None
     assert module_of(path, "from .... import a\n", tmp_path).root == tmp_path
     assert module_of(path, "if a:\r    from ..b import c\r", tmp_path).name == "pkg.sub.m"
     assert module_of(path, '"""\nfrom . import a\n"""\n', tmp_path).name == "m"
+    assert module_of(path, "x = 'a\\\nfrom .. import a'\nfrom . import b\n", tmp_path).name == "sub.m"
+    assert module_of(path, "x = 1; from .. import a\n# from .. import b\n", tmp_path).name == "m"
 
 
 def test_a_package_around_folders_without_an_init_is_part_of_the_name(tmp_path: Path) -> None:
@@ -333,7 +379,7 @@ STUBS = Path(__file__).parents[2] / "fixtures" / "stubs"
 def test_every_stub_is_found_with_its_parts(path: Path) -> None:
     text = read(path).text
     lines = Lines(text)
-    for target in functions(text, path, STUBS):
+    for target in (one.target for one in functions(text, path, STUBS)):
         assert (target.module.name.split(".")[0], target.module.root) == ("shop", STUBS)
         assert re.fullmatch(rf"(async )?def {target.name}\(.*:", target.signature, re.DOTALL)
         assert text[target.docstring_span.start :].startswith('"""')

@@ -127,8 +127,8 @@ class Findings:
     def _lines(self, outcome: Outcome) -> Iterator[str]:
         """What failed; what makes the whole module fail is told once."""
         failure = None if outcome.verdict is None else outcome.verdict.failure
-        if failure is None or outcome.verdict is None:
-            return
+        if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
+            return  # nothing failed, but all passed in vain
         if failure.example is None:
             key = (outcome.target.module.path, failure.message)
             if key not in self._told:

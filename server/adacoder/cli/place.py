@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adacoder.domain import Target, TargetError
-from adacoder.source.locate import functions, locate, module_of
+from adacoder.source.locate import Documented, functions, locate, module_of
 from adacoder.source.text import SourceFile
 
 _LINE = re.compile(r"(?P<path>.+):(?P<line>\d+)")
@@ -70,23 +70,27 @@ class Place:
         """
         if self.number is None:
             return locate(file.text, file.path, folder, line=self.line, qualname=self.qualname)
-        same = [one for one in _functions(file.text, file.path, folder) if one.qualname == self.qualname]
+        found = _functions(file.text, file.path, folder)
+        same = [one for one in found if one.target.qualname == self.qualname]
         if len(same) <= self.number:
             raise TargetError(f"'{self.qualname}' is no longer in {file.path}: run the command again.")
-        return same[self.number]
+        if (unreadable := same[self.number].unreadable) is not None:
+            raise unreadable
+        return same[self.number].target
 
 
 _functions = lru_cache(maxsize=1)(functions)
 """One after the other the functions of a file are looked for in it, mostly in the same text."""
 
 
-def chosen(file: SourceFile, folder: Path, chooses: Callable[[Target], bool]) -> Iterator[Place]:
+def chosen(file: SourceFile, folder: Path, chooses: Callable[[Documented], bool]) -> Iterator[Place]:
     """The places of those functions in `file` that `chooses` takes."""
     seen = Counter[str]()
-    for target in _functions(file.text, file.path, folder):
-        if chooses(target):
-            yield Place(file.path, target.qualname, number=seen[target.qualname])
-        seen[target.qualname] += 1
+    for one in _functions(file.text, file.path, folder):
+        qualname = one.target.qualname
+        if chooses(one):
+            yield Place(file.path, qualname, number=seen[qualname])
+        seen[qualname] += 1
 
 
 def workspace(file: SourceFile) -> Path:

@@ -15,6 +15,7 @@ from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
 from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Settings
+from adacoder.source.locate import Documented
 from adacoder.source.text import SourceFile, read
 
 Request = Callable[[Service, Target, Settings, Project, Journal], Awaitable[Outcome]]
@@ -26,7 +27,7 @@ class Command:
     """One of the commands that work on functions."""
 
     request: Request
-    chooses: Callable[[Target], bool]
+    chooses: Callable[[Documented], bool]
     """Which functions of a file it takes where none is named."""
     wanted: str
     """These functions, in words."""
@@ -46,8 +47,12 @@ async def _fix(service: Service, target: Target, settings: Settings, project: Pr
     return await service.run(target, current(target), settings, project, journal)
 
 
-GENERATE = Command(_generate, lambda target: target.is_stub, "function with a docstring and no body yet")
-FIX = Command(_fix, lambda target: bool(target.examples), "function with examples", passes_over=True)
+def _has_examples(one: Documented) -> bool:
+    return bool(one.target.examples) or one.unreadable is not None
+
+
+GENERATE = Command(_generate, lambda one: one.target.is_stub, "function with a docstring and no body yet")
+FIX = Command(_fix, _has_examples, "function with examples", passes_over=True)
 
 
 def apply(reply: str) -> Command:

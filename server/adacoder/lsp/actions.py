@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder.domain import JSON, Target, TargetError
 from adacoder.lsp.snapshot import Snapshot
-from adacoder.pytext import Definition, Lines, definitions
 
 COMMAND = "adacoder.server."
 """What the ids of all commands begin with."""
@@ -78,24 +76,10 @@ def _function_around(snapshot: Snapshot, line: int) -> tuple[Target | None, str 
     """The function around `line`, or why there is none to offer anything for."""
     from adacoder.source.locate import locate
 
-    lines = Lines(snapshot.text)
-    for outermost in _outermost(snapshot.text):
-        first, last = lines.line_at(outermost.span.start), lines.line_at(outermost.span.end)
-        if first <= line <= last:
-            # The rest of a long file would take too long to look at again; blank lines keep the count right.
-            alone = "\n" * first + outermost.span.of(snapshot.text)
-            try:
-                return locate(alone, snapshot.path, snapshot.folder, line=line), None
-            except TargetError as error:
-                return None, str(error)
-    return None, "There is no function here: put the cursor on one."
-
-
-@lru_cache(maxsize=8)
-def _outermost(text: str) -> tuple[Definition, ...]:
-    """The functions and classes that stand in no other; kept, since cursors move more often than texts
-    change."""
-    return tuple(each for each in definitions(text) if not each.parents)
+    try:
+        return locate(snapshot.text, snapshot.path, snapshot.folder, line=line), None
+    except TargetError as error:
+        return None, str(error)
 
 
 def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str, JSON]:

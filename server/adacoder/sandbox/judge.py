@@ -1,4 +1,8 @@
-"""Turns what a worker said into a Verdict: the only place that compares outputs, by `doctest`'s own rules."""
+"""Turns what a worker said into a Verdict: the only place that compares outputs, by `doctest`'s own rules.
+
+The output of an informal example is compared by its value: who writes `f(2) == {"b", "a"}` or `f(2) -> 15` means no
+order of a set, and no difference between 15 and 15.0.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Isolation, Level, Verdict
 from adacoder.pytext import Lines
+from adacoder.sandbox.values import same_value
 from adacoder.sandbox.wire import Answer, Imported, Raised, SyntaxBroken
 from adacoder.sandbox.worker import OUT_OF_MEMORY
 
@@ -28,6 +33,7 @@ _NEEDS = {
 """What a candidate lacked in isolation, by the number of the OSError it got."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
 """The same where the error names a file."""
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
 _SHOWN = 60
 """Characters of an output that a message quotes."""
 
@@ -85,7 +91,7 @@ class Judge:
 
     def answered(self, example: Example, answer: Answer) -> None:
         """The example ran to its end."""
-        got = answer.output if not answer.output or answer.output.endswith("\n") else answer.output + "\n"
+        got = _displayed(example, answer)
         matched = _matches(example, got, answer.raised)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
         result = ExampleResult(example, matched, got, error)
@@ -168,6 +174,11 @@ class Judge:
         return Failure(kind, message, error=error, line=line)
 
     def _wrong_output(self, example: Example, got: str) -> Failure:
+        if _takes_fence_for_output(example, got):
+            message = (
+                f"{_place(example)} takes the code fence below it for output, as doctest does: leave a blank line."
+            )
+            return Failure(FailureKind.BROKEN_EXAMPLE, message, example, got)
         wanted = f"raising {_brief(example.exception)}" if example.exception else _quoted(example.want)
         message = f"{_place(example)} gave {_quoted(got)} instead of {wanted}."
         return Failure(FailureKind.WRONG_OUTPUT, message, example, got)
@@ -234,8 +245,18 @@ class Judge:
         )
 
 
+def _displayed(example: Example, answer: Answer) -> str:
+    """What an example gave, ending in a newline if it is anything; in prose None is something."""
+    output = answer.output
+    if not output and example.informal and answer.raised is None:
+        return "None\n"
+    return output if not output or output.endswith("\n") else output + "\n"
+
+
 def _matches(example: Example, got: str, raised: Raised | None) -> bool:
-    """Whether an example gave what it should, as `doctest.DocTestRunner` decides it."""
+    """Whether an example gave what it should, as `doctest.DocTestRunner` decides it unless it is informal."""
+    if raised is None and example.informal:
+        return example.exception is None and (got == example.want or same_value(got, example.want))
     if raised is None:
         return _CHECKER.check_output(example.want, got, example.flags)
     if example.exception is None:
@@ -245,6 +266,12 @@ def _matches(example: Example, got: str, raised: Raised | None) -> bool:
     if not example.flags & doctest.IGNORE_EXCEPTION_DETAIL:
         return False
     return _CHECKER.check_output(_exception_name(example.exception), _exception_name(raised.message), example.flags)
+
+
+def _takes_fence_for_output(example: Example, got: str) -> bool:
+    """Whether nothing but the end of a Markdown code block, right below the output, is wrong with an example."""
+    without_fence = _FENCE.sub("", example.want)
+    return without_fence != example.want and _CHECKER.check_output(without_fence, got, example.flags)
 
 
 def _exception_name(message: str) -> str:

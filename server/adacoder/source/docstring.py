@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from adacoder.domain import Edit, Example, Target
 from adacoder.pytext import line_ending
+from adacoder.source.literal import literal_parts
 
 
 def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
     """Write `examples` at the end of the target's docstring, in its indentation and the file's line endings."""
-    literal = target.docstring_span.of(target.text)
+    literal, start = _last_literal(target)
     prefix = literal[: len(literal) - len(literal.lstrip("rRuU"))]
     quote = literal[-1]
     triple = literal.endswith(quote * 3) and literal.startswith(prefix + quote * 3)
@@ -19,11 +20,18 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
     indent = _indent(target)
     lines = [_escaped(line, quote, raw="r" in prefix.lower()) for line in _prompted(examples)]
     added = ending * 2 + ending.join(indent + line if line else "" for line in lines) + ending + indent
-    start = target.docstring_span.start
+    end = start + len(literal)
     if triple:
-        return Edit(start + literal.index(quote) + 3 + len(content.rstrip()), target.docstring_span.end - 3, added)
+        return Edit(start + literal.index(quote) + 3 + len(content.rstrip()), end - 3, added)
     opened = prefix + quote * 3
-    return Edit(start, target.docstring_span.end, opened + content.rstrip() + added + quote * 3)
+    return Edit(start, end, opened + content.rstrip() + added + quote * 3)
+
+
+def _last_literal(target: Target) -> tuple[str, int]:
+    """The docstring's literal, or the last one where it has several in a row; and the offset it begins at."""
+    docstring = target.docstring_span.of(target.text)
+    last = literal_parts(docstring)[-1]
+    return last.of(docstring), target.docstring_span.start + last.start
 
 
 def _prompted(examples: Sequence[Example]) -> list[str]:

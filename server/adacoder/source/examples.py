@@ -9,11 +9,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from adacoder.domain import Example, TargetError
-from adacoder.pytext import normalize
+from adacoder.pytext import normalize, parsed
+from adacoder.source.calls import Calls
+from adacoder.source.informal import informal
 from adacoder.source.literal import Literal, read_literal
-from adacoder.source.names import parsed, used_names
+from adacoder.source.names import used_names
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
@@ -31,7 +34,9 @@ class UnreadableExample(TargetError):
         self.line = line
 
 
-def examples(literal: str, first_line: int, target_name: str, class_name: str | None = None) -> tuple[Example, ...]:
+def examples(
+    literal: str, first_line: int, target_name: str, class_name: str | None = None, calls: Calls | None = None
+) -> tuple[Example, ...]:
     """The examples in the string literal of a docstring, in order.
 
     Args:
@@ -39,12 +44,29 @@ def examples(literal: str, first_line: int, target_name: str, class_name: str | 
         first_line: the 0-based line of the file where the literal begins.
         target_name: the function's own name.
         class_name: the name of the class it stands in, if it does.
+        calls: how the function is called; then informal examples are read too, where no other can decide.
 
     Raises:
         UnreadableExample: doctest cannot read them.
     """
-    flow = _Flow(target_name, class_name)
-    return tuple(_examples(read_literal(literal), first_line, flow))
+    docstring = read_literal(literal)
+    found = tuple(_examples(docstring, first_line, Flow(target_name, class_name)))
+    if calls is None or any(example.decides for example in found):
+        return found
+    in_prose = informal(_prose(docstring), first_line, calls)
+    return tuple(sorted([*found, *in_prose], key=lambda example: example.line))
+
+
+def _prose(docstring: Literal) -> Literal:
+    """A docstring with what doctest reads left blank, but for statements such as `>>> f(1) == 2`, without an output."""
+    lines = docstring.value.split("\n")
+    for example in _parsed(docstring, 0):
+        shown = example.want.split("\n")[:-1]
+        source = example.source.split("\n")[:-1]
+        is_statement = not shown and not example.options.get(doctest.SKIP)
+        kept = source if is_statement else [""] * (len(source) + len(shown))
+        lines[example.lineno : example.lineno + len(source) + len(shown)] = kept
+    return replace(docstring, value="\n".join(lines))
 
 
 def suggested(reply: str, target_name: str, class_name: str | None = None) -> tuple[Example, ...]:
@@ -54,11 +76,11 @@ def suggested(reply: str, target_name: str, class_name: str | None = None) -> tu
     for paragraph in re.split(r"\n[ \t]*\n", "\n".join(lines)):
         text = Literal(paragraph, tuple(range(paragraph.count("\n") + 1)))
         with suppress(TargetError):
-            found += _examples(text, 0, _Flow(target_name, class_name))
+            found += _examples(text, 0, Flow(target_name, class_name))
     return tuple(found)
 
 
-def _examples(docstring: Literal, first_line: int, flow: _Flow) -> Iterator[Example]:
+def _examples(docstring: Literal, first_line: int, flow: Flow) -> Iterator[Example]:
     for example in _parsed(docstring, first_line):
         flags = sum(flag for flag, on in example.options.items() if on)
         yield Example(
@@ -81,7 +103,7 @@ def _parsed(docstring: Literal, first_line: int) -> list[doctest.Example]:
         raise UnreadableExample(first_line + docstring.lines[line], problem) from None
 
 
-class _Flow:
+class Flow:
     """Follows what the target gave, or may have changed, from one statement of a docstring to the next."""
 
     def __init__(self, target_name: str, class_name: str | None) -> None:

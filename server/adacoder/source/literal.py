@@ -10,9 +10,12 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from adacoder.pytext import normalize
+from adacoder.domain import Span
+from adacoder.pytext import normalize, skip_string
 
-_LITERAL = re.compile(r"(?P<prefix>[rRuU]*)(?P<quote>'''|\"\"\"|'|\")(?P<content>.*)(?P=quote)", re.DOTALL)
+_PREFIX = re.compile(r"[rRuU]?(?=['\"])")
+_FILLER = re.compile(r"(?:[ \t\f\r\n()]|\\(?=[\r\n])|#[^\r\n]*)*")
+"""What stands around the literals of a row: white space, brackets and comments."""
 _MARK = re.compile(
     r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U(?:000[0-9a-fA-F]|0010)[0-9a-fA-F]{4}|N\{[^}\n]+\}|.)|\n",
     re.DOTALL,
@@ -32,16 +35,54 @@ class Literal:
 
 
 def read_literal(literal: str) -> Literal:
-    """Read a literal of a `str`, quotes and prefix included.
+    """Read a literal of a `str`, quotes and prefix included; or several in a row, in brackets or not.
 
     Raises:
         ValueError: it is something else.
     """
-    match = _LITERAL.fullmatch(normalize(literal))
-    if match is None:
+    text = normalize(literal)
+    value, lines = "", [0]
+    for part in literal_parts(text):
+        read = _read(part.of(text))
+        first, *rest = (text.count("\n", 0, part.start) + line for line in read.lines)
+        if not value or value.endswith("\n"):
+            lines[-1] = first
+        lines += rest
+        value += read.value
+    return Literal(value, tuple(lines))
+
+
+def literal_parts(literal: str) -> list[Span]:
+    """Where the literals stand in what `read_literal` reads, prefixes and quotes included.
+
+    Raises:
+        ValueError: there is something else.
+    """
+    parts: list[Span] = []
+    start = _past_filler(literal, 0)
+    while start < len(literal):
+        prefix = _PREFIX.match(literal, start)
+        end, is_closed = skip_string(literal, prefix.end()) if prefix else (start, False)
+        if not is_closed:
+            break
+        parts.append(Span(start, end))
+        start = _past_filler(literal, end)
+    if not parts or start < len(literal):
         raise ValueError(f"{literal!r} is no string literal")
-    content = match["content"]
-    if "r" in match["prefix"].lower():
+    return parts
+
+
+def _past_filler(text: str, position: int) -> int:
+    match = _FILLER.match(text, position)
+    return match.end() if match else position
+
+
+def _read(literal: str) -> Literal:
+    """Read one literal."""
+    prefix = literal[: len(literal) - len(literal.lstrip("rRuU"))]
+    quotes = 3 if literal.startswith(("'''", '"""'), len(prefix)) else 1
+    content = literal[len(prefix) + quotes : -quotes]
+    if "r" in prefix.lower():
         return Literal(content, tuple(range(content.count("\n") + 1)))
     parts: list[str] = []
     lines = [0]

@@ -11,19 +11,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder.domain import Module, Span, Target, TargetError
-from adacoder.pytext import Definition, Lines, LogicalLine, definitions, indent_width, logical_lines
+from adacoder.pytext import (
+    CountedLines,
+    Definition,
+    Lines,
+    LogicalLine,
+    definitions,
+    docstring_at,
+    functions_around,
+    indent_width,
+    line_number,
+    line_start,
+    logical_lines,
+    starts_logical_line,
+)
+from adacoder.source.calls import Calls
+from adacoder.source.class_examples import class_examples
 from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.literal import read_literal
+from adacoder.source.stubs import is_stub
 
-_RELATIVE_IMPORT = re.compile(r"(?:\A|[\r\n])[ \t\f]*(?P<statement>from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b)")
-_STUB_STATEMENT = re.compile(r"(?:pass|\.\.\.|raise[ \t]+NotImplementedError\b.*)[ \t]*(?:#.*)?", re.DOTALL)
+_RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
-_DOCSTRING = re.compile(
-    r"""[rRuU]?(?:"{3}(?:(?!"{3})[^\\]|\\.)*"{3}|'{3}(?:(?!'{3})[^\\]|\\.)*'{3}"""
-    r"""|"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')(?=[ \t\f]*(?:;|\Z))""",
-    re.DOTALL,
-)
-"""A string that is the whole of a statement."""
+_CONTENT = re.compile(r"[^\r\n]*")
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -44,30 +54,13 @@ def locate(
         TargetError: there is none, or it cannot be a target: no docstring, out of reach inside a function, or
             with examples that cannot be read.
     """
-    found = definitions(text)
-    lines = Lines(text)
     if qualname is not None:
-        chosen = _named(found, qualname, path)
+        chosen = _named(definitions(text), qualname, path)
     elif line is not None:
-        chosen = _around(found, lines, line, path)
+        chosen = _around(text, line, path)
     else:
         raise ValueError("a line or a name is needed")
-    return _target(chosen, lines, module_of(path, text, workspace))
-
-
-def functions(text: str, path: Path, workspace: Path) -> tuple[Target, ...]:
-    """All functions that can be targets, in the order of the file; declarations of overloads are none.
-
-    Raises:
-        TargetError: one has examples that cannot be read.
-    """
-    module = module_of(path, text, workspace)
-    lines = Lines(text)
-    return tuple(
-        _with_examples(_without_examples(each, each.docstring, module), lines)
-        for each in definitions(text)
-        if not each.is_class and each.docstring is not None and _can_be_found(each)
-    )
+    return _target(chosen, CountedLines(text), module_of(path, text, workspace))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +75,22 @@ class Documented:
 
     @property
     def as_doctest(self) -> Target:
-        """The target, of whose examples all count, those too that do not run it."""
-        every = tuple(replace(example, runs_target=True) for example in self.target.examples)
+        """The target, of whose own docstring's examples all count, those too that do not run it."""
+        lines, span = Lines(self.target.text), self.target.docstring_span
+        own = range(lines.line_at(span.start), lines.line_at(span.end) + 1)
+        every = tuple(replace(example, runs_target=True) for example in self.target.examples if example.line in own)
         return replace(self.target, examples=every)
+
+
+def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
+    """All functions that can be targets, in the order of the file; declarations of overloads are none."""
+    module = module_of(path, text, workspace)
+    lines = Lines(text)
+    return tuple(
+        _read(Documented(_without_examples(each, each.docstring, module), is_function=True), lines, _class_around(each))
+        for each in definitions(text)
+        if not each.is_class and each.docstring is not None and _can_be_found(each)
+    )
 
 
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
@@ -102,10 +108,15 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
         if each.docstring is not None and _can_be_found(each)
     ]
     for one in found:
-        try:
-            yield replace(one, target=_with_examples(one.target, lines))
-        except UnreadableExample as unreadable:
-            yield replace(one, unreadable=unreadable)
+        yield _read(one, lines)
+
+
+def _read(one: Documented, lines: Lines, owner: Definition | None = None) -> Documented:
+    """`one` with its examples, or with the reason why they cannot be read."""
+    try:
+        return replace(one, target=_with_examples(one.target, lines, owner))
+    except UnreadableExample as unreadable:
+        return replace(one, unreadable=unreadable)
 
 
 def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition:
@@ -128,8 +139,8 @@ def _hint(found: Sequence[Definition], wanted: str) -> str:
     return f"did you mean '{close[0]}'?" if close else "check its name."
 
 
-def _around(found: Sequence[Definition], lines: Lines, line: int, path: Path) -> Definition:
-    around = _covering(found, lines, line) or _above(found, lines, line)
+def _around(text: str, line: int, path: Path) -> Definition:
+    around = _functions_at(text, line)
     reachable = [each for each in around if not each.in_function]
     if not reachable:
         raise TargetError(f"There is no function at line {line + 1} of {path}: put the cursor on one.")
@@ -138,23 +149,21 @@ def _around(found: Sequence[Definition], lines: Lines, line: int, path: Path) ->
     return reachable[-1]
 
 
-def _covering(found: Sequence[Definition], lines: Lines, line: int) -> list[Definition]:
-    """The functions that `line` belongs to, the innermost last."""
-    return [
-        each
-        for each in found
-        if not each.is_class and lines.line_at(each.span.start) <= line <= lines.line_at(each.span.end)
-    ]
-
-
-def _above(found: Sequence[Definition], lines: Lines, line: int) -> list[Definition]:
-    """The functions that a blank `line` continues: those that end right above it, or are open at its indentation."""
-    if not 0 <= line < len(lines) or lines[line].strip():
+def _functions_at(text: str, line: int) -> list[Definition]:
+    """The functions that `line` belongs to, or that it continues if it is blank; the innermost last."""
+    start = line_start(text, line)
+    content = _CONTENT.match(text, start) if start is not None else None
+    if start is None or content is None:
         return []
-    last = next((index for index in range(line - 1, -1, -1) if lines[index].strip()), -1)
-    width = indent_width(lines[line].rstrip("\r\n"))
-    ended = _covering(found, lines, last)
-    return ended if last == line - 1 else [each for each in ended if each.header_line.width < width]
+    if content.group().strip():
+        return functions_around(text, start)
+    above = text[:start].rstrip()
+    ended = functions_around(text, len(above) - 1) if above else []
+    if inside := [each for each in ended if each.span.end >= start]:
+        return inside
+    is_right_below = line_number(text[len(above) : start], start) == 1
+    width = indent_width(content.group())
+    return [each for each in ended if is_right_below or each.header_line.width < width]
 
 
 def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
@@ -178,7 +187,7 @@ def _target(definition: Definition, lines: Lines, module: Module) -> Target:
         raise TargetError(f"The signature of '{name}' does not end with a colon yet: complete it.")
     if docstring is None:
         raise TargetError(f"'{name}' has no docstring: write down what it must do, best with >>> examples.")
-    return _with_examples(_without_examples(definition, docstring, module), lines)
+    return _with_examples(_without_examples(definition, docstring, module), lines, _class_around(definition))
 
 
 def _without_examples(definition: Definition, docstring: Span, module: Module) -> Target:
@@ -196,7 +205,7 @@ def _without_examples(definition: Definition, docstring: Span, module: Module) -
         body=Span(docstring.end if shares_line else line.end, definition.span.end),
         indent=definition.header_line.indent,
         examples=(),
-        is_stub=_is_stub(definition, docstring, line),
+        is_stub=is_stub(definition),
         in_class=bool(definition.parents),
     )
 
@@ -204,10 +213,9 @@ def _without_examples(definition: Definition, docstring: Span, module: Module) -
 def _module_target(text: str, module: Module) -> Target | None:
     """The module itself, if it has a docstring."""
     first = next(logical_lines(text), None)
-    found = first and _DOCSTRING.match(text, first.start, first.code_end)
-    if not found:
+    docstring = None if first is None else docstring_at(text, first.start, first.code_end)
+    if docstring is None:
         return None
-    docstring = Span(*found.span())
     return Target(
         module=module,
         text=text,
@@ -215,7 +223,7 @@ def _module_target(text: str, module: Module) -> Target | None:
         definition=docstring,
         header=Span(docstring.start, docstring.start),
         docstring_span=docstring,
-        docstring=inspect.cleandoc(read_literal(found[0]).value),
+        docstring=inspect.cleandoc(read_literal(docstring.of(text)).value),
         body=Span(docstring.end, docstring.end),
         indent="",
         examples=(),
@@ -223,24 +231,25 @@ def _module_target(text: str, module: Module) -> Target | None:
     )
 
 
-def _with_examples(target: Target, lines: Lines) -> Target:
-    owner = target.qualname.split(".")[-2] if target.in_class else None
+def _class_around(definition: Definition) -> Definition | None:
+    return definition.parents[-1] if definition.parents else None
+
+
+def _with_examples(target: Target, lines: Lines, owner: Definition | None = None) -> Target:
+    """`target` with the examples of its docstring, and with those of the class `owner` that run it."""
+    class_name = target.qualname.split(".")[-2] if target.in_class else None
     docstring = target.docstring_span
-    found = examples(docstring.of(target.text), lines.line_at(docstring.start), target.name, owner)
-    return replace(target, examples=found)
+    literal, first_line = docstring.of(target.text), lines.line_at(docstring.start)
+    target = replace(target, examples=examples(literal, first_line, target.name, class_name, Calls.of(target)))
+    if owner is None:
+        return target
+    return replace(target, examples=(*target.examples, *class_examples(target, owner, lines)))
 
 
 def _docstring_line(definition: Definition, docstring: Span) -> LogicalLine:
     """The logical line of the docstring: a line of its own, or the `def` line."""
     header = definition.header_line
     return header if docstring.start < header.end else definition.lines[definition.header_index + 1]
-
-
-def _is_stub(definition: Definition, docstring: Span, line: LogicalLine) -> bool:
-    rest = definition.text[docstring.end : line.code_end].strip(" \t\f;")
-    after = [each for each in definition.body_lines if each.start > docstring.start]
-    parts = ([rest] if rest else []) + [definition.text[each.start : each.code_end] for each in after]
-    return all(_STUB_STATEMENT.fullmatch(part) for part in parts)
 
 
 def module_of(path: Path, text: str, workspace: Path) -> Module:
@@ -273,11 +282,10 @@ def _depth(folder: Path, root: Path) -> int:
 
 def _levels(text: str, at_least: int) -> int:
     """How many packages the relative imports of `text` need around it, where that is more than `at_least`."""
-    deeper = [match for match in _RELATIVE_IMPORT.finditer(text) if len(match["dots"]) > at_least]
-    if not deeper:
-        return at_least
-    starts = {line.start for line in logical_lines(text)}  # what a string holds imports nothing
-    return max((len(match["dots"]) for match in deeper if match.start("statement") in starts), default=at_least)
+    imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
+    deeper = (match for match in imports if len(match["dots"]) > at_least)
+    # What a string holds imports nothing.
+    return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
 
 
 def _importable(stem: str, folder: Path) -> str:

@@ -1,0 +1,160 @@
+"""What finding the function around a position costs in a file of 5,000 lines that has just been edited.
+
+The file is made of modules of the standard library. Before each call a line is typed somewhere, so no call sees a text
+that was seen before. Side by side, on the same text and interleaved in this run, at the beginning, in the middle and at
+the end of the file:
+
+* `find`: from a line number to the function around it, its lines read (`pytext.functions_around`);
+* `locate`: the same and the Target made of it, with its module, docstring and examples (`source.locate`);
+* `walk`: the same function, found by reading the whole file (`pytext.definitions`);
+* `parse`: `ast.parse` of the same text, where it has no syntax error.
+
+Times are those of the processor, so that other work on the machine does not count. The last line is one JSON object:
+milliseconds, and how many times faster `find` is. Where `find` and `walk` differ, the run ends with an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from adacoder.domain import TargetError
+from adacoder.pytext import Definition, Lines, definitions, functions_around, line_start
+from adacoder.source.locate import locate
+
+if TYPE_CHECKING:
+    from adacoder.domain import JSON
+
+MODULES = ("argparse", "inspect", "typing", "tarfile", "doctest")
+LINES = 5000
+PLACES = {"beginning": 0.0, "middle": 0.45, "end": 0.9}
+"""Where each tenth of the file begins in which the lines are drawn, as a part of the file."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file as it is after somebody typed a line, and where the cursor is then."""
+
+    text: str
+    line: int
+
+
+def sources(modules: tuple[str, ...], lines: int) -> list[str]:
+    """Files of `lines` lines, each made of modules of the standard library one after the other."""
+    texts = [Path(inspect.getfile(importlib.import_module(name))).read_text(encoding="utf-8") for name in modules]
+    joined = ["".join(texts[index:] + texts[:index]) for index in range(len(texts))]
+    return ["".join(text.splitlines(keepends=True)[:lines]) for text in joined]
+
+
+def edited(source: str, place: float, chance: random.Random) -> Text:
+    """`source` with a line typed in the tenth of it that begins at `place`."""
+    cut = Lines(source)
+    line = int((place + chance.random() / 10) * (len(cut) - 1))
+    indent = cut[line][: len(cut[line]) - len(cut[line].lstrip(" "))].rstrip("\n")
+    typed = chance.choice(["value = {}", "# {}", "call({}", "if x{}:", "return '{}"]).format(chance.random())
+    return Text(f"{source[: cut.starts[line]]}{indent}{typed}\n{source[cut.starts[line] :]}", line)
+
+
+def find(text: Text) -> list[Definition]:
+    """The functions around the cursor."""
+    start = line_start(text.text, text.line)
+    return [] if start is None else functions_around(text.text, start)
+
+
+def walk(text: Text) -> list[Definition]:
+    """The same, found by reading the whole file."""
+    start = Lines(text.text).starts[text.line]
+    functions = (each for each in definitions(text.text) if not each.is_class)
+    return [each for each in functions if each.span.start <= start <= each.span.end]
+
+
+def make_target(text: Text) -> bool:
+    """Whether the function around the cursor can be a target; it is made if so."""
+    path = Path(inspect.getfile(argparse))
+    try:
+        locate(text.text, path, path.parent, line=text.line)
+    except TargetError:
+        return False
+    return True
+
+
+def timed(work: Callable[[Text], T], text: Text) -> tuple[float, T]:
+    """The milliseconds that some work took, and what it gave."""
+    began = time.thread_time()
+    result = work(text)
+    return (time.thread_time() - began) * 1000, result
+
+
+def measure(calls: int, seed: int) -> dict[str, JSON]:
+    """`calls` calls at each place."""
+    chance = random.Random(seed)
+    files = sources(MODULES, LINES)
+    samples: dict[str, dict[str, list[float]]] = {place: {} for place in PLACES}
+    for index in range(calls):
+        for place, begin in PLACES.items():
+            text = edited(files[index % len(files)], begin, chance)
+            for name, milliseconds in one_call(text, chance).items():
+                samples[place].setdefault(name, []).append(milliseconds)
+    return {"lines": LINES, "calls": calls, **{place: summary(found) for place, found in samples.items()}}
+
+
+def one_call(text: Text, chance: random.Random) -> dict[str, float]:
+    """The milliseconds of each way at one text, in any order; of `locate` and `parse` only where they get through."""
+    works: dict[str, Callable[[], tuple[float, object]]] = {
+        "find": lambda: timed(find, text),
+        "walk": lambda: timed(walk, text),
+        "parse": lambda: timed(parse, text),
+        "locate": lambda: timed(make_target, text),
+    }
+    order = list(works)
+    chance.shuffle(order)
+    found = {name: works[name]() for name in order}
+    if names(found["find"][1]) != names(found["walk"][1]):
+        raise SystemExit(f"line {text.line}: {names(found['find'][1])} is not {names(found['walk'][1])}")
+    return {name: milliseconds for name, (milliseconds, result) in found.items() if result is not False}
+
+
+def parse(text: Text) -> bool:
+    """Whether the text could be parsed: where something broken was typed, that ends early."""
+    try:
+        ast.parse(text.text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def names(found: object) -> object:
+    """What tells whether two ways found the same."""
+    return [(each.qualname, each.span) for each in found] if isinstance(found, list) else found
+
+
+def summary(samples: Mapping[str, list[float]]) -> dict[str, JSON]:
+    """Medians and 99th percentiles in milliseconds, and how many times faster `find` is than the others."""
+    median = {name: statistics.median(values) for name, values in samples.items()}
+    late = {name: statistics.quantiles(values, n=100)[98] for name, values in samples.items()}
+    return {
+        **{f"{name}_ms": round(value, 3) for name, value in median.items()},
+        **{f"{name}_p99_ms": round(value, 3) for name, value in late.items()},
+        "times_faster_than_walk": round(median["walk"] / median["find"], 1),
+        "times_faster_than_parse": round(median["parse"] / median["find"], 1),
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=300, help="calls at each place")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    print(json.dumps(measure(arguments.calls, arguments.seed)))

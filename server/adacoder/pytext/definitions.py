@@ -1,0 +1,182 @@
+"""Functions and classes as their lines show them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from adacoder.domain import Span
+from adacoder.pytext.lines import content_end, indent_width, past_terminator
+from adacoder.pytext.logical import LogicalLine, logical_lines
+from adacoder.pytext.strings import skip_string
+
+DEFINITION = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
+_DEEPEST = 100
+"""Levels of indentation that Python reads at most."""
+_STRING_START = re.compile(r"(?P<prefix>[rRuU]?)(?=['\"])")
+_FILLER = re.compile(r"(?:[ \t\f\r\n]|\\(?=[\r\n])|#[^\r\n]*)*")
+"""What may stand between the tokens of an expression in brackets."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function or class as its lines show it."""
+
+    text: str
+    name: str
+    """As `__name__` spells it: identifiers that Python takes for the same (NFKC) have the same name."""
+    is_class: bool
+    parents: tuple[Definition, ...]
+    """The definitions it stands in, outermost first."""
+    lines: tuple[LogicalLine, ...]
+    """Its logical lines: decorators, header, body."""
+    header_index: int
+    """Which of `lines` is the header."""
+
+    @property
+    def qualname(self) -> str:
+        """Dotted path from the module, without `<locals>`."""
+        return ".".join([*(parent.name for parent in self.parents), self.name])
+
+    @property
+    def in_function(self) -> bool:
+        """Whether a function encloses it, so that nothing outside can reach it."""
+        return any(not parent.is_class for parent in self.parents)
+
+    @property
+    def header_line(self) -> LogicalLine:
+        """The logical line of `def` or `class`; a one-line body stands on it too."""
+        return self.lines[self.header_index]
+
+    @cached_property
+    def span(self) -> Span:
+        """From the start of the first decorator's (or the header's) line to the end of the last line of the body,
+        comments at the body's own indentation included, the last terminator not."""
+        first = self.lines[0]
+        return Span(first.start - len(first.indent), self._end())
+
+    @property
+    def header(self) -> Span:
+        """From `def` to the colon, inclusive; to the end of the line where there is no colon."""
+        line = self.header_line
+        return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
+
+    @property
+    def body_lines(self) -> tuple[LogicalLine, ...]:
+        """The logical lines after the header's."""
+        return self.lines[self.header_index + 1 :]
+
+    @cached_property
+    def docstring(self) -> Span | None:
+        """The string that is the body's first statement, with its quotes, and with its brackets and parts if it has
+        such; None if there is none."""
+        line = self.header_line
+        if self.header.end < line.code_end:
+            return docstring_at(self.text, self.header.end, line.code_end)
+        if not self.body_lines:
+            return None
+        line = self.body_lines[0]
+        return docstring_at(self.text, line.start, line.code_end)
+
+    def _end(self) -> int:
+        """Past the last logical line and the comment lines after it that stand at the body's indentation."""
+        end = self.lines[-1].end
+        body = self.body_lines
+        if not body:
+            return end
+        width = body[0].width
+        position = past_terminator(self.text, end)
+        while position < len(self.text):
+            line_end = content_end(self.text, position)
+            content = self.text[position:line_end]
+            stripped = content.lstrip(" \t\f")
+            if stripped:
+                if not stripped.startswith("#") or indent_width(content[: len(content) - len(stripped)]) < width:
+                    break
+                end = line_end
+            following = past_terminator(self.text, line_end)
+            if following == line_end:
+                break
+            position = following
+        return end
+
+
+def definitions(text: str) -> list[Definition]:
+    """All functions and classes of `text`, nested ones included, in the order of their headers."""
+    return definitions_in(text, tuple(logical_lines(text)), ())
+
+
+def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:
+    """All functions and classes among `lines`, which stand in the last of `parents`.
+
+    None are looked for in more definitions than Python reads levels of indentation.
+    """
+    found: list[Definition] = []
+    _collect(text, lines, parents, found)
+    return found
+
+
+def _collect(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...], found: list[Definition]) -> None:
+    index = 0
+    while index < len(lines) and len(parents) < _DEEPEST:
+        first = index
+        while index < len(lines) and text[lines[index].start] == "@" and lines[index].width == lines[first].width:
+            index += 1
+        if index == len(lines):
+            return
+        header = lines[index]
+        if not DEFINITION.match(text, header.start) or (index > first and header.width != lines[first].width):
+            index = max(index, first + 1)
+            continue
+        after, width = index + 1, header.width
+        while after < len(lines) and lines[after].width > width:
+            after += 1
+        definition = define(text, lines[first:after], index - first, parents)
+        found.append(definition)
+        _collect(text, definition.body_lines, (*parents, definition), found)
+        index = after
+
+
+def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: tuple[Definition, ...]) -> Definition:
+    """The definition that `lines` are.
+
+    Raises:
+        ValueError: the header is none.
+    """
+    match = DEFINITION.match(text, lines[header_index].start)
+    if match is None:
+        raise ValueError("this line defines nothing")
+    name = unicodedata.normalize("NFKC", match.group("name"))
+    return Definition(text, name, match.group("kind") == "class", parents, tuple(lines), header_index)
+
+
+def docstring_at(text: str, start: int, end: int) -> Span | None:
+    """The docstring that a logical line's code `start:end` begins with: a string, or several in a row, in brackets or
+    not, that are the whole of a statement; None if there is none."""
+    position = begin = _past_filler(text, start)
+    depth = 0
+    while text.startswith("(", position):
+        depth += 1
+        position = _past_filler(text, position + 1)
+    finish = begin
+    while position < end and (match := _STRING_START.match(text, position)):
+        finish, is_closed = skip_string(text, match.end())
+        if not is_closed:
+            return None
+        position = _past_filler(text, finish)
+    if finish == begin:
+        return None
+    while depth and text.startswith(")", position):
+        depth -= 1
+        finish = position + 1
+        position = _past_filler(text, finish)
+    is_whole_statement = not depth and text[finish:end].lstrip(" \t\f")[:1] in ("", ";")
+    return Span(begin, finish) if is_whole_statement else None
+
+
+def _past_filler(text: str, position: int) -> int:
+    match = _FILLER.match(text, position)
+    return match.end() if match else position

@@ -1,0 +1,210 @@
+"""The functions around a position, found without reading the whole text.
+
+What a line stands in is decided by the lines above it that are indented less. A line that begins in no string between
+triple quotes and starts as only statements do (`def`, `return`, …) is a logical line, whatever stands above it: that
+is certain at sight. Everything else is read exactly, from the nearest such line on. So what is found is what
+`definitions` finds in the whole text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice, takewhile
+
+from adacoder.pytext.definitions import DEFINITION, Definition, define, definitions_in
+from adacoder.pytext.lines import content_end, indent_width
+from adacoder.pytext.logical import STATEMENT_START, LogicalLine, logical_lines
+from adacoder.pytext.strings import is_continued, long_strings
+
+_WHITE = re.compile(r"[ \t\f]*")
+_BEYOND = 1 << 30
+"""A column that no line reaches."""
+
+
+def functions_around(text: str, offset: int) -> list[Definition]:
+    """The functions that the line at `offset` belongs to, outermost first.
+
+    They are those of `definitions(text)` whose span reaches over the line; but of the classes that they stand in only
+    the header and the first line of the body are read, where a docstring stands.
+    """
+    above = _Above(text, offset)
+    parents: tuple[Definition, ...] = ()
+    for start in reversed(list(above.headers())):
+        definition = define(text, _head(text, start), 0, parents)
+        if not definition.is_class:
+            found = definitions_in(text, above.lines_of(start), parents)
+            return [each for each in found if not each.is_class and above.is_in(each)]
+        parents = (*parents, definition)
+    return []
+
+
+def starts_logical_line(text: str, offset: int) -> bool:
+    """Whether a logical line of `text` starts at `offset`."""
+    return _Above(text, offset).is_start(offset)
+
+
+def _head(text: str, header_start: int) -> list[LogicalLine]:
+    """The header of a definition, and the first line of its body if it has one."""
+    header, *following = islice(logical_lines(text, header_start), 2)
+    return [header, *(line for line in following if line.width > header.width)]
+
+
+class _Above:
+    """A line, and what stands above it."""
+
+    def __init__(self, text: str, offset: int) -> None:
+        self._text = text
+        self._has_returns = "\r" in text
+        self._has_form_feeds = "\f" in text
+        self._line = self._line_start(offset)
+        self._line_end = content_end(text, offset)
+        self._strings = long_strings(text, self._line_end)
+
+    def is_in(self, definition: Definition) -> bool:
+        """Whether the line belongs to `definition`."""
+        return definition.span.start <= self._line <= definition.span.end
+
+    def is_start(self, offset: int) -> bool:
+        """Whether a logical line starts at `offset`, which is on the line."""
+        is_outside = next(self._upward(self._line)) == self._line
+        return is_outside and self._content(self._line) == offset and self._is_logical(self._line)
+
+    def headers(self) -> Iterator[int]:
+        """The starts of the headers that the line stands in, or is, or decorates; the innermost first.
+
+        Of the lines upward only those matter that are indented less than all logical lines below them: a header among
+        them has the line in its body. A line that may be no logical line does not hide a header, but its body is then
+        read to see whether it ends before the line.
+        """
+        text = self._text
+        bound = lowest = _BEYOND
+        lowest_start = self._line
+        deep = ""  # what lines begin with that are surely indented as far as `bound`
+        if decorated := self._decorated():
+            yield _start(decorated)
+            bound = lowest = decorated.width
+        for start in self._upward(self._line):
+            if (deep and text.startswith(deep, start)) or (content := self._content(start)) is None:
+                continue
+            width = indent_width(text[start:content])
+            if width >= bound:
+                continue
+            is_header = DEFINITION.match(text, content) is not None
+            if self._is_logical(start) if is_header else self._is_certain(start):
+                if is_header and (width < lowest or self._is_open_below(start, width, lowest_start)):
+                    yield start
+                if not width:
+                    return
+                bound = width
+                deep = "" if self._has_form_feeds else " " * bound
+            if width <= lowest:
+                lowest, lowest_start = width, start
+
+    def lines_of(self, header_start: int) -> list[LogicalLine]:
+        """The logical lines of a definition: decorators, header, body."""
+        width = next(logical_lines(self._text, header_start)).width
+        lines = logical_lines(self._text, self._above_decorators(header_start))
+        own: list[LogicalLine] = []
+        for line in lines:
+            if _start(line) >= header_start:
+                return [*own, line, *takewhile(lambda each: each.width > width, lines)]
+            own = [*own, line] if self._text[line.start] == "@" and line.width == width else []
+        return own
+
+    def _upward(self, start: int) -> Iterator[int]:
+        """The starts of the lines from `start` upward that begin in no string between triple quotes."""
+        text, strings = self._text, reversed(self._strings)
+        string = next(strings, None)
+        while True:
+            while string and start <= string.start:
+                string = next(strings, None)
+            if string and start < string.end:
+                start = self._line_start(string.start)
+                continue
+            yield start
+            if not start:
+                return
+            is_pair = self._has_returns and text.startswith("\r\n", start - 2)
+            start = self._line_start(start - 1 - is_pair)
+
+    def _line_start(self, offset: int) -> int:
+        """Where the line that holds `offset` starts."""
+        newline = self._text.rfind("\n", 0, offset)
+        return (max(newline, self._text.rfind("\r", 0, offset)) if self._has_returns else newline) + 1
+
+    def _content(self, start: int) -> int | None:
+        """The offset of the first character of a line that is not white space; None if it is blank or a comment."""
+        match = _WHITE.match(self._text, start)
+        content = match.end() if match else start
+        return None if self._text[content : content + 1] in ("", "\n", "\r", "#") else content
+
+    def _is_certain(self, start: int) -> bool:
+        """Whether it is plain to see that a logical line starts at `start`, outside any string."""
+        if not start:
+            return True
+        return STATEMENT_START.match(self._text, start) is not None and not is_continued(self._text, start)
+
+    def _is_logical(self, start: int) -> bool:
+        """Whether a logical line starts at `start`."""
+        if self._is_certain(start):
+            return True
+        above = logical_lines(self._text, self._certain(start), start)
+        return all(line.end < start for line in above)
+
+    def _certain(self, start: int) -> int:
+        """The nearest start of a logical line, at `start` or above it, that is plain to see."""
+        return next(filter(self._is_certain, self._upward(start)), 0)
+
+    def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
+        """Whether the body of a definition goes on where the line begins.
+
+        Args:
+            header_start: where its header starts.
+            width: the column of its header.
+            doubtful: the start of a line below that ends the body, if it is a logical line.
+        """
+        if self._is_logical(doubtful):
+            return False
+        body = islice(logical_lines(self._text, header_start, self._line_end), 1, None)
+        return all(line.width > width for line in body)
+
+    def _decorated(self) -> LogicalLine | None:
+        """The header that the line decorates; None if it is part of no decorator."""
+        begin, has_decorator = self._line, False
+        for begin in self._upward(self._line):
+            has_decorator |= self._is_decorator(begin)
+            if self._is_certain(begin):
+                break
+        if not has_decorator:
+            return None
+        decorator: LogicalLine | None = None
+        for line in logical_lines(self._text, begin):
+            is_decorator = self._text[line.start] == "@"
+            if _start(line) <= self._line:
+                decorator = line if is_decorator else None
+            elif decorator is None or line.width != decorator.width:
+                return None
+            elif not is_decorator:
+                return line if DEFINITION.match(self._text, line.start) else None
+        return None
+
+    def _above_decorators(self, header_start: int) -> int:
+        """A start of a logical line above the decorators of a header, if it has any; else the header's own."""
+        above, has_decorator = header_start, False
+        for above in islice(self._upward(header_start), 1, None):
+            if self._is_decorator(above):
+                has_decorator = True
+            elif self._is_certain(above):
+                break
+        return above if has_decorator else header_start
+
+    def _is_decorator(self, start: int) -> bool:
+        """Whether a line looks like a decorator."""
+        content = self._content(start)
+        return content is not None and self._text[content] == "@"
+
+
+def _start(line: LogicalLine) -> int:
+    """Where its white space starts."""
+    return line.start - len(line.indent)

@@ -1,0 +1,122 @@
+"""Physical lines: where they begin and end, how deep they are indented."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cached_property
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+_NEWLINE = re.compile(r"\n")
+_CHUNK = 1 << 13
+"""Characters that are counted at a time."""
+TAB_SIZE = 8
+"""Columns between tab stops, as Python's tokenizer counts them."""
+
+
+class Lines:
+    """A text cut into lines, with offsets: `lines[i]` keeps its terminator."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The offset that each line starts at."""
+        terminator = LINE_END if has_lone_returns(self.text) else _NEWLINE  # which is found three times as fast
+        return [0, *[match.end() for match in terminator.finditer(self.text)]]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, index: int) -> str:
+        return self.text[self.starts[index] : self.end_with_terminator(index)]
+
+    def line_at(self, offset: int) -> int:
+        """The 0-based line that holds `offset`."""
+        return bisect_right(self.starts, offset) - 1
+
+    def end_with_terminator(self, index: int) -> int:
+        """The offset just past line `index` and its terminator."""
+        return self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
+
+    def end(self, index: int) -> int:
+        """The offset just past the content of line `index`, before its terminator."""
+        end = self.end_with_terminator(index)
+        while end > self.starts[index] and self.text[end - 1] in "\r\n":
+            end -= 1
+        return end
+
+
+class CountedLines(Lines):
+    """The lines of a text of which few are asked for: to count them up to an offset is faster than to cut the text."""
+
+    def line_at(self, offset: int) -> int:
+        """The 0-based line that holds `offset`."""
+        return line_number(self.text, offset)
+
+
+def line_number(text: str, offset: int) -> int:
+    """The 0-based line that holds `offset`."""
+    newlines = text.count("\n", 0, offset)
+    if "\r" not in text:
+        return newlines
+    inside_terminator = offset > 0 and text.startswith("\r\n", offset - 1)
+    return newlines + text.count("\r", 0, offset) - text.count("\r\n", 0, offset) - inside_terminator
+
+
+def line_start(text: str, line: int) -> int | None:
+    """The offset at which the 0-based `line` starts; None if there is no such line."""
+    if has_lone_returns(text):
+        starts = Lines(text).starts
+        return starts[line] if 0 <= line < len(starts) else None
+    start, left = 0, line
+    while left > (newlines := text.count("\n", start, start + _CHUNK)):  # counting is faster than cutting
+        if start >= len(text):
+            return None
+        start, left = start + _CHUNK, left - newlines
+    rest = text[start : start + _CHUNK].split("\n", left)
+    return None if line < 0 else start + sum(map(len, rest[:left])) + left
+
+
+def has_lone_returns(text: str) -> bool:
+    """Whether a `\\r` without a `\\n` ends a line of `text`."""
+    return "\r" in text and text.count("\r") != text.count("\r\n")
+
+
+def indent_width(white_space: str) -> int:
+    """The column that leading `white_space` reaches; a form feed starts over, a tab goes to the next stop."""
+    if not white_space.strip(" "):
+        return len(white_space)
+    column = 0
+    for character in white_space:
+        if character == "\t":
+            column += TAB_SIZE - column % TAB_SIZE
+        elif character == "\f":
+            column = 0
+        else:
+            column += 1
+    return column
+
+
+def line_ending(text: str) -> str:
+    """The terminator that most lines of `text` use; `\\n` where there is none."""
+    found = [match.group() for match in LINE_END.finditer(text)]
+    return max(set(found), key=lambda ending: (found.count(ending), ending == "\n")) if found else "\n"
+
+
+def normalize(text: str) -> str:
+    """`text` with every line ending as `\\n`."""
+    return LINE_END.sub("\n", text) if "\r" in text else text
+
+
+def content_end(text: str, position: int) -> int:
+    """Where the line that holds `position` ends, its terminator not counted."""
+    match = LINE_END.search(text, position)
+    return match.start() if match else len(text)
+
+
+def past_terminator(text: str, position: int) -> int:
+    """Past the line terminator at `position`; `position` itself where there is none."""
+    match = LINE_END.match(text, position)
+    return match.end() if match else position

@@ -1,0 +1,151 @@
+"""Logical lines: what stands between two NEWLINE tokens, and what is made of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adacoder.domain import Span
+from adacoder.pytext.lines import Lines, content_end, indent_width, past_terminator
+from adacoder.pytext.strings import skip_string, string_literals
+
+STATEMENT_START = re.compile(
+    r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:\[]"
+    r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
+)
+"""How a line starts that stands in no bracket, whatever is open above it."""
+_HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?[\r\n])*(?P<indent>[ \t\f]*)(?![ \t\f#\r\n]|\Z)")
+"""What comes before a logical line: the rest of the line above it, blank lines, comments, its indentation."""
+_PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
+"""What neither ends a logical line nor changes how the rest of it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalLine:
+    """One logical line: what stands between two NEWLINE tokens, over as many lines as its brackets and strings take.
+
+    Blank lines and lines with nothing but a comment are no logical lines.
+    """
+
+    start: int
+    """Offset of its first character that is not white space."""
+    end: int
+    """Offset past its last character, trailing comment included, terminator not."""
+    indent: str
+    """The white space before it."""
+    code_end: int
+    """Offset past its last character that is neither white space nor comment."""
+    colon: int | None
+    """Offset of the first colon outside brackets and strings; in the line of a `def` or `class`, its own."""
+    closed: bool
+    """Whether its brackets and strings are closed."""
+
+    @property
+    def width(self) -> int:
+        """The column it starts at."""
+        return indent_width(self.indent)
+
+
+def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[LogicalLine]:
+    """The logical lines of `text` that start between two offsets; at `start` a line must begin, outside any string or
+    bracket."""
+    position = start
+    while head := _HEAD.match(text, position, end):
+        line = _scan(text, *head.span("indent"))
+        yield line
+        position = line.end
+
+
+def _scan(text: str, begin: int, start: int) -> LogicalLine:
+    """The logical line whose first character stands at `start` and whose white space begins at `begin`."""
+    size = len(text)
+    depth = 0
+    colon: int | None = None
+    position = code_end = start
+    closed = True
+    while position < size:
+        if plain := _PLAIN.match(text, position):
+            position = plain.end()
+            if code := plain.group().rstrip(" \t\f"):
+                code_end = plain.start() + len(code)
+            continue
+        character = text[position]
+        if character == "#":
+            position = content_end(text, position)
+            continue
+        if character in "\r\n":
+            after = past_terminator(text, position)
+            if depth == 0:
+                break
+            if STATEMENT_START.match(text, after):
+                closed = False
+                break
+            position = after
+            continue
+        if character == "\\" and position + 1 < size and text[position + 1] in "\r\n":
+            position = past_terminator(text, position + 1)
+            code_end = position
+            continue
+        if character in "'\"":
+            position, whole = skip_string(text, position)
+            closed = closed and whole
+            code_end = position
+            continue
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth = max(depth - 1, 0)
+        elif character == ":" and depth == 0 and colon is None and text[position + 1 : position + 2] != "=":
+            colon = position
+        position += 1
+        code_end = position
+    if depth and position >= size:
+        closed = False
+    end = position
+    return LogicalLine(start, end, text[begin:start], min(code_end, end), colon, closed)
+
+
+def statements(text: str) -> list[Span]:
+    """The top-level statements of `text`, each from its first decorator or keyword to the end of its block.
+
+    A line that is indented deeper than the first, or that continues a compound statement (`else`, `except`, …) which
+    stands before it, belongs to that statement.
+    """
+    found: list[Span] = []
+    decorated = False
+    for line in logical_lines(text):
+        continues = _CONTINUES.match(text, line.start) is not None
+        if found and (line.width > 0 or decorated or (continues and _CONTINUED.match(text, found[-1].start))):
+            found[-1] = Span(found[-1].start, line.end)
+        else:
+            found.append(Span(line.start, line.end))
+        decorated = line.width == 0 and text[line.start] == "@"
+    return found
+
+
+_CONTINUES = re.compile(r"(?:elif|else|except|finally|case)\b")
+_CONTINUED = re.compile(r"(?:async\s+)?(?:if|for|while|try|match)\b")
+
+
+def dedent(text: str) -> str:
+    """`text` with its first line's indentation taken off every line that has it; text inside strings stays."""
+    prefix = text[: len(text) - len(text.lstrip(" \t"))]
+    if not prefix:
+        return text
+    inside = string_interiors(text)
+    lines = Lines(text)
+    return "".join(
+        lines[i] if i in inside else lines[i].removeprefix(prefix) if lines[i].strip() else lines[i].lstrip(" \t")
+        for i in range(len(lines))
+    )
+
+
+def string_interiors(text: str) -> frozenset[int]:
+    """The lines (0-based) of `text` that begin inside a string literal, so that their white space is content."""
+    lines = Lines(text)
+    inside: set[int] = set()
+    for literal in string_literals(text, 0, len(text)):
+        inside.update(range(lines.line_at(literal.start) + 1, lines.line_at(literal.end) + 1))
+    return frozenset(inside)

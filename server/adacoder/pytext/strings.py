@@ -1,0 +1,267 @@
+"""String literals: where they end, in whatever state the text is.
+
+A string that is left open ends with its line. A triple quote that is left open takes the next one for its end, and
+from there on all strings of the file are read inside out. So the end of a string over several lines is believed only
+if what follows it could be Python.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator
+
+from adacoder.domain import Span
+from adacoder.pytext.lines import LINE_END, content_end, indent_width
+
+_QUOTE_OR_COMMENT = re.compile(r"['\"#]")
+_SHORT = {
+    quote: re.compile(rf"{quote}[^{quote}\\\r\n]*(?:\\(?:\r\n|.)[^{quote}\\\r\n]*)*", re.DOTALL) for quote in "'\""
+}
+"""A string between single quotes up to the quote that closes it, or to the end of its line."""
+_WHITE = re.compile(r"[ \t\f]*")
+_FORMATTED_LAST = frozenset("fFtTrR")
+_FORMATTED_PREFIX = re.compile(r"(?:\A|\W)(?:[fFtT][rR]?|[rR][fFtT])\Z")
+_WORD = rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[^\W\d]\w*"
+"""A name; no keyword."""
+_TEXT_AFTER = re.compile(rf"[ \t\f]*(?:(?![rbuftRBUFT]{{1,2}}['\"]){_WORD}|>>>)")
+"""What never stands right after a string: a name, or a prompt."""
+_TEXT_BELOW = re.compile(
+    rf"[ \t\f]*(?:\r\n|\r|\n)\s*(?:>>>|(?!(?:match|case|type|print|exec)\b){_WORD}(?:[ \t]+{_WORD}|\.[ \t\f]*[\r\n]))"
+)
+"""The end of a line, and below it what is no code: a prompt, two names in a row, or a name with a full stop."""
+
+_FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]", re.DOTALL)
+"""What matters in a formatted string outside its fields: escapes, braces, quotes, line ends."""
+_DEEPEST = 16
+"""How deep formatted strings and formats are followed into each other."""
+_FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
+_FORMAT_STOP = re.compile(r"['\"{}\r\n]")
+
+
+def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
+    """The offset past the string literal whose quote stands at `quote_at`, and whether it is closed.
+
+    A backslash keeps the next character from closing the string, in raw strings too.
+    """
+    closing = _quotes(text, quote_at)
+    end = _formatted_end(text, quote_at, closing) if _is_formatted(text, quote_at) else None
+    if end is None:
+        end = _plain_end(text, quote_at, closing)
+    if len(closing) == 1:
+        return (end, True) if end is not None else (_short_stop(text, quote_at), False)
+    if end is None or _opens_another(text, quote_at, end):
+        return content_end(text, quote_at), False
+    return end, True
+
+
+def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
+    """The string literals that begin between two offsets, from their quotes on; `start` is in no string or comment."""
+    position = start
+    while match := _QUOTE_OR_COMMENT.search(text, position, end):
+        if match.group() == "#":
+            position = content_end(text, match.start())
+        else:
+            position, _ = skip_string(text, match.start())
+            yield Span(match.start(), position)
+
+
+def long_strings(text: str, end: int) -> list[Span]:
+    """The string literals between triple quotes that begin before `end`, from their quotes on.
+
+    They are the only ones that a line can begin in without a backslash at the end of the line above. So only the
+    places with three quotes are looked at, and the lines that hold them: much faster than to read the whole text.
+    """
+    found: list[Span] = []
+    position = 0
+    double, single = text.find('"""', 0, end), text.find("'''", 0, end)
+    while double >= 0 or single >= 0:
+        quotes_at = double if single < 0 or 0 <= double < single else single
+        literal = _literal_around(text, position, quotes_at)
+        if literal is not None and literal.start == quotes_at:
+            found.append(literal)
+        position = content_end(text, quotes_at) if literal is None else literal.end
+        if 0 <= double < position:
+            double = text.find('"""', position, end)
+        if 0 <= single < position:
+            single = text.find("'''", position, end)
+    return found
+
+
+def leaves_string_open(text: str) -> bool:
+    """Whether a string between triple quotes in `text` is never closed."""
+    return any(not skip_string(text, literal.start)[1] for literal in long_strings(text, len(text)))
+
+
+def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
+    """The string literal that holds the first three quotes after `start`; None if a comment holds them.
+
+    Args:
+        text: the text.
+        start: an offset in no string or comment.
+        quotes_at: where the quotes stand.
+    """
+    line_start = begin = _line_start(text, start, quotes_at)
+    while begin > start and is_continued(text, begin):
+        begin = _line_start(text, start, begin - 2)
+    if begin == line_start and not _QUOTE_OR_COMMENT.search(text, begin, quotes_at):
+        return Span(quotes_at, skip_string(text, quotes_at)[0])
+    return next((each for each in string_literals(text, begin, quotes_at + 1) if each.end > quotes_at), None)
+
+
+def _line_start(text: str, least: int, offset: int) -> int:
+    """Where the line that holds `offset` starts, if after `least`; else `least`."""
+    return max(least, text.rfind("\n", least, offset) + 1, text.rfind("\r", least, offset) + 1)
+
+
+def is_continued(text: str, line_start: int) -> bool:
+    """Whether the line above ends in a backslash."""
+    return text[max(line_start - 3, 0) : line_start].endswith(("\\\n", "\\\r", "\\\r\n"))
+
+
+def _quotes(text: str, quote_at: int) -> str:
+    """What closes the string that begins at `quote_at`: one quote, or three."""
+    quote = text[quote_at]
+    return quote * 3 if text.startswith(quote * 3, quote_at) else quote
+
+
+def _plain_end(text: str, quote_at: int, closing: str) -> int | None:
+    """Past the end of a string that is not formatted; None if it is left open."""
+    if len(closing) == 1:
+        stop = _short_stop(text, quote_at)
+        return stop + 1 if text.startswith(closing, stop) else None
+    position = quote_at + 3
+    while (at := text.find(closing, position)) >= 0:
+        if text[at - 1] != "\\" or _is_even(text, position, at):
+            return at + 3
+        position = at + 1
+    return None
+
+
+def _short_stop(text: str, quote_at: int) -> int:
+    """Where a string that begins with one quote meets the next one, or else the end of its line."""
+    match = _SHORT[text[quote_at]].match(text, quote_at)
+    return match.end() if match else quote_at + 1
+
+
+def _is_even(text: str, least: int, end: int) -> bool:
+    """Whether the backslashes before `end` pair up."""
+    begin = end
+    while begin > least and text[begin - 1] == "\\":
+        begin -= 1
+    return (end - begin) % 2 == 0
+
+
+def _opens_another(text: str, start: int, end: int) -> bool:
+    """Whether the quotes that seem to close the string `start:end` rather open one, since `start` was left open.
+
+    No text that Python reads has such quotes. They are followed by what no string is followed by; below them, that
+    counts only where the line above them opens a block, for on a line of its own somebody may be typing.
+    """
+    if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
+        return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
+    return _is_first_of_block(text, start, end - 3) and _TEXT_BELOW.match(text, end) is not None
+
+
+def _is_first_of_block(text: str, least: int, offset: int) -> bool:
+    """Whether the line above `offset`, blank ones aside, ends in a colon and is indented less than `offset` is."""
+    if text[offset - 1] not in " \t\f\r\n":
+        return False
+    above = least + len(text[least:offset].rstrip(" \t\f\r\n"))
+    if text[above - 1] != ":":
+        return False
+    header, own = _line_start(text, least, above), _line_start(text, above, offset)
+    is_below = header > least and own > above
+    return is_below and indent_width(_leading(text, header)) < indent_width(text[own:offset])
+
+
+def _leading(text: str, line_start: int) -> str:
+    """The white space that a line begins with."""
+    match = _WHITE.match(text, line_start)
+    return match.group() if match else ""
+
+
+def _is_formatted(text: str, quote_at: int) -> bool:
+    """Whether the quote at `quote_at` begins a formatted string."""
+    if text[quote_at - 1 : quote_at] not in _FORMATTED_LAST:
+        return False
+    return _FORMATTED_PREFIX.search(text[max(quote_at - 3, 0) : quote_at]) is not None
+
+
+def _formatted_end(text: str, quote_at: int, closing: str, depth: int = 0) -> int | None:
+    """Past the end of a formatted string, whose fields may hold quotes like its own (PEP 701).
+
+    None if it cannot be read so; then it is read like any other, as Python 3.11 does.
+    """
+    position = quote_at + len(closing)
+    while match := _FORMATTED_STOP.search(text, position):
+        position, mark = match.end(), match.group()
+        if text.startswith(closing, match.start()):
+            return match.start() + len(closing)
+        if mark in ("\r", "\n") and len(closing) == 1:
+            return None
+        if mark == "{":
+            field_end = _field_end(text, position, closing, depth)
+            if field_end is None:
+                return None
+            position = field_end
+    return None
+
+
+def _field_end(text: str, start: int, closing: str, depth: int) -> int | None:
+    """Past the brace that closes the field of a formatted string; None if it is not closed.
+
+    In a string between single quotes a field ends on its line, and so does, in any field, a string between the quotes
+    of the formatted string itself: rather than a longer one, a field is half typed.
+    """
+    if depth > _DEEPEST:
+        return None
+    position, brackets = start, 0
+    while match := _FIELD_STOP.search(text, position):
+        position, mark = match.end(), match.group()
+        if mark in ("'", '"'):
+            string_end = _string_in_field_end(text, match.start(), closing, depth)
+            if string_end is None:
+                return None
+            position = string_end
+        elif mark in ("\r", "\n", "#"):
+            if len(closing) == 1:
+                return None
+            position = content_end(text, match.start()) if mark == "#" else position
+        elif mark in ("(", "[", "{"):
+            brackets += 1
+        elif brackets:
+            brackets -= mark != ":"
+        elif mark == ":":
+            return _format_end(text, position, closing, depth)
+        else:
+            return position if mark == "}" else None
+    return None
+
+
+def _string_in_field_end(text: str, quote_at: int, closing: str, depth: int) -> int | None:
+    """Past the end of a string in a field of a formatted string that ends with `closing`; None if it is left open."""
+    own = _quotes(text, quote_at)
+    if _is_formatted(text, quote_at):
+        end = _formatted_end(text, quote_at, own, depth + 1)
+    else:
+        end = _plain_end(text, quote_at, own)
+    is_on_one_line = len(closing) == 1 or text.startswith(closing, quote_at)
+    return None if end is None or (is_on_one_line and LINE_END.search(text, quote_at, end)) else end
+
+
+def _format_end(text: str, start: int, closing: str, depth: int) -> int | None:
+    """Past the brace that closes a field whose format begins at `start`; None if it is not closed."""
+    position = start
+    while match := _FORMAT_STOP.search(text, position):
+        position, mark = match.end(), match.group()
+        if mark == "}":
+            return position
+        if text.startswith(closing, match.start()) or (mark in ("\r", "\n") and len(closing) == 1):
+            return None
+        if mark == "{":
+            field_end = _field_end(text, position, closing, depth + 1)
+            if field_end is None:
+                return None
+            position = field_end
+    return None

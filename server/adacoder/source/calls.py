@@ -1,0 +1,144 @@
+"""Which calls a function takes, and which results it may give, as far as its `def` line tells."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from adacoder.domain import Target
+from adacoder.pytext import parsed
+
+Arguments: TypeAlias = "tuple[tuple[str | None, ast.expr], ...]"
+"""What a call is given: each argument with the name it is given by, if by name."""
+
+_SEQUENCES = (list, tuple, str, bytes)
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bytes": (bytes,),
+    "list": (list,),
+    "tuple": (tuple,),
+    "dict": (dict,),
+    "set": (set,),
+    "mapping": (dict,),
+    "sequence": _SEQUENCES,
+    "iterable": (*_SEQUENCES, dict, set),
+    "collection": (*_SEQUENCES, dict, set),
+    # What these describe no literal is.
+    **dict.fromkeys(("iterator", "generator", "asynciterator", "asyncgenerator", "coroutine", "awaitable"), ()),
+}
+"""The types of the literals that an annotation allows, by its name in small letters; others may allow anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How a function is called."""
+
+    name: str
+    """The name it is called by from the module."""
+    signature: inspect.Signature | None
+    """Its parameters; None where they cannot be told. Annotations are syntax trees."""
+
+    @classmethod
+    def of(cls, target: Target) -> Calls | None:
+        """How `target` is called; None if a result takes more than arguments: an instance, `await`, or a loop."""
+        if not target.signature.startswith("def") or re.search(r"^[^#\n]*\byield\b", target.body.of(target.text), re.M):
+            return None
+        definition = _definition(target)
+        decorators = [] if definition is None else [_named(each) for each in definition.decorator_list]
+        if target.in_class and decorators not in (["staticmethod"], ["classmethod"]):
+            return None
+        if definition is None or (decorators and not target.in_class):
+            return cls(target.qualname, None)  # a decorator may give it other parameters
+        return cls(target.qualname, _signature(definition, is_bound=decorators == ["classmethod"]))
+
+    def takes(self, arguments: Arguments) -> bool:
+        """Whether it can be called with `arguments`, as far as can be told."""
+        if self.signature is None:
+            return True
+        by_position = [value for name, value in arguments if name is None]
+        by_name = {name: value for name, value in arguments if name is not None}
+        try:
+            bound = self.signature.bind(*by_position, **by_name).arguments
+        except TypeError:
+            return False
+        single = {name: value for name, value in bound.items() if isinstance(value, ast.expr)}
+        return all(_allows(self.signature.parameters[name].annotation, value) for name, value in single.items())
+
+    def gives(self, result: ast.expr) -> bool:
+        """Whether its annotation allows the literal `result`, as far as can be told."""
+        return self.signature is None or _allows(self.signature.return_annotation, result)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The parameters that must be given, in order; none where they cannot be told."""
+        if self.signature is None:
+            return ()
+        variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        every = self.signature.parameters.values()
+        return tuple(each.name for each in every if each.kind not in variable and each.default is each.empty)
+
+
+def _named(decorator: ast.expr) -> str:
+    return decorator.id if isinstance(decorator, ast.Name) else ""
+
+
+def _definition(target: Target) -> ast.FunctionDef | None:
+    before = target.text[target.definition.start : target.header.start]
+    decorators = "".join(line.lstrip() for line in before.splitlines(keepends=True))
+    tree = parsed(f"{decorators}{target.signature} pass\n")
+    match tree:
+        case ast.Module(body=[ast.FunctionDef() as definition]):
+            return definition
+        case _:
+            return None
+
+
+def _signature(definition: ast.FunctionDef, *, is_bound: bool) -> inspect.Signature | None:
+    parameters = _parameters(definition.args)[is_bound:]
+    returns = inspect.Signature.empty if definition.returns is None else definition.returns
+    try:
+        return inspect.Signature(parameters, return_annotation=returns)
+    except ValueError:
+        return None
+
+
+def _parameters(arguments: ast.arguments) -> list[inspect.Parameter]:
+    kinds = inspect.Parameter
+    found = [
+        *((each, kinds.POSITIONAL_ONLY) for each in arguments.posonlyargs),
+        *((each, kinds.POSITIONAL_OR_KEYWORD) for each in arguments.args),
+        *((each, kinds.VAR_POSITIONAL) for each in [arguments.vararg] if each),
+        *((each, kinds.KEYWORD_ONLY) for each in arguments.kwonlyargs),
+        *((each, kinds.VAR_KEYWORD) for each in [arguments.kwarg] if each),
+    ]
+    positional = [*arguments.posonlyargs, *arguments.args]
+    optional = {each.arg for each in positional[len(positional) - len(arguments.defaults) :]} | {
+        each.arg for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default
+    }
+    return [
+        inspect.Parameter(
+            each.arg,
+            kind,
+            default=... if each.arg in optional else kinds.empty,
+            annotation=each.annotation or kinds.empty,
+        )
+        for each, kind in found
+    ]
+
+
+def _allows(annotation: object, literal: ast.expr) -> bool:
+    """Whether an annotation allows a literal; one that is not known here allows all."""
+    inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = inner.attr if isinstance(inner, ast.Attribute) else inner.id if isinstance(inner, ast.Name) else ""
+    types = _TYPES.get(name.lower())
+    try:
+        return types is None or isinstance(ast.literal_eval(literal), types)
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        return True

@@ -1,0 +1,190 @@
+"""Literals and calls that stand in prose: where they end, and what they say."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from adacoder.pytext import parsed
+
+_LONGEST = 2_000
+"""Characters of a literal, or of a call's arguments."""
+_DEEPEST = 40
+"""Levels of a syntax tree."""
+_STRING = r"""[rRbBuU]{0,2}(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_BRACKET = re.compile(rf"{_STRING}|[\[({{]|[\])}}]|\n[ \t]*\n")
+"""What matters on the way from a bracket to the one that closes it: a blank line does not close it."""
+_NUMBER = r"[-+]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)"
+"""As in Python, but for `1.`: that point ends a sentence."""
+_ATOM = re.compile(rf"""(?:{_NUMBER}|[Tt]rue|[Ff]alse|None|{_STRING})(?![\w'"])""")
+_OPERATOR = re.compile(r"[ \t]*(?://|[-+*/%])[ \t]*(?=[\d.(])")
+_ABBREVIATED = re.compile(r"[\w\s](?:\.\.\.|…)\Z")
+_IN_SMALL_LETTERS = {"true": "True", "false": "False"}
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal that was read."""
+
+    node: ast.expr
+    end: int
+    """Offset just past it."""
+
+    @property
+    def text(self) -> str:
+        """It as Python displays it; a set in the order in which it is written, and not in one that changes."""
+        has_set = any(isinstance(each, ast.Set) for each in ast.walk(self.node))
+        return ast.unparse(self.node) if has_set else repr(self.value)
+
+    @property
+    def value(self) -> object:
+        """What it means."""
+        return ast.literal_eval(self.node)
+
+
+def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | None:
+    """The literal that begins at `start`, or what arithmetic with numbers gives there.
+
+    None if there is none, or one that may be meant otherwise: `("one")` as a tuple, if it does not stand in code;
+    `[1, ...]` as a longer list; `"one..."` as a longer string.
+    """
+    first = end = _operand_end(text, start)
+    while end is not None and end - start < _LONGEST and (sign := _OPERATOR.match(text, end)):
+        following = _operand_end(text, sign.end())
+        if following is None:
+            break
+        end = following
+    if first is None or end is None:
+        return None
+    written = text[start:end]
+    node = _expression(_IN_SMALL_LETTERS.get(written, written))
+    if node is None or (written.startswith("(") and not isinstance(node, ast.Tuple) and not is_code):
+        return None
+    if end != first:
+        node = _computed(node)
+    return Constant(node, end) if node is not None and _is_literal(node) else None
+
+
+def call_at(text: str, start: int) -> tuple[ast.Call, int] | None:
+    """The call that begins at `start` and ends with its first brackets, and where it ends.
+
+    None if what it is given are no literals, nor operations on literals.
+    """
+    end = _closing(text, text.find("(", start))
+    node = None if end is None else _expression(text[start:end])
+    if end is None or not isinstance(node, ast.Call):
+        return None
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if any(keyword.arg is None for keyword in node.keywords) or not all(map(_is_constant, given)):
+        return None
+    return node, end
+
+
+def _operand_end(text: str, start: int) -> int | None:
+    if text[start : start + 1] in ("(", "[", "{"):
+        return _closing(text, start)
+    if text.startswith("set()", start):
+        return start + len("set()")
+    atom = _ATOM.match(text, start, start + _LONGEST)
+    return atom.end() if atom else None
+
+
+def _closing(text: str, start: int) -> int | None:
+    """The offset past the bracket that closes the one at `start`."""
+    depth = 0
+    for piece in _BRACKET.finditer(text, start, start + _LONGEST):
+        if piece[0] in ("(", "[", "{"):
+            depth += 1
+        elif piece[0] in (")", "]", "}"):
+            depth -= 1
+            if not depth:
+                return piece.end()
+        elif piece[0].isspace():
+            return None
+    return None
+
+
+def _expression(text: str) -> ast.expr | None:
+    tree = parsed(f"({text}\n)")
+    match tree:
+        case ast.Module(body=[ast.Expr(value=node)]) if not _is_deep(node):
+            return node
+        case _:
+            return None
+
+
+def _is_deep(node: ast.expr) -> bool:
+    """Whether it is deeper than anybody writes, so that nothing that goes through it can do so too deeply."""
+    level: list[ast.AST] = [node]
+    for _ in range(_DEEPEST):
+        level = [inner for each in level for inner in ast.iter_child_nodes(each)]
+    return bool(level)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return _is_whole(node)
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Whether it is a literal, or an operation on literals; the operation is not carried out."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return _is_constant(left) and _is_constant(right)
+        case ast.UnaryOp(operand=operand):
+            return _is_constant(operand)
+        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+            return all(map(_is_constant, elements))
+        case ast.Dict(keys=keys, values=values):
+            return all(key is not None and _is_constant(key) for key in keys) and all(map(_is_constant, values))
+        case _:
+            return _is_literal(node)
+
+
+def _is_whole(node: ast.expr) -> bool:
+    """Whether nothing in it is abbreviated."""
+    constants = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+    return not any(
+        value is ... or (isinstance(value, str) and _ABBREVIATED.search(value) is not None) for value in constants
+    )
+
+
+def _computed(node: ast.expr) -> ast.expr | None:
+    try:
+        return _expression(repr(_number(node)))
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def _number(node: ast.expr) -> float:
+    """What arithmetic with numbers gives.
+
+    Raises:
+        ValueError: it is something else.
+        ArithmeticError: it has no result.
+    """
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_number(operand)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _number(operand)
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _ARITHMETIC:
+            return _ARITHMETIC[type(sign)](_number(left), _number(right))
+        case _:
+            raise ValueError(ast.unparse(node))

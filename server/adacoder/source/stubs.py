@@ -1,0 +1,57 @@
+"""Which functions of a text are still to be written."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from adacoder.pytext import Definition, definitions
+
+_STUB_STATEMENT = re.compile(r"(?:pass|\.\.\.|raise[ \t]+NotImplementedError\b.*)[ \t]*(?:#.*)?", re.DOTALL)
+
+
+def is_stub(definition: Definition) -> bool:
+    """Whether a function's body is nothing but a docstring, `pass`, `...`, a bare `raise NotImplementedError` or
+    comments."""
+    start = definition.header.end if definition.docstring is None else definition.docstring.end
+    lines = [definition.header_line, *definition.body_lines]
+    parts = [
+        definition.text[max(start, line.start) : line.code_end].strip(" \t\f;")
+        for line in lines
+        if line.code_end > start
+    ]
+    return all(_STUB_STATEMENT.fullmatch(part) for part in parts if part)
+
+
+def unwritten(owner: Definition, name: str) -> frozenset[str]:
+    """The names in an example of the class `owner` that cannot work yet, whatever becomes of its method `name`.
+
+    These are the functions, and the methods of the class, that are stubs. A special method has no name that it is
+    called by, and another class with a stub in it may fail anywhere: these are told by the name of the class.
+    """
+    return frozenset(
+        each.parents[-1].name
+        if each.parents and (is_special(each.name) or not _is_method_of(owner, each))
+        else each.name
+        for each in _stubs(owner.text)
+        if each.qualname != f"{owner.qualname}.{name}"
+    )
+
+
+@lru_cache(maxsize=1)
+def _stubs(text: str) -> tuple[Definition, ...]:
+    """All functions that are stubs; it is asked for method after method of the same text.
+
+    Of several of the same name the last one counts: those before it are declarations of overloads, or other cases.
+    """
+    last = {each.qualname: each for each in definitions(text) if not each.is_class and not each.in_function}
+    return tuple(each for each in last.values() if is_stub(each))
+
+
+def _is_method_of(owner: Definition, definition: Definition) -> bool:
+    return definition.parents[-1].qualname == owner.qualname
+
+
+def is_special(name: str) -> bool:
+    """Whether Python calls functions of that name by itself."""
+    return name.startswith("__") and name.endswith("__")
