@@ -1,10 +1,13 @@
-"""What a model is shown besides the task: the module's own pieces, and types of the project's other files."""
+"""What a model is shown besides the task: the module's own pieces, and what the project's other files tell of them."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import textwrap
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -12,13 +15,55 @@ import jedi
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parso.cache import parser_cache
 
-from adacoder.domain import TargetError
+from adacoder.domain import Target, TargetError
 from adacoder.source.context import Piece, pieces
 from adacoder.source.locate import locate
 
-SHOP = '''"""A shop."""
 
+class Project:
+    """A workspace on disk, made of texts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, **modules: str) -> None:
+        """Write modules; two underscores stand for a slash: `pkg____init__` is `pkg/__init__.py`."""
+        for name, text in modules.items():
+            path = self.folder / f"{name.replace('____init__', '/__init__').replace('__in__', '/')}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text), encoding="utf-8")
+
+    def target(self, qualname: str, text: str, file: str = "shop.py") -> Target:
+        """The function `qualname` in a file with `text`."""
+        path = self.folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = textwrap.dedent(text)
+        path.write_text(text, encoding="utf-8")
+        return locate(text, path, self.folder, qualname=qualname)
+
+    def pieces(self, qualname: str, text: str, file: str = "shop.py", **overlays: str) -> tuple[Piece, ...]:
+        """What is shown around it."""
+        opened = {self.folder / f"{name}.py": textwrap.dedent(text) for name, text in overlays.items()}
+        return pieces(self.target(qualname, text, file), opened)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def of(found: tuple[Piece, ...], *kinds: str) -> list[str]:
+    return [piece.text for piece in found if piece.kind in kinds]
+
+
+def whole(found: tuple[Piece, ...]) -> str:
+    return "\n".join(piece.text for piece in found)
+
+
+SHOP = '''
+"""A shop."""
 from models import Order as Ordered
 import os
 
@@ -29,20 +74,21 @@ except ImportError:
 if TYPE_CHECKING:
     from models import Basket
 
-LIMIT = 3
-TOKEN = "{secret}"
-OTHER = {{"a": 1}}
+LIMIT = 3  # articles
+OTHER = {"a": 1}
 
 
 def helper(x: int) -> int:
     """Help with x.
 
-    More.
+    It helps in three ways.
+    >>> helper(1)
+    1
     """
     return x
 
 
-def unrelated(y, key="{secret}"):
+def unrelated(y):
     return y
 
 
@@ -69,14 +115,15 @@ class Base:
         """How big it is."""
         return size
 
-    def target(self, order: Ordered, basket: "Basket", path: os.PathLike, native: native.Thing) -> None:
-        """Use helper up to LIMIT.
+    def target(self, order: Ordered, basket: "Basket", path: os.PathLike) -> None:
+        """Use helper up to the limit.
 
         >>> Base().target(None)
         """
-        self.secret_body = 1
-'''.format(secret="x" * 100)
-MODELS = '''class Order:
+        self.hidden = 1
+'''
+MODELS = '''
+class Order:
     """What was ordered."""
 
     first: int = 1
@@ -88,83 +135,612 @@ MODELS = '''class Order:
 Basket = list[Order]
 '''
 
-ORDER = '''class Order:
-    """What was ordered."""
-    first: int = 1
-    # self.number
-    def __init__(self, number):
-        ...'''
 
-
-def shown(folder: Path, **overlays: str) -> tuple[Piece, ...]:
-    path = folder / "shop.py"
-    path.write_text(SHOP, encoding="utf-8")
-    (folder / "models.py").write_text(MODELS, encoding="utf-8")
-    target = locate(SHOP, path, folder, qualname="Base.target")
-    return pieces(target, {folder / f"{name}.py": text for name, text in overlays.items()})
-
-
-def test_pieces_come_ranked_and_without_the_targets_own_body(tmp_path: Path) -> None:
-    found = shown(tmp_path)
+def test_pieces_come_ranked_and_without_the_targets_own_body(project: Project) -> None:
+    project.write(models=MODELS)
+    found = project.pieces("Base.target", SHOP)
     assert [piece.kind for piece in found] == [
-        *("imports", "class", "mentioned", "mentioned", "type", "type", "module", "module", "module")
+        *("imports", "class", "docstring", "signature", "signature", "mentioned", "mentioned", "module", "module")
     ]
-    text = "\n".join(piece.text for piece in found)
-    assert "secret_body" not in text
-    assert "return len" not in text
-    assert 'def helper(x: int) -> int:\n    """Help with x."""' in text
-    assert found[0].text.split("\n") == [
-        *("from models import Order as Ordered", "import os", "from typing import Self", "from models import Basket")
-    ]
-    types = [piece.text for piece in found if piece.kind == "type"]
-    assert types == [
-        f"# from models\n{ORDER}",
+    assert "hidden" not in whole(found)
+    assert "return" not in whole(found)
+
+
+def test_pieces_are_listed_in_the_order_of_a_module(project: Project) -> None:
+    project.write(models=MODELS)
+    listed = sorted(project.pieces("Base.target", SHOP), key=lambda piece: piece.position)
+    assert [piece.text for piece in listed] == [
+        '"""A shop."""',
+        (
+            "from models import Order as Ordered\nimport os\nfrom typing import Self\n"
+            "if TYPE_CHECKING:\n    from models import Basket"
+        ),
+        (
+            "# from models\nclass Order:\n"
+            '    """What was ordered."""\n    first: int = 1\n'
+            "    def __init__(self, number):\n        self.number = number"
+        ),
         "# from models\nBasket = list[Order]",
+        "LIMIT = 3  # articles",
+        'OTHER = {"a": 1}',
+        'def helper(x: int) -> int:\n    """Help with x.\n\n    It helps in three ways.\n    """',
+        "def unrelated(y): ...",
+        (
+            'class Base:\n    """What all have."""\n    kind: str = "base"\n'
+            "    def __init__(self):\n        self.items = []\n"
+            "    def count(self) -> int: ...\n"
+            '    @helper\n    def sized(\n        self,\n        size: int = 1,\n    ):\n        """How big it is."""'
+        ),
     ]
-    class_piece = found[1].text
-    assert class_piece.startswith('class Base:\n    """What all have."""\n    kind: str = "base"\n    # self.items')
-    assert "def count(self) -> int:" in class_piece
-    assert "def target" not in class_piece
-    assert "unlikely" not in class_piece
-    assert (
-        '    @helper\n    def sized(\n        self,\n        size: int = 1,\n    ):\n        """How big it is."""'
-    ) in class_piece
 
 
-def test_long_strings_are_not_shown(tmp_path: Path) -> None:
-    text = "\n".join(piece.text for piece in shown(tmp_path))
-    assert "xxxx" not in text
-    assert 'TOKEN = "…"' in text
-    assert 'OTHER = {"a": 1}' in text
-    assert 'def unrelated(y, key="…")' in text
+def test_the_nearest_of_the_rest_comes_first(project: Project) -> None:
+    text = 'A = 1\nB = 2\ndef f(x):\n    """Doc."""\nC = 3\n__all__ = ["f"]\n'
+    assert of(project.pieces("f", text), "module") == ["B = 2", "C = 3", "A = 1"]
 
 
-def test_open_files_are_read_as_they_are_open(tmp_path: Path) -> None:
-    text = "\n".join(piece.text for piece in shown(tmp_path, models=MODELS.replace("What was", "All that was")))
-    assert "All that was ordered." in text
+# The class around a method
 
 
-def test_the_same_texts_give_the_same_pieces(tmp_path: Path) -> None:
-    assert shown(tmp_path) == shown(tmp_path)
+def test_a_class_shows_what_it_and_its_instances_have(project: Project) -> None:
+    (text,) = of(
+        project.pieces(
+            "Point.target",
+            '''
+            @dataclass(frozen=True)
+            class Point(Shape, metaclass=Meta):
+                """A place.
+
+                It has two coordinates.
+
+                >>> Point(1, 2)
+                Point(x=1, y=2)
+                """
+                __slots__ = ("x", "y")
+                x: int  # to the right
+                y: int = field(
+                    default=0, metadata={"unit": "the same unit in which x is given, which is never meters"}
+                )
+                """Upwards."""
+                RED, GREEN = range(2)
+
+                def __init__(me, x, y):
+                    """Not me.z = 1."""
+                    me.x, me.y = x, y
+                    me.name: str = "p"  # for people
+                    me.items[0] = 1
+                    me.x += 1
+                    if x == me.y:
+                        me.seen = True
+
+                def move(self, by):
+                    self.x = by
+                    self.last: list[Move] = [self.all_moves_since_it_began[index] for index in range(self.x, by, -1)]
+
+                def target(self):
+                    """Doc."""
+                    self.secret = 1
+
+                class Inner:
+                    """Within."""
+            ''',
+        ),
+        "class",
+    )
+    assert text == textwrap.dedent(
+        '''\
+        @dataclass(frozen=True)
+        class Point(Shape, metaclass=Meta):
+            """A place.
+
+            It has two coordinates.
+            """
+            __slots__ = ("x", "y")
+            x: int  # to the right
+            y: int = ...
+            """Upwards."""
+            RED, GREEN = range(2)
+            def __init__(me, x, y):
+                """Not me.z = 1."""
+                me.x, me.y = x, y
+                me.name: str = "p"  # for people
+                me.seen = True
+            def move(self, by):
+                self.last: list[Move] = ...
+            class Inner:
+                """Within."""'''
+    )
 
 
-def test_a_file_that_jedi_cannot_read_gives_what_its_lines_show(tmp_path: Path) -> None:
-    text = 'import os\nx = (\n\ndef f(a: Missing):\n    """Doc."""\n\ndef g(: pass\n'
-    target = locate(text, tmp_path / "m.py", tmp_path, qualname="f")
-    assert pieces(target)[0] == Piece("imports", "import os")
+def test_a_nested_class_is_shown_where_it_stands(project: Project) -> None:
+    text = 'class A:\n    class B(C):\n        x = 1\n        def f(self):\n            """Doc."""\n'
+    assert of(project.pieces("A.B.f", text), "class") == ["class A:\n    class B(C):\n        x = 1"]
+
+
+def test_of_a_long_class_less_is_shown_of_each_method(project: Project) -> None:
+    def around(methods: int) -> str:
+        text = 'class A:\n    def __init__(self):\n        self.x = 1\n    def f(self):\n        """As m7."""\n'
+        for number in range(methods):
+            text += f'    def m{number}(self, argument, other=None):\n        """Method number {number}."""\n'
+        (shown,) = of(project.pieces("A.f", text), "class")
+        return shown
+
+    assert 'def m5(self, argument, other=None):\n        """Method number 5."""' in around(20)
+    assert "def m5(self, argument, other=None): ..." in around(60)
+    named = around(200)
+    assert "# and: m0, m1," in named
+    assert 'def m7(self, argument, other=None):\n        """Method number 7."""' in named
+    assert "self.x = 1" in named
+    assert len(around(3000)) < 4100
+
+
+def test_an_enumeration_of_very_many_shows_the_first(project: Project) -> None:
+    members = "".join(f"    M{number} = {number}\n" for number in range(100))
+    text = f'class E(Enum):\n{members}\ndef f(e: E):\n    """Doc."""\n'
+    (shown,) = of(project.pieces("f", text), "signature")
+    assert "    M39 = 39\n    # … and 60 more" in shown
+
+
+def test_a_property_shows_its_setter_and_an_overloaded_method_its_overloads(project: Project) -> None:
+    (text,) = of(
+        project.pieces(
+            "A.size",
+            '''
+            class A:
+                @property
+                def size(self) -> int:
+                    """Doc."""
+                    return self.mine
+                @size.setter
+                def size(self, value: int) -> None:
+                    self._size = value
+            ''',
+        ),
+        "class",
+    )
+    assert "@size.setter\n    def size(self, value: int) -> None:\n        self._size = value" in text
+    assert "mine" not in text
+
+
+def test_the_overloads_of_a_function_come_first(project: Project) -> None:
+    found = project.pieces(
+        "f",
+        '''
+        @overload
+        def f(x: int) -> int: ...
+        @overload
+        def f(x: str) -> str:
+            """For text."""
+        def f(x):
+            """Doc."""
+            return 1
+        ''',
+    )
+    assert of(found, "contract") == [
+        "@overload\ndef f(x: int) -> int: ...",
+        '@overload\ndef f(x: str) -> str:\n    """For text."""',
+    ]
+
+
+# Base classes
+
+SHAPES = '''
+from abc import ABC, abstractmethod
+
+class Root:
+    def name(self): ...
+
+class Shape(Root, ABC):
+    """Something with an area."""
+    unit = "cm"
+
+    @abstractmethod
+    def area(self) -> float:
+        """The area, in square units.
+
+        Never negative.
+
+        >>> Square(2).area()
+        4
+        """
+        raise NotImplementedError(hidden)
+
+    def scaled(self, by): ...
+    def _cached(self): ...
+'''
+SQUARE = '''
+from shapes import Shape
+import shapes
+
+class Square({base}):
+    def scaled(self, by): ...
+    def area(self) -> float:
+        """Doc."""
+'''
+
+
+@pytest.mark.parametrize("base", ["Shape", "shapes.Shape", "Shape, Generic[T]"])
+def test_what_a_base_class_promises_and_gives_is_shown(base: str, project: Project) -> None:
+    project.write(shapes=SHAPES)
+    found = project.pieces("Square.area", SQUARE.format(base=base))
+    assert of(found, "contract") == [
+        textwrap.dedent(
+            '''\
+            # from shapes
+            class Shape(Root, ABC):
+                @abstractmethod
+                def area(self) -> float:
+                    """The area, in square units.
+
+                    Never negative.
+
+                    >>> Square(2).area()
+                    4
+                    """'''
+        )
+    ]
+    assert of(found, "base") == [
+        (
+            "# from shapes\n"
+            'class Shape(Root, ABC):\n    """Something with an area."""\n    unit = "cm"\n    def _cached(self): ...'
+        ),
+        "# from shapes\nclass Root:\n    def name(self): ...",
+    ]
+
+
+def test_base_classes_that_go_in_circles_end(project: Project) -> None:
+    found = project.pieces("A.f", 'class A(B):\n    def f(self):\n        """Doc."""\nclass B(A):\n    y = 1\n')
+    assert "y = 1" in whole(found)
+
+
+# What the signature and the docstring name
+
+TYPES = '''
+from __future__ import annotations
+from enum import Enum
+from typing import NamedTuple, Protocol, TypedDict, NewType
+from dataclasses import dataclass
+
+class Line(NamedTuple):
+    article: str
+
+@dataclass
+class Order:
+    """What was ordered."""
+    lines: list[Line]
+    _hidden: int = 0
+
+    def total(self) -> float: ...
+    def _secretly(self): ...
+
+class Colour(Enum):
+    RED = 1
+
+class Options(TypedDict, total=False):
+    fast: bool
+
+class Readable(Protocol):
+    def read(self) -> str: ...
+
+Number = NewType("Number", int)
+type Pairs = list[tuple[Order, int]]
+'''
+
+
+@pytest.mark.parametrize(
+    ("signature", "shown"),
+    [
+        ("order: Order", "class Order:"),
+        ("orders: list[Order]", "class Order:"),
+        ('order: "Order"', "class Order:"),
+        ('order: Optional["Order"] = None', "class Order:"),
+        ("order: 'dict[str, Order] | None'", "class Order:"),
+        ("order: types_.Order", "class Order:"),
+        ("colour: Colour = Colour.RED", "class Colour(Enum):\n    RED = 1"),
+        ("**options: Unpack[Options]", "class Options(TypedDict, total=False):\n    fast: bool"),
+        ("file: Readable", "class Readable(Protocol):\n    def read(self) -> str: ..."),
+        ("number: Number", 'Number = NewType("Number", int)'),
+        ("pairs: Pairs", "type Pairs = list[tuple[Order, int]]"),
+        ("line: Line", "class Line(NamedTuple):\n    article: str"),
+    ],
+)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from shop_types import Order, Colour, Options, Readable, Number, Pairs, Line\nimport shop_types as types_",
+        "if TYPE_CHECKING:\n    from shop_types import *\n    import shop_types as types_",
+        "from again import (\n    Order, Colour, Options, Readable,\n    Number, Pairs, Line, types_)",
+    ],
+)
+def test_types_of_other_files_are_shown(statement: str, signature: str, shown: str, project: Project) -> None:
+    project.write(shop_types=TYPES, again="from shop_types import *\nimport shop_types as types_\n")
+    found = project.pieces("f", f'{statement}\n\ndef f({signature}):\n    """Doc."""\n')
+    (text, *_) = of(found, "signature")
+    assert text.startswith("# from shop_types\n")
+    assert shown in text
+    assert "_secretly" not in text
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_types_are_shown_with_what_they_are_made_of(here: bool, project: Project) -> None:
+    project.write(shop_types=TYPES)
+    before = TYPES if here else "from shop_types import Order"
+    found = project.pieces("f", f'{before}\n\ndef f(order: Order):\n    """Doc."""\n')
+    assert [text.splitlines()[-2:] for text in of(found, "part")] == [["class Line(NamedTuple):", "    article: str"]]
+
+
+def test_what_the_own_class_is_made_of_is_shown(project: Project) -> None:
+    project.write(shop_types=TYPES)
+    text = '''
+    from shop_types import Order, Line, Options
+    class Cart:
+        order: Order
+        def __init__(self, options: Options):
+            self.lines: dict[str, Line] = {}
+        def f(self):
+            """Doc."""
+    '''
+    found = whole(project.pieces("Cart.f", text))
+    assert all(f"# from shop_types\n{each}" in found for each in ("@dataclass", "class Line", "class Options"))
+
+
+@pytest.mark.parametrize(
+    ("file", "statement"),
+    [
+        ("pkg/shop.py", "from .models import Order"),
+        ("pkg/shop.py", "from . import models"),
+        ("pkg/shop.py", "from pkg.models import Order"),
+        ("pkg/__init__.py", "from .models import Order"),
+        ("pkg/sub/shop.py", "from ..models import Order"),
+        ("my-script.py", "from pkg.models import Order"),
+    ],
+)
+def test_packages_are_followed(file: str, statement: str, project: Project) -> None:
+    project.write(pkg____init__="", pkg__in__models=MODELS, pkg__in__sub____init__="")
+    name = "models.Order" if statement.endswith("models") else "Order"
+    found = project.pieces("f", f'{statement}\n\ndef f(order: {name}):\n    """Doc."""\n', file)
+    assert [text.splitlines()[:2] for text in of(found, "signature")] == [["# from pkg.models", "class Order:"]]
+
+
+def test_folders_without_init_are_followed(project: Project) -> None:
+    project.write(pkg__in__models=MODELS)
+    found = project.pieces("f", 'import pkg.models\n\ndef f(order: pkg.models.Order):\n    """Doc."""\n')
+    assert "class Order:" in whole(found)
+
+
+def test_a_module_of_the_project_may_be_called_like_one_of_the_library(project: Project) -> None:
+    project.write(queue=MODELS)
+    found = project.pieces("f", 'from queue import Order\n\ndef f(order: Order):\n    """Doc."""\n')
+    assert "# from queue\nclass Order:" in whole(found)
+
+
+def test_what_the_docstring_mentions_ranks_above_what_it_does_not(project: Project) -> None:
+    project.write(rules="RATE = 2\ndef applied(x): ...\ndef other(x): ...\n")
+    found = project.pieces(
+        "f",
+        '''
+        from rules import other, RATE, applied
+        def far(): ...
+        def near(): ...
+        def f(x):
+            """As far as it may be `applied`, at the rate."""
+        ''',
+    )
+    assert of(found, "mentioned") == [
+        "def far(): ...",
+        "# from rules\nRATE = 2",
+        "# from rules\ndef applied(x): ...",
+    ]
+    assert of(found, "imported", "module") == ["# from rules\ndef other(x): ...", "def near(): ..."]
+
+
+def test_what_a_plain_import_binds_is_not_listed(project: Project) -> None:
+    project.write(rules="RATE = 2\n")
+    assert [piece.kind for piece in project.pieces("f", 'import rules\ndef f():\n    """Doc."""\n')] == ["imports"]
+
+
+def test_how_the_module_uses_the_function_is_shown(project: Project) -> None:
+    found = project.pieces(
+        "f",
+        '''
+        def f(x):
+            """As f(0) does."""
+            return f(x - 1)
+        def g(y):
+            """Not f(1)."""
+            # nor f(2)
+            self.f(3)
+            return [
+                f(each)  # here
+                for each in y
+            ]
+        print(f(4), "text of this kind")
+        print(f(5))
+        ''',
+    )
+    assert of(found, "call") == [
+        (
+            "# how f is used in this module:\n"
+            "return [\n    f(each)  # here\n    for each in y\n]\n"
+            'print(f(4), "text of this kind")'
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "line", "is_shown"),
+    [
+        ("", "self.f(1)", True),
+        ("", "A.f(a, 1)", True),
+        ("", "f(1)", False),
+        ("", "other.f(1)", False),
+        ("@property", "x = self.f + 1", True),
+        ("@functools.cached_property", "return self.f", True),
+        ("@property", "self.f = 1", False),
+        ("@property", "self.first", False),
+    ],
+)
+def test_how_the_class_uses_a_method_is_shown(decorator: str, line: str, is_shown: bool, project: Project) -> None:
+    text = f'class A:\n    {decorator}\n    def f(self):\n        """Doc."""\n    def g(self):\n        {line}\n'
+    expected = [f"# how A.f is used in this module:\n{line}"] if is_shown else []
+    assert of(project.pieces("A.f", text), "call") == expected
+
+
+# What is never shown
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'KEY = "{long}"',
+        'KEY = """{long}"""',
+        'KEY = "{long}',
+        "KEY = ('a', '''{long}'''  # it's \n)",
+        "KEY = f('a',  # it's \n '{long}')",
+        'def g(key="{long}"): ...',
+        '@decorated("{long}")\ndef g(): ...',
+        'class G:\n    key = "{long}"',
+        'class G:\n    def __init__(self):\n        self.key = "{long}"',
+        'PASSWORD = "hunter{long:.1}"',
+        'password: str = "hunter{long:.1}"',
+        'LOGIN = {{"user": "me", "api_key": b"hunter{long:.1}"}}',
+        'TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"',
+        'DATABASE = "postgres://me:hunter{long:.1}@localhost/shop"',
+    ],
+)
+def test_long_strings_and_secrets_are_not_shown(statement: str, project: Project) -> None:
+    statement = statement.format(long="xy" * 50)
+    found = whole(project.pieces("f", f'{statement}\ndef f(g: G):\n    """See KEY and G."""\n'))
+    assert "…" in found
+    assert "xyxy" not in found
+    assert "hunterx" not in found
+    assert "ghp_" not in found
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"',
+        'FORMAT = "%Y-%m-%dT%H:%M:%S"',
+        'TOKEN = r"(?P<name>\\w+)|(?P<number>\\d+)"',
+        'PASSWORD_FIELDS = ("password", "again")',
+        'password = ""',
+        'KIND = "application/x-www-form-urlencoded"',
+        "QUOTE = '\"'",
+        'SCALE = 1_000  # it\'s "round"',
+    ],
+)
+def test_constants_that_tell_something_are_shown_whole(statement: str, project: Project) -> None:
+    assert statement in whole(project.pieces("f", f'{statement}\ndef f():\n    """Doc."""\n'))
+
+
+# Other texts and what they may do
+
+
+def test_open_files_are_read_as_they_are_open(project: Project) -> None:
+    project.write(models="class Old: ...\n")
+    text = 'from models import Order\ndef f(order: Order):\n    """Doc."""\n'
+    assert "class Order" not in whole(project.pieces("f", text))
+    assert "class Order" in whole(project.pieces("f", text, models=MODELS))
+
+
+def test_open_files_need_not_be_saved(project: Project) -> None:
+    text = 'from models import Order\ndef f(order: Order):\n    """Doc."""\n'
+    assert "class Order" in whole(project.pieces("f", text, models=MODELS))
+
+
+def test_changes_on_disk_are_seen_at_once(project: Project) -> None:
+    text = 'from models import Order\ndef f(order: Order):\n    """Doc."""\n'
+    project.write(models=MODELS)
+    before = (project.folder / "models.py").stat()
+    assert "What was ordered." in whole(project.pieces("f", text))
+    project.write(models="\n\n" + MODELS.replace("What was", "All that"))
+    os.utime(project.folder / "models.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert "All that ordered." in whole(project.pieces("f", text))
+
+
+def test_a_file_too_long_to_read_is_left_out(project: Project) -> None:
+    text = 'from models import Order\ndef f(order: Order):\n    """Doc."""\n'
+    project.write(models=MODELS + "#" * 400_000)
+    assert [piece.kind for piece in project.pieces("f", text)] == ["imports"]
+    project.write(models=MODELS + "#" * 100_000)
+    assert [piece.kind for piece in project.pieces("f", text)] == ["imports", "signature"]
+
+
+def test_no_more_than_so_much_is_read_of_many_files(project: Project) -> None:
+    for number in range(20):
+        project.write(**{f"m{number}": f"class C{number}: ...\n" + "# x\n" * 20_000})
+    imports = "".join(f"from m{number} import C{number}\n" for number in range(20))
+    names = ", ".join(f"c{number}: C{number}" for number in range(20))
+    found = project.pieces("f", f'{imports}def f({names}):\n    """Doc."""\n')
+    assert len(of(found, "signature")) == 3
 
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
-def test_line_endings_do_not_matter(ending: str, tmp_path: Path) -> None:
-    expected = shown(tmp_path)
-    target = locate(SHOP.replace("\n", ending), tmp_path / "shop.py", tmp_path, qualname="Base.target")
-    assert pieces(target) == expected
+def test_line_endings_do_not_matter(ending: str, project: Project) -> None:
+    project.write(models=MODELS)
+    expected = project.pieces("Base.target", SHOP)
+    target = locate(SHOP.replace("\n", ending), project.folder / "shop.py", project.folder, qualname="Base.target")
+    positions = [piece.position for piece in expected]
+    assert [piece.text for piece in pieces(target)] == [piece.text for piece in expected]
+    assert [piece.position for piece in pieces(target)] == positions
 
 
-def test_a_class_that_the_docstring_mentions_is_shown_with_what_it_has(tmp_path: Path) -> None:
-    text = MODELS + 'def f(x):\n    """Like Order."""\n'
-    (order, _) = pieces(locate(text, tmp_path / "m.py", tmp_path, qualname="f"))
-    assert (order.kind, "# self.number" in order.text) == ("mentioned", True)
+def test_a_broken_file_gives_what_its_lines_show(project: Project) -> None:
+    found = project.pieces("f", 'import os\nx = (\n\ndef f(a: Missing):\n    """Doc."""\n\ndef g(: pass\n')
+    assert found[0] == Piece("imports", "import os")
+
+
+def test_a_broken_file_of_the_project_gives_what_its_lines_show(project: Project) -> None:
+    project.write(models="x = (\n\n" + MODELS + "\nclass Last(: pass\n")
+    found = project.pieces("f", 'from models import Order\ndef f(order: Order):\n    """Doc."""\n')
+    assert "class Order" in whole(found)
+
+
+SNIPPETS = [
+    "def",
+    "class",
+    "import",
+    "from",
+    "as",
+    "@",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ":",
+    "=",
+    ".",
+    ",",
+    "#",
+    "'",
+    '"',
+]
+SNIPPETS += ['"' * 3, "\\", "\n", "    ", "\t", "\f", "\r", "\x00", "self.x", "é", ""]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 10_000), st.integers(0, 60), st.sampled_from(SNIPPETS)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_a_mutilated_module_never_raises(changes: list[tuple[int, int, str]]) -> None:
+    text = SHOP + SHAPES + TYPES
+    for start, length, inserted in changes:
+        start %= len(text)
+        text = text[:start] + inserted + text[start + length :]
+    path = Path("/nowhere/shop.py")
+    for qualname in ("Base.target", "Shape.area", "helper"):
+        try:
+            target = locate(text, path, path.parent, qualname=qualname)
+        except TargetError:
+            continue
+        assert all(piece.text for piece in pieces(target, {path.parent / "models.py": text}))
 
 
 @settings(max_examples=40, deadline=None)
@@ -179,39 +755,159 @@ def test_whatever_surrounds_it_a_function_has_pieces(text: str, below: bool) -> 
     assert all("hidden" not in piece.text for piece in pieces(target))
 
 
-def test_without_jedi_there_is_less_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = shown(tmp_path)
+SHOW = """
+import sys
+from pathlib import Path
+from adacoder.source.context import pieces
+from adacoder.source.locate import functions
+folder = Path(sys.argv[1])
+for path in sorted(folder.rglob("*.py")):
+    for target in (one.target for one in functions(path.read_text(encoding="utf-8"), path, folder)):
+        print(*pieces(target), sep="\\n")
+"""
+
+
+def test_the_same_texts_give_the_same_bytes(project: Project) -> None:
+    project.write(shapes=SHAPES, models=MODELS, shop_types=TYPES, shop=SHOP, square=SQUARE.format(base="Shape"))
+
+    def shown(seed: str) -> bytes:
+        command = [sys.executable, "-c", SHOW, str(project.folder)]
+        return subprocess.run(
+            command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+
+    first = shown("1")
+    assert b"class Shape" in first
+    assert shown("2") == first
+
+
+def test_requests_at_the_same_time_do_not_disturb_each_other(project: Project) -> None:
+    project.write(shapes=SHAPES, models=MODELS)
+    targets = [
+        project.target("Base.target", SHOP),
+        project.target("Square.area", SQUARE.format(base="Shape"), "square.py"),
+    ] * 8
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(pieces, targets)) == [pieces(target) for target in targets]
+
+
+def test_without_jedi_there_is_less_to_show(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write(models=MODELS)
+    everything = [piece.text for piece in project.pieces("Base.target", SHOP)]
 
     def fails(*_: object, **__: object) -> None:
         raise RecursionError
 
     monkeypatch.setattr(jedi, "Script", fails)
-    assert shown(tmp_path) == tuple(piece for piece in whole if piece.kind != "type")
+    less = [piece.text for piece in project.pieces("Base.target", SHOP)]
+    assert less == [text for text in everything if not text.startswith("# from models")]
 
 
-def test_nothing_of_the_users_text_stays_on_disk(tmp_path: Path) -> None:
-    assert any(piece.kind == "type" for piece in shown(tmp_path))
-    assert not Path(jedi.settings.cache_directory).exists()
+# jedi, kept from doing what it does when left alone
+
+HOSTILE = """
+from gi import Thing
+from native import Other
+from models import Order
+def f(a: Thing, b: Other, c: Order):
+    '''Doc.'''
+"""
 
 
-def test_nothing_is_started_and_no_binary_module_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = []
-    monkeypatch.setattr(subprocess, "Popen", lambda *args, **_: loaded.append(args))
-    (tmp_path / f"native{EXTENSION_SUFFIXES[0]}").write_bytes(b"no library")
-    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path)])
+def hostile(project: Project) -> Path:
+    """A project that would leave a mark if anything of it ran."""
+    mark = project.folder / "ran"
+    text = f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Thing: ...\n"
+    project.write(gi=text, models=MODELS)
+    (project.folder / f"native{EXTENSION_SUFFIXES[0]}").write_bytes(b"no library")
+    return mark
+
+
+def left_alone(project: Project) -> None:
+    """What jedi does with the same project by itself."""
+    where = jedi.Project(project.folder, sys_path=[str(project.folder)], smart_sys_path=False)
+    path = project.folder / "shop.py"
+    script = jedi.Script(HOSTILE, path=path, project=where, environment=jedi.InterpreterEnvironment())
+    for column in (9, 19, 29):
+        script.goto(5, column, follow_imports=True)
+
+
+def test_nothing_of_the_project_is_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = hostile(project)
+    monkeypatch.setattr("sys.path", [*sys.path, str(project.folder)])
+    assert "class Order" in whole(project.pieces("f", HOSTILE))
+    assert not mark.exists()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # jedi warns of what it does not load
-        assert any(piece.kind == "type" for piece in shown(tmp_path))
-    assert "native" not in sys.modules
-    assert not loaded
+        warnings.simplefilter("ignore")  # jedi warns of what it cannot load
+        left_alone(project)
+    assert mark.exists()
+    sys.modules.pop("gi")
 
 
-def test_the_projects_own_interpreter_is_never_started(tmp_path: Path) -> None:
-    started = tmp_path / "started"
-    interpreter = tmp_path / ".venv" / "bin" / "python"
+def test_the_process_imports_as_usual_meanwhile(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile(project)
+    usual = sys.path
+    seen: list[bool] = []
+
+    class Finder:
+        """Is asked by whoever looks for a module."""
+
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "models":
+                seen.append(sys.path is usual)
+
+    monkeypatch.setattr("sys.meta_path", [Finder(), *sys.meta_path])
+    assert "class Order" in whole(project.pieces("f", HOSTILE))
+    assert seen == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # jedi warns of what it cannot load
+        left_alone(project)
+    assert seen == [False]
+
+
+def test_nothing_of_the_users_text_is_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile(project)
+    cache = project.folder / "cache"
+    monkeypatch.setattr(jedi.settings, "cache_directory", str(cache))
+
+    def kept() -> list[Path]:
+        return [path for trees in parser_cache.values() for path in trees if path.is_relative_to(project.folder)]
+
+    assert "class Order" in whole(project.pieces("f", HOSTILE))
+    assert (cache.exists(), kept()) == (False, [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # jedi warns of what it cannot load
+        left_alone(project)
+    assert cache.exists()
+    assert kept()
+    parser_cache.clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes among files here")
+def test_a_pipe_among_the_files_keeps_nobody_waiting(project: Project) -> None:
+    project.write(models=MODELS)
+    os.mkfifo(project.folder / "models.pyi")
+    os.mkfifo(project.folder / "gi.py")
+    assert "class Order" in whole(project.pieces("f", HOSTILE))
+
+
+def test_the_projects_own_interpreter_is_never_started(project: Project) -> None:
+    started = project.folder / "started"
+    interpreter = project.folder / ".venv" / "bin" / "python"
     interpreter.parent.mkdir(parents=True)
     interpreter.write_text(f"#!/bin/sh\ntouch {started}\n", encoding="utf-8")
     interpreter.chmod(0o755)
-    (tmp_path / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n", encoding="utf-8")
-    assert any(piece.kind == "type" for piece in shown(tmp_path))
+    (project.folder / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n", encoding="utf-8")
+    project.write(models=MODELS)
+    assert "class Order" in whole(project.pieces("f", HOSTILE))
     assert not started.exists()
+    subprocess.run([interpreter], check=True)
+    assert started.exists()
+
+
+def test_nothing_is_started(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile(project)
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *args, **_: started.append(args))
+    assert "class Order" in whole(project.pieces("f", HOSTILE))
+    assert not started

@@ -12,16 +12,18 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from adacoder.domain import Failure, FailureKind, Message, Plan, Target
+from adacoder.domain import Example, Failure, FailureKind, Message, Plan, Target
 from adacoder.models.base import ContextOverflow
 from adacoder.models.window import estimate
-from adacoder.pytext import normalize
+from adacoder.pytext import Lines, normalize
 from adacoder.source.context import Piece
 
 PLAN_TOKENS = 512
 """What a plan may take. The paper's released code allows 88, which cuts most plans in the middle of a step."""
 _CHANGING_TOKENS = 1024
 """Kept free for the last paragraph, which holds a plan or an error."""
+_NEARBY_TOKENS = 1024
+"""What the rest of the module may take, which nothing points to: reading it costs time, and distracts small models."""
 _ERROR_CHARACTERS = 1500
 """What an error may show of a value; the ends of a long one say the most."""
 
@@ -48,7 +50,7 @@ def brief(target: Target, pieces: Sequence[Piece], *, context_tokens: int, instr
         ContextOverflow: the task alone does not fit.
     """
     system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
-    task = _fill("task", place=_place(target), function=_stub(target))
+    task = _task(target)
     taken = reply_tokens(context_tokens) + _CHANGING_TOKENS + estimate(system) + estimate(task)
     room = context_tokens - taken
     if room < 0:
@@ -56,13 +58,28 @@ def brief(target: Target, pieces: Sequence[Piece], *, context_tokens: int, instr
             f"The signature and docstring of '{target.name}' need about {taken} tokens with room for"
             f" a reply, and the model's window is set to {context_tokens}: raise adacoder.contextTokens."
         )
+    return Briefing(system, _context(target, pieces, room) + task)
+
+
+def _context(target: Target, pieces: Sequence[Piece], room: int) -> str:
+    """The most telling of the ranked `pieces` that fit into `room` tokens; one that does not fit is left out whole,
+    and makes room for lesser ones."""
+    frame = _fill("context", module=target.module.name, pieces="") + "\n"
+    room -= estimate(frame)
+    nearby = _NEARBY_TOKENS
     kept: list[Piece] = []
     for piece in pieces:
-        cost = estimate(_fill("context", module=target.module.name, pieces=_joined([*kept, piece])))
-        if cost <= room:
+        cost = estimate(f"{piece.text}\n\n") + 1  # one for what rounding hides
+        is_nearby = piece.kind == "module"
+        if cost <= room and (cost <= nearby or not is_nearby):
             kept.append(piece)
-    context = _fill("context", module=target.module.name, pieces=_joined(kept)) + "\n" if kept else ""
-    return Briefing(system, context + task)
+            room -= cost
+            nearby -= cost if is_nearby else 0
+    if not kept:
+        return ""
+    listed = sorted(kept, key=lambda piece: piece.position)
+    text = "\n\n".join(piece.text for piece in listed)
+    return _fill("context", module=target.module.name, pieces=text) + "\n"
 
 
 def reply_tokens(context_tokens: int) -> int:
@@ -115,6 +132,23 @@ def _shortened(text: str) -> str:
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
 
 
+def _task(target: Target) -> str:
+    """The function, and those of its examples that do not stand in its own docstring."""
+    task = _fill("task", place=_place(target), function=_stub(target))
+    lines = Lines(target.text)
+    span = target.docstring_span
+    own = range(lines.line_at(span.start), lines.line_at(span.end) + 1)
+    others = [_as_in_docstring(example) for example in target.examples if example.line not in own]
+    if not others:
+        return task
+    owner = target.qualname.rpartition(".")[0]
+    return task + "\n" + _fill("class_examples", owner=owner, examples="\n".join(others))
+
+
+def _as_in_docstring(example: Example) -> str:
+    return f"{_prompted(example.source)}\n{example.want}".rstrip("\n")
+
+
 def _place(target: Target) -> str:
     owner = target.qualname.rpartition(".")[0]
     return f", a method of the class `{owner}`" if target.in_class else ""
@@ -124,11 +158,6 @@ def _stub(target: Target) -> str:
     """The function without its body: decorators, signature and docstring, at column 0."""
     text = normalize(target.text[target.definition.start : target.docstring_span.end])
     return "\n".join(line.removeprefix(target.indent) for line in text.split("\n"))
-
-
-def _joined(pieces: Sequence[Piece]) -> str:
-    """Pieces as one listing, in rank order."""
-    return "\n\n".join(piece.text for piece in pieces)
 
 
 @cache

@@ -1,39 +1,52 @@
-"""What a model should see besides the task: ranked pieces of the module, and of what it imports from the project.
+"""What a model should see besides the task: ranked pieces of the module, and of what it uses from the project.
 
-Everything is read as text. jedi resolves the types that a signature names in other files; it reads statically, in our
-own interpreter's environment: pointed at the user's `.venv` it would start that Python unconfined. The only file that
+Everything is read as text: nothing is run or started, and nothing is written to disk. What a name of another file
+means is followed by jedi, which gets to see the project's own imports and files and nothing else. The only file that
 imports jedi.
 """
 
 from __future__ import annotations
 
-import builtins
-import inspect
-import keyword
 import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from textwrap import indent
 from typing import Protocol
 
-from adacoder.domain import Span, Target
-from adacoder.pytext import Definition, Lines, LogicalLine, dedent, definitions, logical_lines, normalize, statements
-from adacoder.source.literal import read_literal
-from adacoder.source.text import read
+from adacoder.domain import Target
+from adacoder.pytext import Definition
+from adacoder.source.surroundings.concealed import shown_line, without_strings
+from adacoder.source.surroundings.module import ModuleText, Symbol
+from adacoder.source.surroundings.outline import (
+    PROSE,
+    SUMMARY,
+    attribute_lines,
+    constant,
+    field_lines,
+    inherited,
+    listing,
+    outline,
+)
+from adacoder.source.surroundings.outline import docstring as described
+from adacoder.source.surroundings.project import Follow, Place, Project
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_IMPORT = re.compile(r"(?:import|from)\b")
-_ASSIGNMENT = re.compile(r"(?P<name>[^\W\d]\w*)[ \t]*(?::[^=\r\n]*)?=(?!=)")
-_DECLARATION = re.compile(r"(?P<name>[^\W\d]\w*)[ \t]*(?::(?!=)|=(?!=))")
-_ATTRIBUTE = re.compile(r"self\.(?P<name>\w+)[ \t]*(?::[^=\r\n]*)?=(?!=)")
-_STRING = re.compile(r"'''.*?'''|\"\"\".*?\"\"\"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
-_LONGEST_STRING = 80
-"""A longer string says nothing about how to use a constant, and may be a secret."""
-_LONGEST_VALUE = 400
-"""Characters of a constant's value; a longer one is cut to its beginning."""
-_MOST_NAMES = 16
-"""Names of a signature that are looked for in other files."""
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_PROPERTY = re.compile(r"@[ \t]*(?:\w+\.)*(?:cached_)?property\b")
+_SHORTEST_MENTION = 3
+"""Letters of a name from which on the docstring's `tax` mentions `TAX`."""
+_LONGEST_IMPORTS = 3000
+_LONGEST_OTHER_CLASS = 1600
+"""Characters of a class that is not the method's own."""
+_LONGEST_CALL = 160
+_MOST_CALLS = 2
+_MOST_BASES = 6
+_MOST_PARTS = 8
+"""Types that are shown because other types are made of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +54,16 @@ class Piece:
     """A part of the surroundings, as text with `\\n` at column 0."""
 
     kind: str
-    """`imports`, `class`, `mentioned`, `type` or `module`."""
+    """Why it is shown, the most telling first:
+
+    `imports`; `contract` (overloads, what a base class promises of the method); `class` (around the method);
+    `docstring` (of the module); `signature` (what that names); `mentioned` (what the docstring names); `base`
+    (classes); `part` (what the shown classes are made of); `call` (how the target is called); `imported` (from the
+    project); `module` (what else stands in it, the nearest first).
+    """
     text: str
-
-
-class _Name(Protocol):
-    """What is used of jedi's `Name`: where a name is defined."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def full_name(self) -> str | None: ...
-    @property
-    def module_name(self) -> str: ...
-    @property
-    def module_path(self) -> Path | None: ...
-
-
-class _Script(Protocol):
-    """What is used of jedi's `Script`."""
-
-    def goto(self, line: int, column: int, *, follow_imports: bool) -> Sequence[_Name]: ...
+    position: int = 0
+    """Where to list it: as in a module, imports come first, and what stands above another thing comes before it."""
 
 
 def pieces(target: Target, overlays: Mapping[Path, str] | None = None) -> tuple[Piece, ...]:
@@ -69,176 +71,357 @@ def pieces(target: Target, overlays: Mapping[Path, str] | None = None) -> tuple[
 
     `overlays` are the texts of open files. The target's own body is never among them.
     """
-    text = target.text
-    found = definitions(text)
-    own = next(each for each in found if each.header == target.header)
-    mentioned = set(_WORD.findall(f"{target.signature} {target.docstring}"))
-    imports = _import_lines(text, found)
-    module = list(_module_names(text, found, own, mentioned))
-    ranked = [
-        *_imports(text, imports),
-        *_class(found, own),
-        *(Piece("mentioned", shown) for name, shown in module if name in mentioned),
-        *_types(target, imports, overlays or {}),
-        *(Piece("module", shown) for name, shown in module if name not in mentioned),
-    ]
-    return tuple(dict.fromkeys(ranked))
+    entries: list[_Entry] = []
+    seen: set[object] = set()
+    with closing(_Following()) as follow:
+        for entry in _Surroundings(target, overlays or {}, follow).ranked():
+            if entry.text and entry.what not in seen:
+                entries.append(entry)
+            seen.add(entry.what)
+    order = sorted(range(len(entries)), key=lambda index: (entries[index].section, entries[index].offset, index))
+    positions = {index: position for position, index in enumerate(order)}
+    return tuple(Piece(entry.kind, entry.text, positions[index]) for index, entry in enumerate(entries))
 
 
-def _imports(text: str, lines: Sequence[LogicalLine]) -> Iterator[Piece]:
-    if lines:
-        yield Piece("imports", "\n".join(_shown(text[line.start : line.code_end]) for line in lines))
+_ABOUT, _IMPORTS, _ELSEWHERE, _MODULE, _CONTRACT, _CALLS = range(6)
+"""The sections of a listing."""
 
 
-def _import_lines(text: str, found: Sequence[Definition]) -> list[LogicalLine]:
-    """The module's imports, those under `try` and `if` too."""
-    inside = {line.start for each in found if not each.parents for line in each.lines}
-    return [line for line in logical_lines(text) if _IMPORT.match(text, line.start) and line.start not in inside]
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A piece on its way."""
+
+    kind: str
+    text: str
+    section: int
+    offset: int = 0
+    where: tuple[Path, int] | None = None
+    """Where what it shows is defined, if it is one thing."""
+
+    @property
+    def what(self) -> object:
+        """What it shows; the same thing is shown once."""
+        return self.where or self.text
 
 
-def _class(found: Sequence[Definition], own: Definition) -> Iterator[Piece]:
-    """The class around a method."""
-    if own.parents:
-        yield Piece("class", _listing(own.parents[-1], found, own))
+class _Surroundings:
+    """What stands around one target."""
+
+    def __init__(self, target: Target, overlays: Mapping[Path, str], follow: Follow) -> None:
+        self._target = target
+        self._module = ModuleText(target.module.path, target.module.name, target.text)
+        self._project = Project(target.module.root, self._module, overlays, follow)
+        self._own = next(each for each in self._module.definitions if each.header == target.header)
+        self._owner = self._own.parents[-1] if self._own.parents else None
+        self._outermost = (*self._own.parents, self._own)[0]
+        self._signature = _names_in(target.signature.partition("(")[2])
+
+    def ranked(self) -> Iterator[_Entry]:
+        """All there is to show, the most telling first."""
+        yield from self._imports()
+        yield from self._contract()
+        yield from self._class()
+        yield from self._about()
+        yield from self._named("signature", self._in_signature)
+        yield from self._named("mentioned", self._in_docstring)
+        yield from self._bases()
+        yield from self._named("part", self._parts)
+        yield from self._calls()
+        yield from self._named("imported", self._imported)
+        yield from self._nearby()
+
+    def _imports(self) -> Iterator[_Entry]:
+        at_run_time: list[str] = []
+        for_annotations: list[str] = []
+        for line in self._module.import_lines:
+            code = shown_line(self._module.text, line)
+            if line.start in self._module.for_annotations:
+                for_annotations.append(indent(code, "    "))
+            else:
+                at_run_time.append(code)
+        guard = ["if TYPE_CHECKING:"] if for_annotations else []
+        lines = [*at_run_time, *guard, *for_annotations]
+        while len("\n".join(lines)) > _LONGEST_IMPORTS:
+            lines.pop()
+        yield _Entry("imports", "\n".join(lines), _IMPORTS)
+
+    def _about(self) -> Iterator[_Entry]:
+        for line in self._module.lines[:1]:
+            literal = self._module.text[line.start : line.code_end]
+            yield _Entry("docstring", "\n".join(described(literal, SUMMARY)), _ABOUT)
+
+    def _contract(self) -> Iterator[_Entry]:
+        """The overloads of a function; what the nearest base class that has the method says of it."""
+        if self._owner is None:
+            for symbol in self._module.named(self._own.name):
+                if symbol.definition is not None and symbol.definition.header != self._own.header:
+                    yield self._entry("contract", symbol, outline(symbol.definition, characters=PROSE))
+            return
+        for base, owner in self._base_classes:
+            for member in _members(base, owner):
+                if member.name == self._own.name:
+                    yield _Entry("contract", self._placed(base, inherited(owner, member)), _CONTRACT)
+                    return
+
+    def _class(self) -> Iterator[_Entry]:
+        if self._owner is not None:
+            text = listing(self._owner, self._module.definitions, own=self._own, mentioned=self._mentioned)
+            yield _Entry("class", text, _MODULE, self._owner.span.start, (self._module.path, self._owner.span.start))
+
+    def _bases(self) -> Iterator[_Entry]:
+        """The base classes, without what the own class has itself."""
+        if self._owner is None:
+            return
+        hidden = {each.name for each in self._module.definitions if each.parents and each.parents[-1] is self._owner}
+        for base, owner in self._base_classes:
+            text = listing(owner, base.module.definitions, hidden=hidden, characters=_LONGEST_OTHER_CLASS)
+            yield self._entry("base", base, text)
+
+    def _named(self, kind: str, symbols: Iterable[Symbol]) -> Iterator[_Entry]:
+        for symbol in symbols:
+            if symbol.module is not self._module or symbol.span.start != self._outermost.span.start:
+                yield self._entry(kind, symbol, _used(symbol))
+
+    @cached_property
+    def _mentioned(self) -> set[str]:
+        """The words of the docstring."""
+        return set(_WORD.findall(self._target.docstring))
+
+    @cached_property
+    def _in_signature(self) -> list[Symbol]:
+        return self._project.find(self._signature, self._module)
+
+    @cached_property
+    def _in_docstring(self) -> list[Symbol]:
+        """What the docstring names, be it in small letters; of other files only what the module imports."""
+        small = {word.casefold() for word in self._mentioned if len(word) >= _SHORTEST_MENTION}
+        here = [symbol.name for symbol in self._module.symbols]
+        names = [*here, *self._imported_names]
+        mentioned = [name for name in names if name in self._mentioned or name.casefold() in small]
+        return self._project.find(mentioned, self._module)
+
+    @cached_property
+    def _base_classes(self) -> list[tuple[Symbol, Definition]]:
+        """The classes that the own class inherits from, as far as the project has them, the nearest first."""
+        found: list[tuple[Symbol, Definition]] = []
+        waiting = [(self._module, self._owner)] if self._owner else []
+        while waiting and len(found) < _MOST_BASES:
+            module, owner = waiting.pop(0)
+            names = _names_in(owner.header.of(owner.text).partition("(")[2])
+            for symbol in self._project.find(names, module):
+                definition = symbol.definition
+                if definition is not None and definition.is_class and all(definition != known for _, known in found):
+                    found.append((symbol, definition))
+                    waiting.append((symbol.module, definition))
+        return found[:_MOST_BASES]
+
+    @cached_property
+    def _parts(self) -> list[Symbol]:
+        """The types of what the own class and the classes of the signature have."""
+        found: list[Symbol] = []
+        if self._owner is not None:
+            found += self._project.find(_made_of(self._owner, self._module, but=self._own), self._module)
+        for symbol in self._in_signature:
+            if symbol.definition is None:
+                found += self._project.find(_names_in(symbol.text), symbol.module)
+            elif symbol.is_class:
+                found += self._project.find(_made_of(symbol.definition, symbol.module), symbol.module)
+        return [symbol for symbol in found if symbol.is_class or symbol.is_alias][:_MOST_PARTS]
+
+    @property
+    def _imported(self) -> list[Symbol]:
+        return self._project.find(self._imported_names, self._module)
+
+    @property
+    def _imported_names(self) -> list[str]:
+        """What `from` imports bind; what a plain `import` binds is a module, whose parts the text must name."""
+        return [each.binds for each in self._module.imports if each.name is not None]
+
+    def _calls(self) -> Iterator[_Entry]:
+        """How the module itself calls the target."""
+        text = self._module.text
+        pattern = self._call_pattern
+        own = self._own.span
+        found: list[str] = []
+        for line in self._module.lines:
+            if self._own.name not in text[line.start : line.code_end] or own.start <= line.start < own.end:
+                continue
+            if not pattern.search(without_strings(text[line.start : line.code_end])):
+                continue
+            call = shown_line(text, line)
+            if len(call) <= _LONGEST_CALL and call not in found:
+                found.append(call)
+            if len(found) == _MOST_CALLS:
+                break
+        if found:
+            yield _Entry("call", "\n".join([f"# how {self._target.qualname} is used in this module:", *found]), _CALLS)
+
+    @property
+    def _call_pattern(self) -> re.Pattern[str]:
+        name = re.escape(self._own.name)
+        if self._owner is None:
+            return re.compile(rf"(?<!def )(?<![\w.@]){name}\(")
+        decorators = self._own.lines[: self._own.header_index]
+        is_property = any(_PROPERTY.match(self._own.text, line.start) for line in decorators)
+        after = r"\b(?!\w|[ \t]*=[^=]|\()" if is_property else r"\("
+        return re.compile(rf"\b(?:self|cls|{re.escape(self._owner.name)})\.{name}{after}")
+
+    def _nearby(self) -> Iterator[_Entry]:
+        """The rest of the module, from the target outwards."""
+        symbols = self._module.symbols
+        starts = [symbol.span.start for symbol in symbols]
+        own = starts.index(self._outermost.span.start)
+        for index in sorted(range(len(symbols)), key=lambda index: (abs(index - own), index)):
+            symbol = symbols[index]
+            if index != own and not symbol.name.startswith("__"):
+                text = constant(symbol.text) if symbol.definition is None else outline(symbol.definition)
+                yield self._entry("module", symbol, text)
+
+    def _entry(self, kind: str, symbol: Symbol, text: str) -> _Entry:
+        where = (symbol.module.path, symbol.span.start)
+        if symbol.module is self._module:
+            return _Entry(kind, text, _MODULE, symbol.span.start, where)
+        return _Entry(kind, self._placed(symbol, text), _ELSEWHERE, 0, where)
+
+    def _placed(self, symbol: Symbol, text: str) -> str:
+        return text if symbol.module is self._module else f"# from {symbol.module.name}\n{text}"
 
 
-def _listing(owner: Definition, found: Sequence[Definition], own: Definition | None = None) -> str:
-    """A class as it is used: its header, what its instances have, and how its methods are called; of `own`, which
-    is to be written, nothing."""
-    members = [each for each in found if each.parents and each.parents[-1] is owner and each is not own]
-    shown = [_header(owner), *_summary(owner)]
-    shown += [f"    {line}" for line in _assignments(owner)]
-    shown += [f"    # self.{name}" for name in _attributes(members)]
-    for member in members:
-        if own is None or member.name != own.name:
-            shown += [f"    {line}" for line in _outline(member).split("\n")]
-    return "\n".join(shown if len(shown) > 1 else [*shown, "    ..."])
+def _used(symbol: Symbol) -> str:
+    """A symbol that is named: a class with all it has, a function with all its prose."""
+    definition = symbol.definition
+    if definition is None:
+        return constant(symbol.text)
+    if not definition.is_class:
+        return outline(definition, characters=PROSE)
+    return listing(definition, symbol.module.definitions, private=False, characters=_LONGEST_OTHER_CLASS)
 
 
-def _assignments(owner: Definition) -> Iterator[str]:
-    """The attributes that the class body itself declares or sets."""
-    body = owner.body_lines
-    for line in body:
-        declaration = _DECLARATION.match(owner.text, line.start)
-        if declaration and line.width == body[0].width and not keyword.iskeyword(declaration["name"]):
-            yield _shortened(owner.text[line.start : line.code_end])
+def _members(symbol: Symbol, owner: Definition) -> Iterator[Definition]:
+    return (each for each in symbol.module.definitions if each.parents and each.parents[-1] is owner)
 
 
-def _attributes(members: Sequence[Definition]) -> list[str]:
-    """What the methods of a class set on its instances."""
-    texts = (member.span.of(member.text) for member in members if not member.is_class)
-    return list(dict.fromkeys(match["name"] for text in texts for match in _ATTRIBUTE.finditer(text)))
+def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = None) -> list[str]:
+    """The names in the fields of a class, in the attributes its methods set, and in what it is made from; the method
+    `but` is not looked into."""
+    texts = [owner.text[line.start : line.code_end] for line, _ in field_lines(owner)]
+    for member in module.definitions:
+        if member.parents and member.parents[-1] is owner and not member.is_class and member is not but:
+            if member.name == "__init__":
+                texts.append(member.header.of(member.text))
+            texts += [member.text[line.start : line.code_end] for _, line in attribute_lines(member)]
+    return [name for text in texts for name in _names_in(text)]
 
 
-def _module_names(
-    text: str, found: Sequence[Definition], own: Definition, mentioned: set[str]
-) -> Iterator[tuple[str, str]]:
-    """The functions, classes and constants of the module, each with how it is used; of classes `mentioned`, all."""
-    outermost = (*own.parents, own)[0].name
-    shown = {
-        each.header.start: (
-            each.name,
-            _listing(each, found) if each.is_class and each.name in mentioned else _outline(each),
-        )
-        for each in found
-        if not each.parents and each.name != outermost
-    }
-    shown |= {
-        span.start: (assigned["name"], _shortened(span.of(text)))
-        for span in statements(text)
-        if (assigned := _ASSIGNMENT.match(text, span.start))
-    }
-    for start in sorted(shown):
-        yield shown[start]
+def _names_in(text: str) -> list[str]:
+    """The names in a text, dotted ones whole, quoted annotations too; each once."""
+    return list(dict.fromkeys(_DOTTED.findall(text)))
 
 
-def _outline(definition: Definition) -> str:
-    """A definition without its body: decorators, header, the first line of its docstring."""
-    before = definition.lines[: definition.header_index]
-    decorators = [_shown(definition.text[line.start - len(line.indent) : line.code_end]) for line in before]
-    return "\n".join([*decorators, _header(definition), *(_summary(definition) or ["    ..."])])
+class _FileIO(Protocol):
+    """What is used of jedi's `FileIO`."""
+
+    @property
+    def path(self) -> Path | str: ...
 
 
-def _header(definition: Definition) -> str:
-    header = definition.header
-    return _shown(definition.text[header.start - len(definition.header_line.indent) : header.end])
+class _State(Protocol):
+    """What is used of jedi's `InferenceState`."""
+
+    parse: Callable[..., object]
 
 
-def _summary(definition: Definition) -> list[str]:
-    if definition.docstring is None:
-        return []
-    value = read_literal(definition.docstring.of(definition.text)).value
-    first = inspect.cleandoc(value).split("\n", 1)[0]
-    return [f'    """{first}"""'] if first else []
+_ONE_AT_A_TIME = threading.Lock()
+"""jedi keeps what it has parsed in one place for the whole process."""
+_BUILTINS = "builtins.pyi"
 
 
-def _shown(text: str) -> str:
-    """A part of a module as a model sees it: at column 0, and without long strings."""
+class _Following:
+    """Follows names with jedi."""
 
-    def short(match: re.Match[str]) -> str:
-        literal = match.group()
-        return literal if len(literal) <= _LONGEST_STRING else f"{literal[0]}…{literal[0]}"
+    def __init__(self) -> None:
+        self._trees: dict[str, dict[Path, object]] = {}
+        """What the parser of jedi keeps."""
 
-    return dedent(_STRING.sub(short, normalize(text)))
+    def __call__(
+        self, names: Sequence[str], imports: Sequence[str], path: Path, project: Project
+    ) -> list[tuple[str, Place]]:
+        """Where the definitions of `names` are that a module at `path` has from `imports`; as `Follow` says."""
+        import jedi  # heavy, and needed only when a model is asked
+        from parso.cache import parser_cache
 
-
-def _shortened(text: str) -> str:
-    """A constant's statement, not too long."""
-    text = _shown(text)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE].rstrip()} …"
-
-
-def _types(target: Target, imports: Sequence[LogicalLine], overlays: Mapping[Path, str]) -> list[Piece]:
-    """What the signature names and other files of the project define: classes with what they have, aliases, helpers."""
-    import jedi  # heavy, and needed only when a model is asked
-
-    found: list[Piece] = []
-    root = target.module.root
-    try:
-        # jedi keeps what it has parsed on disk; nothing of the user's text shall stay there.
-        with tempfile.TemporaryDirectory(prefix="adacoder-") as folder:
-            jedi.settings.cache_directory = folder
-            project = jedi.Project(root, sys_path=[str(root)], smart_sys_path=False)
+        self._trees = parser_cache
+        # jedi is shown the imports and the names and nothing more, since a module's whole text takes it long to read.
+        code = "\n".join([*imports, *names])
+        found: list[tuple[str, Place]] = []
+        with _ONE_AT_A_TIME, suppress(Exception):  # it fails in many ways on odd code; then there is less to show
             environment = jedi.InterpreterEnvironment()
-            script = jedi.Script(target.text, path=target.module.path, project=project, environment=environment)
-            for name in _named(script, target, imports):
-                path = name.module_path
-                if path is None or path == target.module.path or not path.is_relative_to(root):
-                    continue
-                if "site-packages" not in path.parts:
-                    text = overlays[path] if path in overlays else read(path).text
-                    found += _defined(name, text)
-    except Exception:  # jedi fails in many ways on odd code; then there is less to show, no more
+            ask = environment.get_inference_state_subprocess
+            environment.get_inference_state_subprocess = lambda state: _Reading(state, ask(state), project)
+            where = jedi.Project(project.root, sys_path=[str(project.root)], smart_sys_path=False)
+            script = jedi.Script(code, path=path, project=where, environment=environment)
+            for line, name in enumerate(names, 1 + len(imports)):
+                with suppress(Exception):
+                    for definition in script.goto(line, len(name) - 1, follow_imports=True):
+                        qualname = (definition.full_name or name).removeprefix(f"{definition.module_name}.")
+                        if definition.module_path is not None:
+                            found.append((name, Place(definition.module_path, definition.module_name, qualname)))
         return found
-    return found
+
+    def close(self) -> None:
+        """Drop what was parsed of the project: it is large, and the next request starts from its own texts."""
+        with _ONE_AT_A_TIME:
+            for kept in self._trees.values():
+                for path in [path for path in kept if path.name != _BUILTINS]:
+                    del kept[path]
 
 
-def _named(script: _Script, target: Target, imports: Sequence[LogicalLine]) -> Iterator[_Name]:
-    """Where the names in the signature of `target` are defined."""
-    text = target.text
-    lines = Lines(text)
-    words = dict.fromkeys(_WORD.findall(target.signature))
-    known = {target.name, *keyword.kwlist, *vars(builtins)}
-    for word in [word for word in words if word not in known][:_MOST_NAMES]:
-        whole = re.compile(rf"\b{word}\b")
-        # jedi does not look into a quoted annotation; what it finds nothing of there is looked up where it is imported.
-        for span in (target.header, *(Span(line.start, line.code_end) for line in imports)):
-            if match := whole.search(text, span.start, span.end):
-                line = lines.line_at(match.start())
-                if found := script.goto(line + 1, match.start() - lines.starts[line], follow_imports=True):
-                    yield from found
-                    break
+class _Reading:
+    """What jedi asks its environment, answered by reading the project's files.
+
+    Left alone, jedi imports compiled modules and those in `settings.auto_import_modules` for real, sets `sys.path`
+    for the whole process while it looks for a module, keeps what it has parsed on disk, and reads any file.
+    """
+
+    def __init__(self, state: _State, inner: object, project: Project) -> None:
+        import jedi
+
+        self._inner = inner
+        self._project = project
+        self._jedi = Path(jedi.__file__).parent
+        self._parse = state.parse
+        state.parse = self.parse
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def load_module(self, **_: object) -> None:
+        """The module as our own Python has it: none, for it would have to be imported."""
+
+    def get_module_info(
+        self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
+    ) -> tuple[object, bool | None]:
+        """The file of the module `string` in the folders `path` or else `sys_path`, and whether it is a package."""
+        for folder in sys_path if path is None else path:
+            file = self._project.file(Path(folder), string)
+            if file is not None:
+                return _file_io(file, ""), file.name == "__init__.py"
+        return None, None
+
+    def parse(self, *, file_io: _FileIO, **options: object) -> object:
+        """The tree of a file of the project, or of jedi's description of the builtins, which it cannot do without.
+
+        Raises:
+            OSError: it is neither.
+        """
+        path = Path(file_io.path)
+        if path.name != _BUILTINS or not path.is_relative_to(self._jedi):
+            file_io = _file_io(path, self._project.text(path))
+        return self._parse(file_io=file_io, **{**options, "cache": False})
 
 
-def _defined(name: _Name, text: str) -> Iterator[Piece]:
-    """The definition of `name` in the text of its module."""
-    qualname = (name.full_name or name.name).removeprefix(f"{name.module_name}.")
-    found = definitions(text)
-    shown = [_listing(each, found) if each.is_class else _outline(each) for each in found if each.qualname == qualname]
-    shown += [
-        _shortened(span.of(text))
-        for span in statements(text)
-        if (assigned := _ASSIGNMENT.match(text, span.start)) and assigned["name"] == qualname
-    ]
-    for each in shown:
-        yield Piece("type", f"# from {name.module_name}\n{each}")
+def _file_io(path: Path, text: str) -> _FileIO:
+    from jedi.file_io import KnownContentFileIO
+
+    file_io: _FileIO = KnownContentFileIO(str(path), text)
+    return file_io

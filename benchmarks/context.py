@@ -1,0 +1,91 @@
+"""How long it takes to find what a model should see besides the task, in small modules and in large ones.
+
+Each module is one of the standard library, in whose folder the names that it imports are followed, as in a project of
+that size. Prints one JSON line: for each module its lines, how many pieces are shown and how many characters they
+have, the milliseconds of the first time in a new process (`cold`, the import of jedi included) and of later times
+(`warm`), and these divided by the time that the parser of jedi alone takes for the module's text, in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import parso
+
+from adacoder.source.context import pieces
+from adacoder.source.locate import locate
+from adacoder.source.text import read
+
+if TYPE_CHECKING:
+    from adacoder.domain import JSON, Target
+
+LIBRARY = Path(os.__file__).parent
+FUNCTIONS = {
+    "textwrap.py": "TextWrapper.wrap",
+    "statistics.py": "NormalDist.overlap",
+    "argparse.py": "ArgumentParser.error",
+    "typing.py": "get_type_hints",
+    "_pydecimal.py": "Decimal.quantize",
+}
+"""The functions whose surroundings are looked for, the largest module last."""
+COLD = "import sys, context; print(context.seconds(context.target(sys.argv[1])))"
+
+
+def target(name: str) -> Target:
+    """The function of the module `name`."""
+    path = LIBRARY / name
+    return locate(read(path).text, path, LIBRARY, qualname=FUNCTIONS[name])
+
+
+def seconds(one: Target) -> float:
+    """What it takes once."""
+    begin = time.perf_counter()
+    pieces(one)
+    return time.perf_counter() - begin
+
+
+def cold(name: str) -> float:
+    """What it takes in a new process."""
+    command = [sys.executable, "-c", COLD, name]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent).stdout)
+
+
+def parsing(one: Target) -> float:
+    """What jedi's parser takes for the whole text."""
+    begin = time.perf_counter()
+    parso.parse(one.text)  # type: ignore[no-untyped-call]  # parso says no types here
+    return time.perf_counter() - begin
+
+
+def measured(name: str, rounds: int) -> dict[str, JSON]:
+    """The figures of one module."""
+    one = target(name)
+    seconds(one)
+    samples = [(cold(name), seconds(one), parsing(one)) for _ in range(rounds)]
+    first, later, whole = (statistics.median(column) for column in zip(*samples, strict=True))
+    found = pieces(one)
+    return {
+        "lines": one.text.count("\n"),
+        "pieces": len(found),
+        "characters": sum(len(piece.text) for piece in found),
+        "cold_ms": round(first * 1000, 1),
+        "warm_ms": round(later * 1000, 1),
+        "warm_by_parsing": round(later / whole, 2),
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=11, help="of each module (default: %(default)s)")
+    rounds = parser.parse_args().rounds
+    line: dict[str, JSON] = {"python": platform.python_version(), "cores": os.cpu_count() or 1, "n": rounds}
+    print(json.dumps(line | {name.removesuffix(".py"): measured(name, rounds) for name in FUNCTIONS}))

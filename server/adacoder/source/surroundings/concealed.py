@@ -1,0 +1,65 @@
+"""Text of a user's module as a model may see it: without long strings, and without what may be a secret.
+
+A prompt can leave the machine: a model server may run elsewhere, and a recorded conversation may go into a bug report.
+"""
+
+from __future__ import annotations
+
+import re
+
+from adacoder.pytext import LogicalLine, dedent, normalize, string_literals
+
+_COMMENT = re.compile(r"#[^\n]*")
+_SECRET_NAME = re.compile(
+    r"(?:pass(?:word|wd|phrase|code)|secret|credential|(?:api|access|private|auth)_?(?:key|token))\w*"
+    r"['\"]?\s*(?::[^=\n]*)?[=:]\s*[rRbBuUfF]*\Z",
+    re.IGNORECASE,
+)
+"""What stands before a string that a name calls secret: `password = `, `"api_key": `."""
+_CREDENTIALS_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+_RANDOM = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]{20,}")
+"""Letters and digits without a word between them, as keys and tokens are made of."""
+_LONGEST_STRING = 80
+"""A longer string says nothing about how to use a constant, and may be a secret."""
+
+
+def shown(text: str) -> str:
+    """A part of a module as a model sees it: at column 0, without long strings and without what may be a secret."""
+    text = normalize(text)
+    parts: list[str] = []
+    done = 0
+    for literal in string_literals(text, 0, len(text)):
+        before = text[text.rfind("\n", 0, literal.start) + 1 : literal.start]
+        if _is_to_conceal(literal.of(text), before):
+            quote = text[literal.start]
+            parts += [text[done : literal.start], f"{quote}…{quote}"]
+            done = literal.end
+    return dedent("".join([*parts, text[done:]]))
+
+
+def shown_line(text: str, line: LogicalLine) -> str:
+    """The code of a logical line of `text`, without the comment after it, as `shown`."""
+    return shown(text[line.start - len(line.indent) : line.code_end])
+
+
+def _is_to_conceal(literal: str, before: str) -> bool:
+    """Whether a string must not be shown, as it is or for what stands `before` it on its line."""
+    content = literal.strip("'\"")
+    if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content):
+        return True
+    is_alphabet = len(set(content)) == len(content)
+    if _RANDOM.fullmatch(content) and not is_alphabet:
+        return True
+    return bool(content) and _SECRET_NAME.search(before) is not None
+
+
+def without_strings(text: str) -> str:
+    """`text` with comments and strings blanked out, for looking for code."""
+    blank = list(text)
+    for literal in string_literals(text, 0, len(text)):
+        blank[literal.start : literal.end] = _blanked(literal.of(text))
+    return _COMMENT.sub(lambda comment: _blanked(comment.group()), "".join(blank))
+
+
+def _blanked(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)

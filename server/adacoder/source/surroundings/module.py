@@ -1,0 +1,117 @@
+"""A module's text as a reader sees it: what it imports, what it defines at its top level, and where a name stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from adacoder.domain import Span
+from adacoder.pytext import Definition, LogicalLine, definitions, logical_lines, statements
+from adacoder.source.names import Imported, imported
+
+_IMPORT = re.compile(r"(?:import|from)\b")
+_GUARD = re.compile(r"if[ \t]+(?:\w+\.)?TYPE_CHECKING\b")
+_TYPE_ALIAS = re.compile(r"type[ \t]+(?P<name>[^\W\d]\w*)")
+_ASSIGNMENT = re.compile(r"(?P<names>[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?::(?!=)[^=\r\n]*)?=(?!=)")
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleText:
+    """The text of one module of the project, which may be broken."""
+
+    path: Path
+    name: str
+    """Dotted."""
+    text: str
+
+    @cached_property
+    def definitions(self) -> list[Definition]:
+        """All functions and classes, in order."""
+        return definitions(self.text)
+
+    @cached_property
+    def lines(self) -> list[LogicalLine]:
+        """Its logical lines."""
+        return list(logical_lines(self.text))
+
+    @cached_property
+    def import_lines(self) -> list[LogicalLine]:
+        """The imports outside functions and classes, those under `try` and `if` too."""
+        inside = {line.start for each in self.definitions if not each.parents for line in each.lines}
+        return [line for line in self.lines if _IMPORT.match(self.text, line.start) and line.start not in inside]
+
+    @cached_property
+    def for_annotations(self) -> frozenset[int]:
+        """Where the lines under `if TYPE_CHECKING:` start; what they import is not there at run time."""
+        found: set[int] = set()
+        guard: int | None = None
+        for line in self.lines:
+            if guard is not None and line.width <= guard:
+                guard = None
+            if guard is not None:
+                found.add(line.start)
+            elif _GUARD.match(self.text, line.start):
+                guard = line.width
+        return frozenset(found)
+
+    @cached_property
+    def imports(self) -> list[Imported]:
+        """The names that these bind."""
+        return [name for line in self.import_lines for name in imported(self.text[line.start : line.code_end])]
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """What stands at the top level, in order: functions, classes, constants and aliases."""
+        found = [
+            *(Symbol(self, each.name, each.span, each) for each in self.definitions if not each.parents),
+            *self._constants(),
+        ]
+        return sorted(found, key=lambda symbol: symbol.span.start)
+
+    def named(self, qualname: str) -> list[Symbol]:
+        """What has this name here, such as the declarations of an overloaded function."""
+        if "." not in qualname:
+            return [symbol for symbol in self.symbols if symbol.name == qualname]
+        return [
+            Symbol(self, qualname, each.span, each)
+            for each in self.definitions
+            if not each.in_function and each.qualname == qualname
+        ]
+
+    def _constants(self) -> Iterator[Symbol]:
+        for span in statements(self.text):
+            if alias := _TYPE_ALIAS.match(self.text, span.start):
+                yield Symbol(self, alias["name"], span)
+            elif assigned := _ASSIGNMENT.match(self.text, span.start):
+                for name in assigned["names"].split(","):
+                    yield Symbol(self, name.strip(), span)
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """One thing that a module defines."""
+
+    module: ModuleText
+    name: str
+    """Dotted for what stands in a class."""
+    span: Span
+    definition: Definition | None = None
+    """None for a constant or an alias."""
+
+    @property
+    def is_class(self) -> bool:
+        """Whether it is a class."""
+        return self.definition is not None and self.definition.is_class
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it is spelt like a class, as aliases of types are."""
+        return self.definition is None and self.name[:1].isupper() and not self.name.isupper()
+
+    @property
+    def text(self) -> str:
+        """Its statement."""
+        return self.span.of(self.module.text)

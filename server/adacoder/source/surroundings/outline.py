@@ -1,0 +1,218 @@
+"""How definitions and constants are shown to a model: how they are used and what they hold, not how they work.
+
+Everything is read from lines, so that a broken file shows what is whole in it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from collections.abc import Collection, Iterator, Sequence
+from enum import Enum, auto
+from itertools import zip_longest
+
+from adacoder.pytext import Definition, LogicalLine
+from adacoder.source.literal import read_literal
+from adacoder.source.surroundings.concealed import shown, shown_line, without_strings
+
+_DECLARATION = re.compile(r"(?P<names>[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?::(?!=)|=(?!=))")
+_FIRST_PARAMETER = re.compile(r"[^(]*\(\s*(?P<name>[^\W\d]\w*)")
+_EXAMPLE = re.compile(r"^[ \t]*>>>", re.MULTILINE)
+_UNDERLINE = re.compile(r"^[=~*#^-]{3,}$", re.MULTILINE)
+_LONGEST_VALUE = 400
+"""Characters of a constant's statement; a longer one is cut to its beginning."""
+_LONGEST_FIELD = 80
+"""Characters of a field's or attribute's statement; of a longer one the value is left out."""
+_MOST_FIELDS = 40
+"""Fields of one class; an enumeration of all countries is understood from fewer."""
+SUMMARY = 200
+"""Characters of a docstring where it is enough to know what a thing is for."""
+PROSE = 800
+"""Characters of a docstring where it is good to know how a thing behaves."""
+LONGEST_CLASS = 4000
+"""Characters of the class around a method; of a longer one, less is shown of each method."""
+
+
+class _Detail(Enum):
+    """How much a listing shows of each method."""
+
+    SUMMARIES = auto()
+    SIGNATURES = auto()
+    NAMES = auto()
+
+
+def constant(text: str) -> str:
+    """A constant's statement, not too long."""
+    text = shown(text)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE].rstrip()} …"
+
+
+def outline(definition: Definition, *, characters: int = SUMMARY) -> str:
+    """A definition without its body: decorators, header, and `characters` of its docstring."""
+    return "\n".join(_with_body(definition, _docstring(definition, characters)))
+
+
+def listing(
+    owner: Definition,
+    found: Sequence[Definition],
+    *,
+    own: Definition | None = None,
+    mentioned: Collection[str] = (),
+    hidden: Collection[str] = (),
+    private: bool = True,
+    characters: int = LONGEST_CLASS,
+) -> str:
+    """A class as it is used: its decorators and header, its fields, and how its methods are called and which
+    attributes they set; of `own`, which is to be written, nothing, and nothing of members named in `hidden`.
+
+    Where that takes more than `characters`, the methods' docstrings are left out, then those methods that set
+    nothing are only named; what is left is cut. Methods that are `mentioned` keep all they have.
+    """
+    members = [
+        each
+        for each in found
+        if each.parents
+        and each.parents[-1] is owner
+        and each is not own
+        and each.name not in hidden
+        and (private or not each.name.startswith("_") or each.name.endswith("__"))
+    ]
+    text = ""
+    for detail in _Detail:
+        text = _nested(owner, _class(owner, members, detail, mentioned, PROSE if own else SUMMARY))
+        if len(text) <= characters:
+            return text
+    return text[: text.rfind("\n", 0, characters)] + "\n    # …"
+
+
+def inherited(owner: Definition, member: Definition) -> str:
+    """A method of a base class with what its docstring promises."""
+    return _nested(owner, [*_header(owner), *_indented(_with_body(member, _docstring(member, PROSE, examples=True)))])
+
+
+def _nested(definition: Definition, lines: Sequence[str]) -> str:
+    """`lines`, which show `definition`, in the classes that it stands in."""
+    for parent in reversed(definition.parents):
+        lines = [*_header(parent), *_indented(lines)]
+    return "\n".join(lines)
+
+
+def _class(
+    owner: Definition, members: Sequence[Definition], detail: _Detail, mentioned: Collection[str], prose: int
+) -> list[str]:
+    body = [*_docstring(owner, prose), *_fields(owner)]
+    known: set[str] = set()
+    unseen: list[str] = []
+    for member in members:
+        attributes = [] if member.is_class else list(_new_attributes(member, known))
+        if detail is _Detail.SUMMARIES or member.name in mentioned:
+            body += _with_body(member, [*_docstring(member, SUMMARY), *attributes])
+        elif detail is _Detail.SIGNATURES or attributes:
+            body += _with_body(member, attributes)
+        else:
+            unseen.append(member.name)
+    if unseen:
+        body.append(f"# and: {', '.join(dict.fromkeys(unseen))}")
+    return _with_body(owner, body)
+
+
+def _fields(owner: Definition) -> list[str]:
+    """The fields of a class, with what is said of them."""
+    text = owner.text
+    found: list[str] = []
+    for line, following in field_lines(owner):
+        found.append(_field(text, line))
+        if following is not None:
+            found += docstring(text[following.start : following.code_end], SUMMARY)
+    if len(found) > _MOST_FIELDS:
+        return [*found[:_MOST_FIELDS], f"# … and {len(found) - _MOST_FIELDS} more"]
+    return found
+
+
+def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | None]]:
+    """The statements by which a class body itself declares or sets attributes, each with the line after it."""
+    body = owner.body_lines
+    for line, following in zip_longest(body, body[1:]):
+        declaration = _DECLARATION.match(owner.text, line.start)
+        if line.width == body[0].width and declaration and not keyword.iskeyword(declaration["names"]):
+            yield line, following
+
+
+def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine]]:
+    """The statements of a method that set attributes of its first parameter, each with their names."""
+    first = _FIRST_PARAMETER.match(member.header.of(member.text))
+    if first is None:
+        return
+    this = re.escape(first["name"])
+    setting = re.compile(rf"{this}\.\w+(?:[ \t]*,[ \t]*{this}\.\w+)*[ \t]*(?::(?!=)|=(?!=))")
+    for line in member.body_lines:
+        if match := setting.match(member.text, line.start):
+            yield re.findall(rf"{this}\.(\w+)", match.group()), line
+
+
+def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
+    """The attributes that no method before this one set, as they are set; they are added to `known`."""
+    for names, line in attribute_lines(member):
+        if not known.issuperset(names):
+            known.update(names)
+            yield _field(member.text, line)
+
+
+def _field(text: str, line: LogicalLine) -> str:
+    """A field's statement on one line, with its comment; a long value is left out, a long comment too."""
+    for end in (line.end, line.code_end):
+        whole = shown(text[line.start : end])
+        if len(whole) <= _LONGEST_FIELD and "\n" not in whole:
+            return whole
+    code = shown(text[line.start : line.code_end])
+    value = re.search(r"(?<![=!<>:])=(?!=)", without_strings(code))
+    start = code[: value.end()] if value else code
+    return f"{' '.join(start.split())} ..." if len(start) <= _LONGEST_VALUE else f"{start[:_LONGEST_FIELD]} …"
+
+
+def _with_body(definition: Definition, body: Sequence[str]) -> list[str]:
+    """A definition's decorators and header with `body`, or with `...` on the header's line."""
+    header = _header(definition)
+    return [*header, *_indented(body)] if body else [*header[:-1], f"{header[-1]} ..."]
+
+
+def _header(definition: Definition) -> list[str]:
+    text, header = definition.text, definition.header
+    decorators = [shown_line(text, line) for line in definition.lines[: definition.header_index]]
+    head = shown(text[header.start - len(definition.header_line.indent) : header.end])
+    return "\n".join([*decorators, head]).split("\n")
+
+
+def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
+    """A docstring as it is shown, in lines: its first paragraph, or all its prose where there is room for it; none
+    if `literal` is no string's.
+    """
+    try:
+        whole = inspect.cleandoc(read_literal(literal).value)
+    except ValueError:
+        return []
+    prose = whole if examples else _EXAMPLE.split(whole, maxsplit=1)[0].rstrip()
+    text = _cut(prose if characters > SUMMARY else _paragraph(prose), characters).replace('"""', "'''")
+    if not text:
+        return []
+    lines = f'"""{text}'.split("\n")
+    return [*lines, '"""'] if len(lines) > 1 else [f'{lines[0]}"""']
+
+
+def _docstring(definition: Definition, characters: int, *, examples: bool = False) -> list[str]:
+    span = definition.docstring
+    return [] if span is None else docstring(span.of(definition.text), characters, examples=examples)
+
+
+def _paragraph(text: str) -> str:
+    """The first paragraph, on one line, without what underlines a heading."""
+    return " ".join(_UNDERLINE.sub("", text.split("\n\n", 1)[0]).split())
+
+
+def _cut(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[:characters].rsplit(None, 1)[0]} …"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" if line else line for each in lines for line in each.split("\n")]
