@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Span
+from adacoder.source.importing.standard_library import standard_import
+from adacoder.source.importing.standard_names import ATTRIBUTES, CONSTANTS, GENERICS, NAMES, NEWER, OF_PATHS, OF_TIME
 from adacoder.source.imports import ImportIndex, undefined_names
 from adacoder.source.locate import locate
-from adacoder.source.standard_library import NAMES, standard_import
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,9 +36,26 @@ def undefined(before: str, body: str, after: str = "") -> tuple[str, ...]:
         ("", "[y for y in x if z]", ("z",)),
         ("from math import sqrt\n", "sqrt(x)", ()),
         ("", "len(x), __file__, __path__, __spec__", ()),
-        ("from os import *\n", "sep + y", ()),
+        ("", "ExceptionGroup, aiter, EncodingWarning, PythonFinalizationError, WindowsError", ()),
+        ("", "unicode, xrange, long", ("unicode", "xrange", "long")),
         ("def g():\n    global y\n    y = 1\n", "y", ()),
+        ("y: int\n", "y", ("y",)),
+        ("y: int\ndef g():\n    global y\n    y = 1\n", "y", ()),
         ("def g():\n    return y\n", "y, z", ("z",)),
+        ("try:\n    import json\nexcept ImportError:\n    json = None\n", "json, ujson", ("ujson",)),
+        ("try:\n    unicode\nexcept NameError:\n    pass\n", "unicode, basestring", ("basestring",)),
+        ("y = 1\ndel y\n", "y", ("y",)),
+        ("for i in range(3):\n    pass\n", "i, j", ("j",)),
+        ("if (y := 1):\n    pass\n", "y, z", ("z",)),
+        ("class A:\n    y = 1\n", "y", ("y",)),
+        ("__all__ = ['y']\n", "y", ("y",)),
+        ("__all__ = ['y']\ny = 1\n", "y", ()),
+        (
+            "from __future__ import annotations\n",
+            "1\n\ndef g(a: Late, b: Never) -> Late: ...\nclass Late: ...\n",
+            ("Never",),
+        ),
+        ("def g(x): # type: (Foo) -> Bar\n    return x\n", "y", ("y",)),
         ("", "x +", ()),
         ("X = '\\d'\n", "y", ("y",)),
         ("\ufeff# Größe\n", "y", ("y",)),
@@ -46,12 +65,130 @@ def test_undefined_names(before: str, body: str, expected: tuple[str, ...]) -> N
     assert undefined(before, body) == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("0\n    while x:\n        print(y)\n        y = 1", ()),
+        ("0\n    y: int\n    while x:\n        print(y, z)\n        y = 1", ("z",)),
+        ("0\n    y = 1\n    del y\n    return y, z", ("z",)),
+        ("0\n    try:\n        pass\n    except ValueError as y:\n        pass\n    return y, z", ("z",)),
+        ("0\n    def g():\n        return y, z\n    y = 1\n    return g", ("z",)),
+        ("0\n    match x:\n        case [y, *rest]:\n            return y, rest, z", ("z",)),
+        ("0\n    @cache\n    def g(a=y): ...", ("cache", "y")),
+        ("f'''\n{y!r:>{z}}\n'''", ("y", "z")),
+        ("lambda y: (y, z)", ("z",)),
+    ],
+)
+def test_what_is_local_to_a_function_is_not_undefined(body: str, expected: tuple[str, ...]) -> None:
+    """It may have no value there, but no import would give it one."""
+    assert undefined("", body) == expected
+
+
+@pytest.mark.parametrize(
+    ("star", "expected"),
+    [
+        ("from typing import *", ("sqrt", "unknown")),
+        ("from math import *\nfrom typing import *", ("unknown",)),
+        ("from math import *\nfrom helpers import *", ()),
+        ("import math", ("List", "sqrt", "unknown")),
+    ],
+)
+def test_what_an_import_of_all_may_bring(star: str, expected: tuple[str, ...]) -> None:
+    assert undefined(f"{star}\n", "List, sqrt, unknown") == expected
+
+
+@pytest.mark.parametrize(
+    "at_run_time",
+    [
+        "globals().update(CODES)",
+        "names = globals()\nnames['y'] = 1",
+        "globals()['y'] = 1",
+        "exec(CODE)",
+        "exec(CODE, globals())",
+        "vars()['y'] = 1",
+        "setattr(sys.modules[__name__], 'y', 1)",
+        "sys.modules[__name__].__dict__['y'] = 1",
+        "IntEnum._convert_('Codes', __name__, str.isupper)",
+        "@enum.global_enum\nclass Codes(enum.IntEnum):\n    y = 1",
+    ],
+)
+def test_what_a_module_binds_at_run_time(at_run_time: str) -> None:
+    before = "import enum, sys\nfrom enum import IntEnum\nCODE, CODES = 'y = 1', {}\n"
+    assert undefined(before + at_run_time + "\n", "y") == ()
+    assert undefined(before, "y") == ("y",)
+
+
+@pytest.mark.parametrize(
+    "only_looks", ["X = globals().get('y')", "X = 'y' in globals()", "X = globals()['X']", "exec('1', {})", "vars(int)"]
+)
+def test_looking_at_what_is_bound_binds_nothing(only_looks: str) -> None:
+    assert undefined(only_looks + "\n", "y") == ("y",)
+
+
+def test_what_only_type_checkers_import_is_undefined_at_run_time() -> None:
+    before = (
+        "from __future__ import annotations\nfrom typing import TYPE_CHECKING, cast\n"
+        "if TYPE_CHECKING:\n    from a import One, Two, Three, Four\nelse:\n    def Four(x: One): ...\n"
+    )
+    body = "cast('One', x), Two()\n\ndef g(x: Three) -> Three:\n    y: Three = Four\n    return y"
+    assert undefined(before, body) == ("Two",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def g(:\n    return sqrt(1)\n", ""),
+        ("type g = int\nsqrt = 1\n", ""),
+        ("def g[T](x: T) -> T:\n    return sqrt\n", ""),
+        ("", "def g():\n    try: sqrt\n    except A, B: pass\n"),
+        ("", "def g():\n  if x:\n      y\n    sqrt\n"),
+        ("class g[T]:\n    pass\n", "X = t'{y}' +* sqrt\n"),
+    ],
+)
+def test_what_our_python_cannot_read_elsewhere(before: str, after: str) -> None:
+    """What is named there comes from somewhere; the rest of the function's names is still told."""
+    assert undefined(before, "log(x), g, sqrt(x)", "\n\n" + after) == ("log",)
+
+
+def test_what_is_only_spoken_of_elsewhere_comes_from_nowhere() -> None:
+    before = "def g(:\n    '''Not log(x).'''\n    return 'log' # log\n"
+    assert undefined(before, "log(x)") == ("log",)
+    assert undefined(before.replace("'log'", "log"), "log(x)") == ()
+
+
+def test_what_our_python_cannot_read_around_the_function() -> None:
+    text = (
+        "class A[T](Base):\n"
+        "    type Alias = T\n"
+        "\n"
+        "    def broken(self: return sqrt(\n"
+        "\n"
+        "    def f(self, x):\n"
+        "        return log(x), T, Alias, Base, A\n"
+        "\n"
+        "    def g[U](self, x: U):\n"
+        "        return exp(x)\n"
+    )
+    assert undefined_names(text, Span(text.index("    def f"), text.index("\n\n    def g"))) == ("log", "Alias")
+
+
+def test_what_our_python_cannot_read_in_the_function() -> None:
+    text = "def f[T](x: T):\n    return log(x), T\n"
+    assert undefined_names(text, Span(0, len(text))) == ("log",)
+    broken = "def f(x):\n    return log(x), T[\n"
+    assert undefined_names(broken, Span(0, len(broken))) == ()
+
+
 def test_only_what_is_within_counts() -> None:
     text = FUNCTION + "a\n\n\ndef g():\n    return b\n"
     first, second = Span(0, len(FUNCTION) + 1), Span(text.index("def g"), len(text))
     assert undefined_names(text, first) == ("a",)
     assert undefined_names(text, second) == ("b",)
     assert undefined_names(text, [first, second]) == ("a", "b")
+    # A span that ends with a line does not reach into the next.
+    line = text.index("    return b")
+    assert undefined_names(text, Span(text.index("def g"), line)) == ()
+    assert undefined_names(text, Span(text.index("def g"), line + 1)) == ("b",)
 
 
 def project(folder: Path, own: str = "", name: str = "pkg/mod.py", **files: str) -> Target:
@@ -139,6 +276,7 @@ def test_files_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
         ("plt", "import matplotlib.pyplot as plt"),
         ("os", "import os"),
         ("json", "import json"),
+        ("hq", "import heapq as hq"),
         ("path", None),
         ("dumps", None),
         ("this", None),
@@ -148,6 +286,139 @@ def test_files_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
 )
 def test_the_standard_library(name: str, statement: str | None) -> None:
     assert standard_import(name) == statement
+    assert standard_import(name, used_in="nothing of it") == statement
+    assert standard_import(name, used_in="broken (") == statement
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "statement"),
+    [
+        ("datetime", "datetime.datetime.now()", "import datetime"),
+        ("datetime", "datetime.now()", "from datetime import datetime"),
+        ("datetime", "datetime(2020, 1, 1) - datetime.strptime(a, b)", "from datetime import datetime"),
+        ("datetime", "def g(x: datetime) -> None: ...", "from datetime import datetime"),
+        ("datetime", "datetime.now() - datetime.timedelta(1)", None),
+        ("datetime", "datetime.date(2020,1,1) + datetime.timedelta(1)", "import datetime"),
+        ("datetime", "datetime.split('-')", None),
+        ("time", "time.time()", "import time"),
+        ("time", "time()", "from time import time"),
+        ("time", "time(12, 30)", "from datetime import time"),
+        ("time", "time.fromisoformat(s)", "from datetime import time"),
+        ("time", "time.split(':')", None),
+        ("time", "h, m = time[0], time[1]", None),
+        ("date", "date.today()", "from datetime import date"),
+        ("date", "date.split('-')", None),
+        ("date", "date(2020,1,1)", "from datetime import date"),
+        ("copy", "copy.deepcopy(x)", "import copy"),
+        ("copy", "copy.copy(x)", "import copy"),
+        ("copy", "copy(x)", "from copy import copy"),
+        ("copy", "copy.append(1)", None),
+        ("copy", "copy(x); copy.deepcopy(y)", None),
+        ("random", "random.random()", "import random"),
+        ("random", "random() * 2", "from random import random"),
+        ("random", "random.choice(x)", "import random"),
+        ("string", "string.ascii_lowercase", "import string"),
+        ("string", "string.lower()", None),
+        ("string", "for c in string: pass", None),
+        ("string", "len(string)", None),
+        ("glob", "glob.glob('*')", "import glob"),
+        ("glob", "glob('*')", "from glob import glob"),
+        ("pprint", "pprint(x)", "from pprint import pprint"),
+        ("pprint", "pprint.pprint(x)", "import pprint"),
+        ("heapq", "heapq.heappush(h, 1)", "import heapq"),
+        ("bisect", "bisect.bisect(a, x)", "import bisect"),
+        ("bisect", "bisect(a, x)", "from bisect import bisect"),
+        ("bisect", "bisect.bisect_left(a,x)", "import bisect"),
+        ("product", "product(a, b)", "from itertools import product"),
+        ("product", "product(a, repeat=2)", "from itertools import product"),
+        ("product", "product(*a)", "from itertools import product"),
+        ("product", "product(a)", None),
+        ("array", "array.array('i')", "import array"),
+        ("array", "array('i', [1])", "from array import array"),
+        ("array", "array([1])", None),
+        ("array", "array[0]", None),
+        ("Queue", "q = Queue()", "from queue import Queue"),
+        ("Queue", "async def f():\n q = Queue()\n await q.get()", "from asyncio import Queue"),
+        ("socket", "socket.socket(socket.AF_INET)", "import socket"),
+        ("socket", "socket()", "from socket import socket"),
+        ("path", "path.join(a, b)", "from os import path"),
+        ("path", "path.exists(a)", "from os import path"),
+        ("path", "path.split('/')", None),
+        ("path", "path.join(xs)", None),
+        ("dumps", "dumps(x)", None),
+        ("dumps", "dumps(x, indent=2)", "from json import dumps"),
+        ("dumps", "dumps(x, protocol=2)", "from pickle import dumps"),
+        ("sleep", "sleep(1)", "from time import sleep"),
+        ("sleep", "async def f():\n await sleep(1)", "from asyncio import sleep"),
+        ("reduce", "reduce(mul, xs)", "from functools import reduce"),
+        ("mul", "reduce(mul, xs)", "from operator import mul"),
+        ("add", "add(1, 2, 3)", None),
+        ("sub", "sub('a', 'b', s)", "from re import sub"),
+        ("sub", "reduce(sub, xs)", "from operator import sub"),
+        ("digits", "digits(n)", None),
+        ("digits", "c in digits", "from string import digits"),
+        ("log", "log.info('x')", None),
+        ("log", "log(x, 2)", "from math import log"),
+        ("log", "map(log, xs)", "from math import log"),
+        ("exp", "exp + 1", None),
+        ("gamma", "gamma * 2", None),
+        ("count", "count(1)", None),
+        ("urllib", "urllib.parse.quote(x)", "import urllib.parse"),
+        ("urllib", "urllib.parse.quote(urllib.request.x)", "import urllib.parse, urllib.request"),
+        ("collections", "collections.Counter(x)", "import collections"),
+        ("collections", "collections.abc.Mapping", "import collections.abc"),
+        ("List", "def f(x: List[int]) -> List | None: ...", "from typing import List"),
+        ("Counter", "Counter(x).most_common()", "from collections import Counter"),
+        ("chain", "chain.from_iterable(x)", "from itertools import chain"),
+        ("chain", "chain[0]", None),
+        ("lru_cache", "@lru_cache(None)\ndef f(): ...", "from functools import lru_cache"),
+        ("cache", "@cache\ndef f(): ...", "from functools import cache"),
+        ("cache", "cache[n]", None),
+        ("cache", "if n in cache: pass", None),
+        ("field", "field(default_factory=list)", "from dataclasses import field"),
+        ("field", "field.strip()", None),
+        ("pi", "2 * pi * r", "from math import pi"),
+        ("e", "e ** 2", None),
+        ("operator", "operator.mul", "import operator"),
+        ("operator", "operator == '+'", None),
+        ("operator", "operator[0]", None),
+        ("np", "np.array(x)", "import numpy as np"),
+        ("dt", "dt.datetime.now()", "import datetime as dt"),
+        ("hq", "hq.heapify(x)", "import heapq as hq"),
+        ("json", "json.dumps(x)", "import json"),
+        ("json", "json['a']", None),
+        ("os", "os.path.join(a, b)", "import os"),
+        ("re", "re.split(',', x)", "import re"),
+        ("itertools", "itertools.count()", "import itertools"),
+        ("code", "code.split()", None),
+        ("token", "token.strip()", None),
+        ("statistics", "statistics.mean(x)", "import statistics"),
+        ("types", "types.append(1)", None),
+        ("mode", "mode(xs)", "from statistics import mode"),
+        ("mode", "mode == 'r'", None),
+        ("sample", "sample(x, 3)", "from random import sample"),
+        ("unique", "unique(xs)", None),
+        ("Enum", "class A(Enum): ...", "from enum import Enum"),
+        ("numbers", "sum(numbers)", None),
+        ("sys", "sys.maxsize", "import sys"),
+        ("math", "math.sqrt(2)", "import math"),
+        ("stdin", "for line in stdin: pass", "from sys import stdin"),
+        ("mean", "mean(xs)", "from statistics import mean"),
+        ("mean", "x - mean", None),
+        ("warnings", "warnings.warn('x')", "import warnings"),
+        ("Lock", "lock = Lock()", "from threading import Lock"),
+        ("seed", "seed(1)", "from random import seed"),
+        ("glob", "glob.append(1)", None),
+        ("signal", "signal.index(3)", None),
+        ("mean", "round(mean, 2)", None),
+        ("deque", "deque[int]", "from collections import deque"),
+        ("copy", "return_ = copy.x\nprint(copy)", None),
+        ("np", "np + 1", None),
+        ("this", "this.x", None),
+    ],
+)
+def test_what_a_name_means_is_told_by_its_use(name: str, code: str, statement: str | None) -> None:
+    assert standard_import(name, used_in=code) == statement
 
 
 def test_no_name_stands_under_two_modules() -> None:
@@ -156,6 +427,7 @@ def test_no_name_stands_under_two_modules() -> None:
 
 
 def test_every_name_is_where_the_table_says() -> None:
+    """Asked of a Python of its own, so that nothing is imported here; of what a newer Python brought, only there."""
     program = (
         "import importlib, json, sys\n"
         "table = json.load(sys.stdin)\n"
@@ -169,5 +441,260 @@ def test_every_name_is_where_the_table_says() -> None:
             subprocess.run(command, input=json.dumps(table), capture_output=True, text=True, check=True).stdout
         )
 
-    assert missing(NAMES) == []
+    there = {
+        module: tuple(name for name in names if NEWER.get(name, (3, 11)) <= sys.version_info[:2])
+        for module, names in NAMES.items()
+    }
+    assert missing(there) == []
     assert missing({"cmath": ("sqrt", "gcd")}) == ["cmath.gcd"]
+    assert missing({"os.path": tuple(OF_PATHS), "time": tuple(OF_TIME)}) == []
+
+
+def test_what_the_tables_add_is_in_the_table() -> None:
+    names = {name for names in NAMES.values() for name in names}
+    assert NEWER.keys() <= names
+    assert names >= CONSTANTS
+    assert ATTRIBUTES.keys() <= names
+    assert ATTRIBUTES.keys() >= GENERICS
+
+
+@pytest.mark.parametrize(
+    ("files", "statement"),
+    [
+        ({"a.py": "import x.y as thing\n"}, "import x.y as thing"),
+        ({"a.py": "import thing.sub\n"}, "import thing.sub"),
+        ({"pkg/a.py": "from . import thing\n", "pkg/thing.py": ""}, "from pkg import thing"),
+        ({"pkg/a.py": "from .tools import x as thing\n", "pkg/tools.py": ""}, "from pkg.tools import x as thing"),
+        ({"a.py": "if TYPE_CHECKING:\n    from typed import thing\n"}, "from typed import thing"),
+        (
+            {
+                "a.py": "if TYPE_CHECKING:\n    x = 1\n    from typed import thing\n",
+                "b.py": "if t.TYPE_CHECKING:\n    from typed import thing\n",
+                "c.py": "if x:\n    from run import thing\n",
+            },
+            "from run import thing",
+        ),
+        ({"a.py": "if TYPE_CHECKING:\n    from _typeshed import thing\n"}, None),
+        ({"a.py": "if TYPE_CHECKING:\n    pass\nelse:\n    from run import thing\n"}, "from run import thing"),
+        ({"a.py": "from .thing import thing\n"}, "from thing import thing"),
+        ({"pkg/a.py": "from .... import thing\n"}, None),
+    ],
+)
+def test_how_other_files_import(tmp_path: Path, files: dict[str, str], statement: str | None) -> None:
+    index = ImportIndex(project(tmp_path, **{"pkg/__init__.py": ""}, **files), tmp_path)
+    assert index.import_for("thing") == statement
+
+
+def test_the_projects_own_is_imported_relatively_where_the_module_does_so(tmp_path: Path) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/sub/__init__.py": "",
+        "pkg/sub/other.py": "from pkg.tools import saw\nfrom pkg.sub.near import axe\n",
+        "pkg/sub/others.py": "import pkg.tools\nfrom far import hoe\n",
+        "pkg/tools.py": "",
+        "pkg/sub/near.py": "",
+    }
+    index = ImportIndex(project(tmp_path, "from ..base import b\n", "pkg/sub/mod.py", **files), tmp_path)
+    assert index.import_for("saw") == "from ..tools import saw"
+    assert index.import_for("axe") == "from .near import axe"
+    assert index.import_for("pkg") == "import pkg.tools"
+    assert index.import_for("hoe") == "from far import hoe"
+    assert ImportIndex(project(tmp_path, "", "pkg/sub/mod.py", **files), tmp_path).import_for("saw") == (
+        "from pkg.tools import saw"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tools", "statement"),
+    [
+        ("thing = 1\n", "from pkg.tools import thing"),
+        ("from pkg.mod import f\n", None),
+        ("from . import mod\n", None),
+        ("import pkg.mod\n", None),
+        ("from pkg.more import x\n", None),
+        ("from pkg.mod import *\n", None),
+        ("def g():\n    from pkg.mod import f\n", "from pkg.tools import thing"),
+        ("if TYPE_CHECKING:\n    from pkg.mod import f\n", "from pkg.tools import thing"),
+        ("import os\nfrom pkg import __version__\n", "from pkg.tools import thing"),
+    ],
+)
+def test_no_import_leads_back_to_where_it_stands(tmp_path: Path, tools: str, statement: str | None) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/tools.py": tools,
+        "pkg/more.py": "from pkg.mod import f\n",
+        "pkg/user.py": "from pkg.tools import thing\n",
+    }
+    assert ImportIndex(project(tmp_path, **files), tmp_path).import_for("thing") == statement
+
+
+@pytest.mark.parametrize(
+    ("init", "statement"), [("thing = 1\n", "from pkg import thing"), ("from .mod import f\n", None)]
+)
+def test_what_a_package_has_may_need_the_module_itself(tmp_path: Path, init: str, statement: str | None) -> None:
+    files = {"pkg/__init__.py": init, "pkg/tools.py": "", "a.py": "from pkg import thing\n"}
+    assert ImportIndex(project(tmp_path, **files), tmp_path).import_for("thing") == statement
+
+
+def test_the_files_way_is_taken_where_it_is_the_codes(tmp_path: Path) -> None:
+    files = {"a.py": "import datetime, string\n", "b.py": "from json import dumps\nfrom mine import mul\n"}
+    index = ImportIndex(project(tmp_path, **files), tmp_path)
+    assert index.import_for("datetime", used_in="datetime.date.today()") == "import datetime"
+    assert index.import_for("datetime", used_in="datetime.now()") == "from datetime import datetime"
+    assert index.import_for("datetime", used_in="datetime.nonsense()") == "import datetime"
+    assert index.import_for("mul", used_in="mul(1, 2)") == "from mine import mul"
+    assert index.import_for("dumps", used_in="dumps(x)") == "from json import dumps"
+    assert index.import_for("string", used_in="string.digits") == "import string"
+    assert index.import_for("string", used_in="string[0]") is None
+
+
+@pytest.mark.parametrize(
+    ("own", "statement"),
+    [
+        ("import cmath\n", "from cmath import sqrt"),
+        ("import cmath\nimport math\n", "from math import sqrt"),
+        ("", "from math import sqrt"),
+    ],
+)
+def test_sqrt_in_the_company_of_cmath(tmp_path: Path, own: str, statement: str) -> None:
+    assert ImportIndex(project(tmp_path, own), tmp_path).import_for("sqrt", used_in="sqrt(x)") == statement
+
+
+@pytest.mark.parametrize(
+    ("code", "files", "statement"),
+    [
+        ("Order(1)", {"pkg/models.py": "class Order:\n    pass\n"}, "from pkg.models import Order"),
+        ("x: Order", {"pkg/sub/models.py": "class Order:\n    pass\n"}, "from pkg.sub.models import Order"),
+        ("Order(1)", {"pkg/a.py": "class Order: ...\n", "pkg/b.py": "class Order: ...\n"}, None),
+        ("Order(1)", {"pkg/models.py": "'''\nclass Order:\n'''\n"}, None),
+        ("Order(1)", {"pkg/models.py": "if x:\n    class Order: ...\n"}, None),
+        ("Order(1)", {"other/models.py": "class Order: ...\n"}, None),
+        ("Order(1)", {"pkg/tests/models.py": "class Order: ...\n"}, None),
+        ("Order(1)", {"pkg/test_models.py": "class Order: ...\n"}, None),
+        ("Order(1)", {"pkg/models.py": "class Order: ...\nmain()\n"}, None),
+        ("Order(1)", {"pkg/models.py": "from pkg.mod import f\nclass Order: ...\n"}, None),
+        ("_Order(1)", {"pkg/models.py": "class _Order: ...\n"}, None),
+        ("is_prime(1)", {"pkg/a.py": "def is_prime(n, /): ...\n"}, "from pkg.a import is_prime"),
+        ("is_prime(1)", {"pkg/a.py": "async def is_prime(n, *, x=1): ...\n"}, "from pkg.a import is_prime"),
+        ("is_prime(1, 2)", {"pkg/a.py": "def is_prime(n): ...\n"}, None),
+        ("is_prime()", {"pkg/a.py": "def is_prime(n): ...\n"}, None),
+        ("is_prime(1)", {"pkg/a.py": "def is_prime(n, *, x): ...\n"}, None),
+        ("is_prime(1, x=1)", {"pkg/a.py": "def is_prime(n, *, x): ...\n"}, "from pkg.a import is_prime"),
+        ("is_prime(1, y=1)", {"pkg/a.py": "def is_prime(n, x=1): ...\n"}, None),
+        ("is_prime(1, y=1)", {"pkg/a.py": "def is_prime(*a, **k): ...\n"}, "from pkg.a import is_prime"),
+        ("is_prime + 1", {"pkg/a.py": "def is_prime(n): ...\n"}, None),
+        ("x + LIMIT", {"pkg/a.py": "LIMIT: int = 3\n"}, "from pkg.a import LIMIT"),
+        ("x + limit", {"pkg/a.py": "limit = 3\n"}, None),
+        ("gcd(1, 2)", {"pkg/a.py": "def gcd(a, b): ...\n"}, "from math import gcd"),
+    ],
+)
+def test_what_the_project_defines(tmp_path: Path, code: str, files: dict[str, str], statement: str | None) -> None:
+    name = re.findall(r"[A-Za-z_]{3,}", code)[0]
+    index = ImportIndex(project(tmp_path, **{"pkg/__init__.py": ""}, **files), tmp_path)
+    assert index.import_for(name, used_in=code) == statement
+
+
+def environment(folder: Path, **files: str) -> list[Path]:
+    """A virtual environment that has `files` installed; the folders that its interpreter is known by."""
+    packages = folder / "env/lib/python3.12/site-packages"
+    for name, text in {"../../../pyvenv.cfg": "home = /nowhere\n", **files}.items():
+        file = packages / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return [folder / "env/lib", folder / "env/pyvenv.cfg"]
+
+
+INSTALLED = {
+    "numpy/__init__.py": "from ._core import *\n",
+    "numpy/_core.py": "__all__ = [\n    'array',\n]\ndef ndarray(): ...\n",
+    "pandas/__init__.py": "from pandas.core import DataFrame, Timestamp\n",
+    "pandas/core.py": "raise SystemExit\n",
+    "matplotlib/__init__.py": "",
+    "matplotlib/pyplot.py": "def plot(): ...\n",
+    "tqdm/__init__.py": "from .std import tqdm, trange\n",
+    "yaml.py": "def safe_load(x): ...\n",
+    "fast.cpython-312-x86_64-linux-gnu.so": "",
+    "lazy/__init__.py": "def __getattr__(name): ...\n",
+    "sympy/__init__.py": "def symbols(): ...\n",
+    "edited-1.0.dist-info/top_level.txt": "edited\n",
+    "not-a-module.py": "",
+    "__pycache__/x.py": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "statement"),
+    [
+        ("np.array(x)", "import numpy as np"),
+        ("np.nonsense(x)", None),
+        ("pd.DataFrame(x)", "import pandas as pd"),
+        ("plt.plot(x)", "import matplotlib.pyplot as plt"),
+        ("tf.constant(x)", None),
+        ("sp.symbols('x')", "import sympy as sp"),
+        ("numpy.array(x)", "import numpy"),
+        ("numpy[0]", None),
+        ("tqdm(x)", "from tqdm import tqdm"),
+        ("tqdm.trange(x)", "import tqdm"),
+        ("yaml.safe_load(x)", "import yaml"),
+        ("yaml.split()", None),
+        ("yaml()", None),
+        ("matplotlib.pyplot.plot(x)", "import matplotlib.pyplot"),
+        ("fast.run(x)", "import fast"),
+        ("fast.split(x)", None),
+        ("lazy.anything(x)", "import lazy"),
+        ("edited.thing(x)", "import edited"),
+        ("requests.get(x)", None),
+        ("DataFrame(x)", "from pandas import DataFrame"),
+        ("Timestamp(x)", None),
+        ("math.sqrt(x)", "import math"),
+    ],
+)
+def test_what_is_installed(tmp_path: Path, code: str, statement: str | None) -> None:
+    folders = environment(tmp_path, **INSTALLED)
+    name = re.findall(r"\w+", code)[0]
+    assert ImportIndex(project(tmp_path / "own"), tmp_path / "own", folders).import_for(name, code) == statement
+
+
+def test_without_code_what_is_installed_is_imported_by_its_name(tmp_path: Path) -> None:
+    index = ImportIndex(project(tmp_path / "own"), tmp_path / "own", environment(tmp_path, **INSTALLED))
+    assert index.import_for("yaml") == "import yaml"
+    assert index.import_for("np") == "import numpy as np"
+    assert index.import_for("sp") == "import sympy as sp"
+    assert index.import_for("requests") is None
+    assert ImportIndex(project(tmp_path / "own"), tmp_path / "own").import_for("yaml") is None
+
+
+def test_a_class_of_a_library_that_the_project_uses(tmp_path: Path) -> None:
+    folders = environment(tmp_path, **INSTALLED)
+    target = project(tmp_path / "own", **{"a.py": "import pandas as pd\nimport numpy as np\n"})
+    index = ImportIndex(target, tmp_path / "own", folders)
+    assert index.import_for("Timestamp", used_in="Timestamp(1)") == "from pandas import Timestamp"
+    assert index.import_for("Nonsense", used_in="Nonsense(1)") is None
+    assert index.import_for("array", used_in="array([1])") is None
+
+
+def test_what_two_customary_modules_could_be(tmp_path: Path) -> None:
+    folders = environment(tmp_path, **INSTALLED, **{"scipy/__init__.py": "def fft(): ...\n"})
+    index = ImportIndex(project(tmp_path / "own"), tmp_path / "own", folders)
+    assert index.import_for("sp", used_in="sp.symbols()") == "import sympy as sp"
+    assert index.import_for("sp", used_in="sp.fft()") == "import scipy as sp"
+    assert index.import_for("sp") is None
+
+
+@pytest.mark.parametrize(("shares", "statement"), [("true", "import beneath"), ("false", None)])
+def test_an_environment_may_share_what_is_beneath_it(tmp_path: Path, shares: str, statement: str | None) -> None:
+    folders = [*environment(tmp_path, **INSTALLED), tmp_path / "base"]
+    (tmp_path / "env/pyvenv.cfg").write_text(f"include-system-site-packages = {shares}\n", encoding="utf-8")
+    beneath = tmp_path / "base/lib/python3.12/site-packages/beneath.py"
+    beneath.parent.mkdir(parents=True)
+    beneath.write_text("", encoding="utf-8")
+    index = ImportIndex(project(tmp_path / "own"), tmp_path / "own", folders)
+    assert index.import_for("beneath") == statement
+    assert index.import_for("yaml") == "import yaml"
+
+
+def test_a_project_that_is_added_to_the_path(tmp_path: Path) -> None:
+    (tmp_path / "lib2/beside").mkdir(parents=True)
+    (tmp_path / "lib2/beside/__init__.py").write_text("", encoding="utf-8")
+    folders = [*environment(tmp_path, **INSTALLED), tmp_path / "lib2", tmp_path / "nowhere"]
+    assert ImportIndex(project(tmp_path / "own"), tmp_path / "own", folders).import_for("beside") == "import beside"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import Lines, definitions, logical_lines
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 
+@lru_cache(maxsize=64)  # every step of putting a candidate in place begins with its function
 def find_function(text: str, name: str) -> Definition | None:
     """The function in `text` that is meant by `name`: the last one so called, as the last definition wins in
     Python; else the first that is called otherwise. One inside another function is not meant."""
@@ -53,8 +55,12 @@ def with_first(body: str, statements: Sequence[str]) -> str:
     return body[:at] + "".join(f"{first.indent}{statement}\n" for statement in statements) + body[at:]
 
 
-def with_first_in_function(text: str, statements: Sequence[str]) -> str:
-    """`text`, one definition, with `statements` first in its body; unchanged if it is no function block."""
-    function = find_function(text, "")
-    start = 0 if function is None else _body_start(function)[0]
-    return text[:start] + with_first(text[start:], statements) if text[:start].endswith("\n") else text
+def with_first_in_functions(text: str, statements: Sequence[str]) -> str:
+    """`text`, one definition, with `statements` first in the body of its function, or of each of its methods; one
+    that has its body on the header's line stays as it is."""
+    functions = [each for each in definitions(text) if not each.is_class and not each.in_function]
+    for function in reversed(functions if statements else []):
+        start, end = _body_start(function)[0], function.span.end
+        if text[:start].endswith("\n"):
+            text = text[:start] + with_first(text[start:end], statements) + text[end:]
+    return text

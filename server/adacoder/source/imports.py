@@ -5,175 +5,153 @@ Nothing of the workspace is executed: its files are read as text. The only file 
 
 from __future__ import annotations
 
-import os
+import ast
+import cmath
 import re
-import stat
-import tokenize
-from collections import Counter
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, NamedTuple
 
-from adacoder.domain import Module, Span
-from adacoder.pytext import Lines, string_interiors
-from adacoder.source.names import Imported, absolute, imported, parsed
-from adacoder.source.standard_library import standard_import
+from adacoder.domain import Span
+from adacoder.pytext import Lines
+from adacoder.source.importing.exports import may_come_from
+from adacoder.source.importing.habits import Habits
+from adacoder.source.importing.installed import Installed
+from adacoder.source.importing.readable import readable
+from adacoder.source.importing.standard_library import meanings, standard_import
+from adacoder.source.importing.standard_names import BUILTINS
+from adacoder.source.importing.unseen import at_run_time, guarded_names, local_uses, may_bind_more
+from adacoder.source.importing.usage import usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from adacoder.domain import Target
+    from adacoder.source.importing.usage import Usage
 
-_FILES = 2000
-_DIRECTORIES = 2000
-_FILE_BYTES = 256 * 1024
-"""A longer file is passed over: it is data, or generated."""
-_ALL_BYTES = 16 * 1024 * 1024
-_ENOUGH = 20
-"""So many files that import a name tell how the project imports it."""
-_FOREIGN = frozenset({"node_modules", "site-packages", "__pycache__", "venv", "env", "build", "dist"})
-_IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]*\))?", re.MULTILINE)
+_CMATH = re.compile(r"^[ \t\f]*(?:import|from)[ \t]+cmath\b", re.MULTILINE)
+_MATH = re.compile(r"^[ \t\f]*(?:import|from)[ \t]+math\b", re.MULTILINE)
 _ATTRIBUTE_OF_MODULES = re.compile(r"__\w+__")
 
 
 def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]:
-    """The names that nothing defines, of those used in the lines of `within` in the module `text`; in order
-    of use.
+    """The names that nothing defines, of those used in the lines of `within` in the module `text`; in order of use.
 
-    A name that the module uses elsewhere too without defining it evidently comes from somewhere, and is left
-    out; so are names like `__file__`. Empty where our own Python cannot parse `text`: then the user's
-    decides.
+    A name that the module uses elsewhere too without defining it evidently comes from somewhere, and is left out; so
+    are names like `__file__`, builtins of any Python, and all names where the module binds some that its text does not
+    show. What only type checkers import is undefined where it is needed at run time. Empty where our own Python cannot
+    parse what is within: then the user's decides.
     """
-    # Imported here because it is needed only once there is a reply.
-    from pyflakes.checker import Checker  # type: ignore[import-untyped]  # pyflakes has no types
-    from pyflakes.messages import UndefinedName  # type: ignore[import-untyped]  # pyflakes has no types
-
-    tree = parsed(text)
+    spans = [within] if isinstance(within, Span) else within
+    tree = readable(text, spans)
     if tree is None:
         return ()
     lines = Lines(text)
-    ranges = [
-        range(lines.line_at(span.start), lines.line_at(span.end) + 1)
-        for span in ([within] if isinstance(within, Span) else within)
-    ]
-    inside: dict[str, None] = {}
-    outside: set[str] = set()
+    ranges = [range(lines.line_at(span.start) + 1, lines.line_at(max(span.end - 1, span.start)) + 2) for span in spans]
     try:
-        messages = Checker(tree, withDoctest=False).messages
-    except RecursionError:  # it goes deeper into a tree than the parser did
+        accused = _accused(tree)
+        inside = dict.fromkeys(use.name for use in sorted(accused) if any(use.line in lines for lines in ranges))
+        if not inside or may_bind_more(tree):
+            return ()
+    except RecursionError:  # pyflakes goes deeper into a tree than the parser did
         return ()
-    for message in sorted(messages, key=lambda each: (each.lineno, each.col)):
-        if isinstance(message, UndefinedName):
-            name = str(message.message_args[0])
-            if any(message.lineno - 1 in lines_within for lines_within in ranges):
-                inside[name] = None
-            else:
-                outside.add(name)
-    return tuple(name for name in inside if name not in outside and not _ATTRIBUTE_OF_MODULES.fullmatch(name))
+    elsewhere = {use.name for use in accused if not any(use.line in lines for lines in ranges)}
+    known = elsewhere | guarded_names(tree)
+    return tuple(name for name in inside if name not in known and not _ATTRIBUTE_OF_MODULES.fullmatch(name))
+
+
+class _Use(NamedTuple):
+    line: int
+    """1-based."""
+    column: int
+    name: str
+
+
+def _accused(tree: ast.Module) -> list[_Use]:
+    """The names that are used though neither their module nor a function around them binds them."""
+    found = _checked(tree)
+    running = at_run_time(tree)
+    if running is not None:
+        # What stands in a string, as in `cast("Order", it)`, is read by type checkers alone.
+        names = {(node.lineno, node.col_offset) for node in ast.walk(running) if isinstance(node, ast.Name)}
+        found += [use for use in _checked(running) if (use.line, use.column) in names]
+    local = local_uses(tree) if found else frozenset()
+    return [use for use in dict.fromkeys(found) if (use.line, use.column) not in local]
+
+
+def _checked(tree: ast.Module) -> list[_Use]:
+    """What pyflakes finds undefined in `tree`, and what the module does not bind elsewhere, be it later."""
+    # Imported here because it is needed only once there is a reply.
+    from pyflakes.checker import Annotation, Checker, ModuleScope  # type: ignore[import-untyped]  # pyflakes has no types
+    from pyflakes.messages import ImportStarUsage, UndefinedName  # type: ignore[import-untyped]  # pyflakes has no types
+
+    checker = Checker(tree, builtins=BUILTINS, withDoctest=False)
+    found: list[_Use] = []
+    for message in checker.messages:
+        if isinstance(message, UndefinedName | ImportStarUsage):
+            name, *starred = map(str, message.message_args)
+            if not (starred and may_come_from(name, starred[0].split(", "))):
+                found.append(_Use(message.lineno, message.col, name))
+    if not found:
+        return []
+    scopes = [scope for scope in checker.deadScopes if isinstance(scope, ModuleScope)]
+    bound = {name for scope in scopes for name, binding in scope.items() if not isinstance(binding, Annotation)}
+    bound |= {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    return [use for use in found if use.name not in bound]
 
 
 class ImportIndex:
     """How names are imported: in the target's module, in the project's other files, and by custom.
 
-    The files are read when a name is first looked for that the target's own module does not import, at most
-    2,000 of them, the nearest to the target first; hidden directories and environments are passed over.
+    Nothing is read before a name is looked for. `folders` are those of the user's interpreter; without them nothing is
+    known of what is installed, and little that is not of the standard library is imported.
     """
 
-    def __init__(self, target: Target, workspace: Path) -> None:
+    def __init__(self, target: Target, workspace: Path, folders: Sequence[Path] = ()) -> None:
         self._target = target
-        self._workspace = workspace
+        self._habits = Habits(target, workspace)
+        self._installed = Installed(folders)
 
-    def import_for(self, name: str) -> str | None:
-        """The statement that imports `name`, as the user's own files do, else from the standard library.
+    def import_for(self, name: str, used_in: str = "") -> str | None:
+        """The statement that imports `name` as the code `used_in` uses it: as the user's own files import it, else from
+        the standard library, from what is installed, or from where the project defines it.
 
-        None where nobody imports it, or where it could come from more than one place.
+        None where nobody has it, or where it could come from more than one place.
         """
-        module = self._target.module
-        found = next(_imports_of(name, self._target.text), None) or self._most_used(name)
-        if found is not None and absolute(found.module, module) != module.name:
-            return found.statement
-        return standard_import(name)
+        meant = standard_import(name, used_in)
+        habit = self._habits.import_of(name)
+        if habit is not None:
+            return self._by_habit(habit.statement, name, meant)
+        if meant is not None and self._is_certain(meant):
+            return self._in_company(meant, name)
+        usage = usage_of(name, used_in) if used_in else None
+        found = self._installed.import_for(name, usage) or self._of_a_library(name, usage)
+        if found is not None:
+            return found
+        defined = self._habits.definition_of(name, usage)
+        return None if defined is None else defined.statement
 
-    def _most_used(self, name: str) -> Imported | None:
-        """How most of the nearest files that import `name` do it; of equals the nearest one's way."""
-        counts: Counter[Imported] = Counter()
-        for path, text in self._texts:
-            if name in text:
-                counts.update(set(self._seen_from_target(path, _imports_of(name, text))))
-            if counts.total() >= _ENOUGH:
-                break
-        return max(counts, key=counts.__getitem__, default=None)
+    def _by_habit(self, statement: str, name: str, meant: str | None) -> str | None:
+        """`statement`, which the files import `name` with, unless the code uses it as something else: as a variable, or
+        as what a module has under its own name."""
+        is_known = statement == standard_import(name) or (meant is not None and statement in meanings(name))
+        return meant if is_known else statement
 
-    def _seen_from_target(self, path: Path, found: Iterator[Imported]) -> Iterator[Imported]:
-        """What a file imports, with relative imports as the target's module can write them."""
-        for name in found:
-            if not name.module.startswith("."):
-                yield name
-            elif (module := self._module(path)) is not None:
-                yield Imported(absolute(name.module, module), name.name, name.alias)
+    def _is_certain(self, statement: str) -> bool:
+        """Whether a statement's module is of the standard library, or nothing is known of what is installed."""
+        module = statement.split()[1].partition(".")[0].rstrip(",")
+        return module in sys.stdlib_module_names or not self._installed.is_known
 
-    def _module(self, path: Path) -> Module | None:
-        root = self._target.module.root
-        if not path.is_relative_to(root):
+    def _in_company(self, statement: str, name: str) -> str:
+        """`statement`; but what `math` and `cmath` both have comes from `cmath` where the module uses that alone."""
+        text = self._target.text
+        if statement == f"from math import {name}" and name in dir(cmath) and _CMATH.search(text):
+            return statement if _MATH.search(text) else f"from cmath import {name}"
+        return statement
+
+    def _of_a_library(self, name: str, usage: Usage | None) -> str | None:
+        """A class of the one installed library, of those that the project uses, that has it."""
+        if usage is None or not name[0].isupper() or usage.is_computed_with:
             return None
-        parts = path.relative_to(root).with_suffix("").parts
-        return Module(path, ".".join(parts[:-1] if parts[-1] == "__init__" else parts), root)
-
-    @cached_property
-    def _texts(self) -> list[tuple[Path, str]]:
-        texts: list[tuple[Path, str]] = []
-        room = _ALL_BYTES
-        for path, size in self._files():
-            if len(texts) == _FILES or room < size:
-                break
-            try:
-                with tokenize.open(path) as file:
-                    text = file.read()
-            except (OSError, SyntaxError, UnicodeDecodeError):
-                continue
-            texts.append((path, text))
-            room -= size
-        return texts
-
-    def _files(self) -> Iterator[tuple[Path, int]]:
-        """The project's Python files with their sizes, outwards from the target's directory."""
-        own = self._target.module.path
-        around = [folder for folder in own.parents if folder.is_relative_to(self._workspace)]
-        seen: set[str] = set()
-        for top in around or [own.parent]:
-            for directory, folders, files in os.walk(top):
-                if directory in seen or len(seen) == _DIRECTORIES:
-                    folders.clear()
-                    continue
-                seen.add(directory)
-                folders[:] = sorted(name for name in folders if not _is_foreign(Path(directory, name)))
-                for path in (Path(directory, name) for name in sorted(files) if name.endswith(".py")):
-                    size = _size(path)
-                    if path != own and size is not None:
-                        yield path, size
-
-
-def _is_foreign(folder: Path) -> bool:
-    """Whether the project's own code is not to be found in `folder`."""
-    return folder.name.startswith(".") or folder.name in _FOREIGN or (folder / "pyvenv.cfg").exists()
-
-
-def _size(path: Path) -> int | None:
-    """The size of a file that may be read; None for what is too long or no plain file."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) and status.st_size <= _FILE_BYTES else None
-
-
-def _imports_of(name: str, text: str) -> Iterator[Imported]:
-    """The imports in `text` that bind `name`, wherever they stand but in strings."""
-    inside: frozenset[int] | None = None
-    for match in _IMPORT.finditer(text):
-        for found in imported(match[0].strip()):
-            if found.binds == name:
-                lines = Lines(text)
-                inside = string_interiors(text) if inside is None else inside
-                if lines.line_at(match.start()) not in inside:
-                    yield found
+        found = [module for module in sorted(self._habits.libraries) if self._installed.offers(module, name)]
+        return f"from {found[0]} import {name}" if len(found) == 1 else None

@@ -9,15 +9,13 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import statements
+from adacoder.pytext import UNREADABLE, parsed, statements, unmarked, unwarned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from adacoder.domain import Module, Span
 
@@ -26,10 +24,18 @@ _BINDS = re.compile(
     r"(?:(?:async[ \t]+)?def|class)[ \t]+(?P<defined>\w+)"
     r"|(?P<assigned>[^\W\d]\w*)[ \t]*(?::[^=\n]*)?=(?!=)"
 )
+_ALWAYS = (
+    ast.Assign,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Delete,
+    ast.FunctionDef,
+    ast.Import,
+    ast.ImportFrom,
+)
+"""Statements after which a name means what they bind it to, whatever it was before."""
 _NOT_WHEN_IMPORTED = ("TYPE_CHECKING", "typing.TYPE_CHECKING", "t.TYPE_CHECKING", "__name__ == '__main__'")
 """Conditions that do not hold when a module is imported."""
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What Python raises for a text that it cannot read: broken, with NUL characters, or nested too deeply."""
 OWN = ""
 """The origin of what a module binds itself: its functions, classes and variables."""
 
@@ -52,10 +58,12 @@ class Imported:
     @property
     def statement(self) -> str:
         """The import statement for this name alone."""
-        renamed = f" as {self.alias}" if self.alias else ""
-        return (
-            f"import {self.module}{renamed}" if self.name is None else f"from {self.module} import {self.name}{renamed}"
-        )
+        return f"import {self.item}" if self.name is None else f"from {self.module} import {self.item}"
+
+    @property
+    def item(self) -> str:
+        """What stands for it after `import`."""
+        return f"{self.name or self.module}{f' as {self.alias}' if self.alias else ''}"
 
     def origin(self, module: Module) -> str:
         """The dotted path of what the name is bound to, when `module` imports it."""
@@ -63,6 +71,15 @@ class Imported:
         if self.name is not None:
             return f"{source}.{self.name}".removeprefix(".")
         return source if self.alias else self.binds
+
+
+def statements_of(names: Sequence[Imported]) -> Iterator[str]:
+    """The import statements for `names`, one for all that come from the same module."""
+    joined: dict[str | Imported, list[Imported]] = {}
+    for name in names:
+        joined.setdefault(name if name.name in (None, "*") else name.module, []).append(name)
+    for first, *rest in joined.values():
+        yield ", ".join([first.statement, *(name.item for name in rest)])
 
 
 def absolute(name: str, module: Module) -> str:
@@ -94,40 +111,6 @@ def _imported(node: ast.stmt) -> Iterator[Imported]:
             yield Imported("." * node.level + (node.module or ""), alias.name, alias.asname)
 
 
-def unmarked(text: str) -> str:
-    """`text` with a byte order mark turned into a form feed: to Python white space, at the same offset."""
-    return "\f" + text[1:] if text.startswith("\ufeff") else text
-
-
-def parsed(text: str) -> ast.Module | None:
-    """The syntax tree of `text`; None if our own Python cannot parse it, which need not mean it is wrong."""
-    try:
-        with _unwarned():
-            return ast.parse(unmarked(text))
-    except _UNREADABLE:
-        return None
-
-
-def error_line(text: str) -> int | None:
-    """The 1-based line where our own Python stops understanding `text`; None if nowhere. Nothing is run."""
-    try:
-        with _unwarned():
-            compile(text, "<text>", "exec", dont_inherit=True)
-    except SyntaxError as error:
-        return error.lineno or 1
-    except _UNREADABLE:
-        return 1
-    return None
-
-
-@contextmanager
-def _unwarned() -> Iterator[None]:
-    """Without Python's warnings about what it reads, such as an invalid escape: it is not our text."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 @dataclass(slots=True)
 class Bindings:
     """The names that statements bind where they stand, not inside functions and classes."""
@@ -138,6 +121,8 @@ class Bindings:
     """Dotted modules that plain imports load."""
     stars: set[str] = field(default_factory=set)
     """Modules that `import *` reads."""
+    for_typing: set[str] = field(default_factory=set)
+    """Names that are imported for type checkers alone, or where the module is run as a script."""
     changed: set[str] = field(default_factory=set)
     """Names whose value is changed in place: `name[key] = …`, `name.attribute = …`, `name += …`."""
 
@@ -165,9 +150,14 @@ class _Binder(ast.NodeVisitor):
     def __init__(self, found: Bindings, module: Module) -> None:
         self._found = found
         self._module = module
+        self._always = False
+        """Whether what is being read is run for certain."""
 
     def read(self, tree: ast.Module) -> None:
-        self.visit(tree)
+        for statement in tree.body:
+            self._always = isinstance(statement, _ALWAYS)
+            self.visit(statement)
+        self._always = False
         for node in ast.walk(tree):
             if isinstance(node, ast.Global):
                 self._bind(*node.names)
@@ -175,12 +165,14 @@ class _Binder(ast.NodeVisitor):
     def _bind(self, *names: str | None, origin: str = OWN) -> None:
         for name in names:
             if name is not None:
-                self._found.origins.setdefault(name, set()).add(origin)
+                before = set[str]() if self._always else self._found.origins.get(name, set())
+                self._found.origins[name] = {*before, origin}
 
     def visit_If(self, node: ast.If) -> None:
         if ast.unparse(node.test) in _NOT_WHEN_IMPORTED:
             for statement in node.orelse:
                 self.visit(statement)
+            self._found.for_typing.update(name.binds for statement in node.body for name in _imported(statement))
         else:
             self.generic_visit(node)
 
@@ -227,12 +219,38 @@ def used_names(text: str) -> frozenset[str]:
     Names that it both binds and uses at its own top level are among them.
     """
     try:
-        with _unwarned():
+        with unwarned():
             table = symtable.symtable(unmarked(text), "<text>", "exec")
-    except _UNREADABLE:
+    except UNREADABLE:
         return frozenset(IDENTIFIER.findall(text))
     top = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
     return frozenset(top.union(_globals(table.get_children())))
+
+
+def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
+    """The names that stand in the annotations of `statements` which are strings: not used when they run, but there to
+    be found by whoever reads them."""
+    found: set[str] = set()
+    for annotation in (annotation for statement in statements for annotation in _annotations(statement)):
+        for node in ast.walk(annotation):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                tree = parsed(node.value)
+                nodes = [] if tree is None else list(ast.walk(tree))
+                found.update(each.id for each in nodes if isinstance(each, ast.Name))
+    return frozenset(found)
+
+
+def _annotations(statement: ast.stmt) -> Iterator[ast.expr]:
+    for node in ast.walk(statement):
+        match node:
+            case ast.AnnAssign(annotation=annotation) | ast.arg(annotation=ast.expr() as annotation):
+                yield annotation
+            case ast.FunctionDef(returns=ast.expr() as annotation):
+                yield annotation
+            case ast.AsyncFunctionDef(returns=ast.expr() as annotation):
+                yield annotation
+            case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast"), args=[annotation, _]):
+                yield annotation
 
 
 def _globals(tables: Iterable[symtable.SymbolTable]) -> Iterator[str]:

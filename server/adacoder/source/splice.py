@@ -9,19 +9,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Edit, Span
 from adacoder.pytext import Lines, dedent, line_ending, normalize
 from adacoder.source.body import body_of, find_function, with_first
-from adacoder.source.brought import brought
+from adacoder.source.importing.standard_names import BUILTINS
 from adacoder.source.indentation import DEFAULT_UNIT, reindent, unit_of
-from adacoder.source.layout import Layout
-from adacoder.source.rename import parameter_names, rename_in_definition, rename_in_function
-from adacoder.source.text import apply_edits
+from adacoder.source.names import Imported, imported, statements_of, used_names
+from adacoder.source.splicing.brought import brought
+from adacoder.source.splicing.helpers import with_own_names
+from adacoder.source.splicing.inner import inner_function
+from adacoder.source.splicing.layout import Layout
+from adacoder.source.splicing.quotes import own_quote, requoted
+from adacoder.source.splicing.rename import calls_itself, with_globals, with_keywords, with_name, with_parameters
+from adacoder.source.splicing.signature import fit, only_in
+from adacoder.source.text import apply_edits, common
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from adacoder.domain import Candidate, Target
+    from adacoder.pytext import Definition
+    from adacoder.source.splicing.signature import Fit
 
 _ON_HEADER_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
 """What may stand between a header and a docstring on the same logical line."""
@@ -40,40 +51,98 @@ class Splice:
     """Where in `text` the imports and definitions stand that the candidate brought."""
 
 
+@lru_cache(maxsize=16)  # whoever judges a candidate puts it in place anew
 def splice(target: Target, candidate: Candidate) -> Splice:
     """Put `candidate` in the place of `target`.
 
-    The body is replaced, in the file's own indentation and line endings. Parameters that the candidate calls
-    otherwise, and the function itself, are renamed to what they are here. Of the imports and module-level
-    definitions those come along that are used and that the module does not have; what the module binds to
-    something else is never shadowed. Without a function in the candidate nothing changes.
+    The body is replaced, in the file's own indentation, quotes and line endings. Parameters that the candidate calls
+    otherwise, and the function itself, are called what they are here. Of the imports and module-level definitions
+    those come along that are used and that the module does not have; what the module binds to something else is never
+    shadowed. Without a function in the candidate nothing changes.
     """
-    candidate = _in_our_names(target, candidate)
-    function = find_function(candidate.function, target.name)
-    if function is None:
+    if find_function(candidate.function, target.name) is None:
         return Splice((), target.text, target.definition)
-    body = body_of(function)
+    candidate = with_own_names(target, candidate)
     place = _Place.of(target)
+    body = _body(target, candidate)
+    styled = _in_our_quotes(target, candidate)
+    if styled != candidate and not place.has(body):
+        candidate, body = styled, _body(target, styled)
+    candidate = _calling_us(target, candidate)
     comes = brought(target, candidate, place.at_column_zero(body))
     added = [reindent(text, parent="", first="", unit=place.unit) for text in comes.definitions]
-    additions = Layout(target).additions(comes.futures, comes.imports, [place.in_file(text) for text in added])
+    additions = Layout(target).additions(comes.futures, comes.imports, added)
     return _placed(target, additions, place.edits(with_first(body, comes.inside)))
 
 
-def _in_our_names(target: Target, candidate: Candidate) -> Candidate:
-    """`candidate` with the target's names for its parameters, and for itself."""
-    function = find_function(candidate.function, target.name)
+def _in_our_quotes(target: Target, candidate: Candidate) -> Candidate:
+    quote = own_quote(target)
+    if quote is None:
+        return candidate
+    definitions = tuple(requoted(text, quote) for text in candidate.definitions)
+    return replace(candidate, function=requoted(candidate.function, quote), definitions=definitions)
+
+
+def _fit(target: Target, function: Definition) -> Fit:
+    header = function.header.of(function.text)
+    return fit(header, normalize(target.signature), method=target.in_class)
+
+
+def _calling_us(target: Target, candidate: Candidate) -> Candidate:
+    """`candidate` with definitions that call the function as it is called here."""
+    function = find_function(candidate.function, target.name) if candidate.definitions else None
     if function is None:
         return candidate
-    signature = function.header.of(candidate.function)
-    names = dict(parameter_names(signature, normalize(target.signature)))
-    definitions = candidate.definitions
-    if function.name != target.name:
-        own = {function.name: target.name}
-        names |= own
-        definitions = tuple(rename_in_definition(text, own) for text in definitions)
-    text = rename_in_function(candidate.function, function.name, names, method=target.in_class)
-    return replace(candidate, function=text, definitions=definitions)
+    names = _fit(target, function).names
+    changed: list[str] = []
+    for text in candidate.definitions:
+        if function.name != target.name:
+            text = with_globals(text, {function.name: target.name}) or text
+        changed.append(with_keywords(text, target.name, names) or text)
+    return replace(candidate, definitions=tuple(changed))
+
+
+def _body(target: Target, candidate: Candidate) -> str:
+    """The body of the candidate's function, in the target's names."""
+    function = find_function(candidate.function, target.name)
+    if function is None:
+        return ""
+    theirs = _fit(target, function)
+    hidden = _hidden_imports(target, candidate, function)
+    inner = inner_function(target, function, theirs)
+    if inner is not None:
+        return with_first(inner, hidden)
+    text, first = _in_our_names(target, function, theirs.names)
+    renamed = find_function(text, target.name)
+    first += [f"{name} = {default}" for name, default in theirs.defaults.items()]
+    return with_first(body_of(renamed or function), [*first, *hidden])
+
+
+def _hidden_imports(target: Target, candidate: Candidate, function: Definition) -> list[str]:
+    """The imports and builtins that `function` uses and the target's parameters would hide from it, imported."""
+    hidden = only_in(normalize(target.signature), function.header.of(function.text))
+    hidden &= used_names(function.text) if hidden else hidden
+    names = [name for statement in candidate.imports if hidden for name in imported(dedent(statement))]
+    own = {name.binds for name in names}
+    names += [Imported("builtins", name) for name in sorted(hidden & BUILTINS - own)]
+    return list(statements_of([name for name in names if name.binds in hidden]))
+
+
+def _in_our_names(target: Target, function: Definition, names: Mapping[str, str]) -> tuple[str, list[str]]:
+    """The text of `function` in the target's names; what cannot be renamed keeps its own, which statements give it."""
+    text, called, first = function.text, function.name, list[str]()
+    if called != target.name:
+        renamed = with_name(text, called, target.name, method=target.in_class)
+        if renamed is not None:
+            text, called = renamed, target.name
+        elif not target.in_class and calls_itself(text, called):
+            first.append(f"{called} = {target.name}")
+    if names:
+        renamed = with_parameters(text, function.name, names, called=called, method=target.in_class)
+        if renamed is None:
+            first.append(f"{', '.join(names)} = {', '.join(names.values())}")
+        text = renamed or text
+    return text, first
 
 
 def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
@@ -82,7 +151,7 @@ def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
     shift = 0
     for edit in additions:
         added.append(Span(edit.start + shift, edit.start + shift + len(edit.text)))
-        shift += len(edit.text)
+        shift += len(edit.text) - (edit.end - edit.start)
     edits = (*additions, *body)
     text = apply_edits(target.text, edits)
     grown = len(text) - len(target.text)
@@ -117,16 +186,22 @@ class _Place:
     def at_column_zero(self, body: str) -> str:
         """The function with this body, as a module of its own; to be read, not to be written."""
         head = dedent(normalize(self.target.text[self.target.definition.start : self.target.header.end]))
-        return f"{head}\n{reindent(body or 'pass', parent='', first=DEFAULT_UNIT, unit=DEFAULT_UNIT)}\n"
+        if not body[:1].isspace():
+            body = reindent(body or "pass", parent="", first=DEFAULT_UNIT, unit=DEFAULT_UNIT)
+        return f"{head}\n{body}\n"
 
     def in_file(self, text: str) -> str:
         """`text` with the line endings of the file."""
         return normalize(text).replace("\n", line_ending(self.target.text))
 
+    def has(self, body: str) -> bool:
+        """Whether the function has that very body."""
+        own = find_function(dedent(normalize(self.target.source)), self.target.name)
+        return own is not None and body_of(own) == body
+
     def edits(self, body: str) -> list[Edit]:
         """What puts `body` in place; nothing where the function has that very body."""
-        own = find_function(dedent(normalize(self.target.source)), self.target.name)
-        if own is not None and body_of(own) == body:
+        if self.has(body):
             return []
         block = reindent(body, parent=self.target.indent, first=self.indent, unit=self.unit)
         old = self.target.body.of(self.target.text)
@@ -141,8 +216,8 @@ class _Place:
 def _smallest(start: int, old: str, new: str) -> Edit:
     """The Edit of `old`, which begins at `start`, into `new`, but for the lines that frame both."""
     before, after = _split(old), _split(new)
-    head = _common(before, after)
-    tail = _common(before[head:][::-1], after[head:][::-1])
+    head = common(before, after)
+    tail = common(before[head:][::-1], after[head:][::-1])
     first = start + len("".join(before[:head]))
     last = start + len(old) - len("".join(before[len(before) - tail :]))
     return Edit(first, last, "".join(after[head : len(after) - tail]))
@@ -151,9 +226,3 @@ def _smallest(start: int, old: str, new: str) -> Edit:
 def _split(text: str) -> list[str]:
     lines = Lines(text)
     return [lines[index] for index in range(len(lines))]
-
-
-def _common(one: list[str], other: list[str]) -> int:
-    """How many lines the two begin with in common."""
-    differing = (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(differing, min(len(one), len(other)))

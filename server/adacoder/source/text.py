@@ -139,6 +139,12 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*parts, text[done:]])
 
 
+def common(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many items, or characters, two sequences begin with in common."""
+    differing = (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
+
+
 def position_at(lines: Lines, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
     """The 0-based line and character of `offset`; inside a line's terminator, the end of that line."""
     line = lines.line_at(offset)

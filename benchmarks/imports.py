@@ -1,0 +1,123 @@
+"""What it costs to find out where a name comes from, in a large project with much installed.
+
+The standard library's own files are copied to a temporary folder as a project, and the packages installed beside this
+Python are what its interpreter has. Nothing of them is run. Each case is a new index, or the same one asked again; what
+counts are medians. The last line is one JSON object:
+
+* `not_read_ms`: a name that the target's own module imports, so that no other file is read;
+* `first_ms`: the first name that the project's files are read for, disk cache warm, and `later_ms` the next one;
+* `nowhere_ms`: then a name that nobody has, looked for in what is installed too; `all_at_once_ms`: by a new index;
+* `undefined_ms`: all undefined names of one function in a small module, and `undefined_large_ms` in the largest file;
+* `files`, `megabytes`: what the project has, and `peak_megabytes` what the index holds at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import sysconfig
+import tempfile
+import time
+import tracemalloc
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Span
+from adacoder.source.imports import ImportIndex, undefined_names
+from adacoder.source.locate import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from adacoder.domain import JSON, Target
+
+MODULE = '''"""A module."""
+
+from math import sqrt as root
+
+
+def f(x):
+    """Doc."""
+    return x
+'''
+SEEN, SEEN_TOO, NOT_SEEN = "Iterable", "partial", "no_such_name_anywhere"
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    """How long `work` takes once."""
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) * 1000
+
+
+def project(folder: Path) -> Target:
+    """The standard library as a project in `folder`, with one module more."""
+    library = Path(sysconfig.get_path("stdlib"))
+    foreign = shutil.ignore_patterns("site-packages", "dist-packages", "__pycache__", "*.so", "*.a")
+    shutil.copytree(library, folder / "library", ignore=foreign, ignore_dangling_symlinks=True)
+    module = folder / "library" / "own.py"
+    module.write_text(MODULE, encoding="utf-8")
+    return locate(MODULE, module, folder, qualname="f")
+
+
+def index_times(target: Target, folder: Path, packages: Path) -> dict[str, float]:
+    """The cases of one new index."""
+    index = ImportIndex(target, folder, [packages])
+    fresh = ImportIndex(target, folder, [packages])
+    return {
+        "not_read_ms": milliseconds(lambda: index.import_for("root", "root(2)")),
+        "first_ms": milliseconds(lambda: index.import_for(SEEN, f"{SEEN}()")),
+        "later_ms": milliseconds(lambda: index.import_for(SEEN_TOO, f"{SEEN_TOO}(f)")),
+        "nowhere_ms": milliseconds(lambda: index.import_for(NOT_SEEN, f"{NOT_SEEN}(1)")),
+        "all_at_once_ms": milliseconds(lambda: fresh.import_for(NOT_SEEN, f"{NOT_SEEN}(1)")),
+    }
+
+
+def undefined_times(folder: Path) -> dict[str, float]:
+    """Undefined names in the small module, and in a large one."""
+    small = MODULE.replace("return x", "return sqrt(x)")
+    large = max(((path.stat().st_size, path) for path in (folder / "library").glob("*.py")), default=(0, folder))[1]
+    text = large.read_text(encoding="utf-8")
+    return {
+        "undefined_ms": milliseconds(lambda: undefined_names(small, Span(small.index("def"), len(small)))),
+        "undefined_large_ms": milliseconds(lambda: undefined_names(text, Span(0, 200))),
+    }
+
+
+def held(target: Target, folder: Path, packages: Path) -> float:
+    """Megabytes that one index holds at most."""
+    tracemalloc.start()
+    ImportIndex(target, folder, [packages]).import_for(NOT_SEEN, f"{NOT_SEEN}(1)")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def measure(rounds: int) -> dict[str, JSON]:
+    """The line."""
+    packages = Path(sysconfig.get_path("purelib"))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        target = project(folder)
+        taken: dict[str, list[float]] = {}
+        for _ in range(rounds + 1):
+            for case, one in {**index_times(target, folder, packages), **undefined_times(folder)}.items():
+                taken.setdefault(case, []).append(one)
+        files = list(folder.rglob("*.py"))
+        return {
+            "rounds": rounds,
+            **{case: round(statistics.median(times[1:]), 3) for case, times in taken.items()},
+            "files": len(files),
+            "megabytes": round(sum(path.stat().st_size for path in files) / 1e6, 1),
+            "peak_megabytes": round(held(target, folder, packages), 1),
+        }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="new indexes (default: %(default)s)")
+    json.dump(measure(parser.parse_args().rounds), sys.stdout)
+    print()

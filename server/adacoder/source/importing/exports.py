@@ -1,0 +1,92 @@
+"""What `import *` brings, as far as that is known: of the modules of the standard library that people import all of."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from adacoder.source.importing.standard_names import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LEFT_OUT = {"asyncio": {"TaskGroup"}, "os": {"PathLike"}}
+"""What `import *` does not bring from every Python's module, as that left it out of `__all__`."""
+
+
+def exported(module: str) -> frozenset[str] | None:
+    """The names that `import *` from `module` binds, in our own Python or another; None if that is not known."""
+    return _exports().get(module)
+
+
+def surely_exported(module: str) -> frozenset[str] | None:
+    """Names that `import *` from `module` binds for certain, perhaps not all; None if no such names are known."""
+    names = _exports().get(module, NAMES.get(module))
+    return None if names is None else frozenset(names).difference(_LEFT_OUT.get(module, ()))
+
+
+def may_come_from(name: str, modules: Iterable[str]) -> bool:
+    """Whether `import *` from one of `modules` may bind `name`."""
+    return any(names is None or name in names for names in map(exported, modules))
+
+
+@cache
+def _exports() -> dict[str, frozenset[str]]:
+    # Imported here because hardly anybody imports all of a module, and these take their time together.
+    import bisect
+    import cmath
+    import collections
+    import copy
+    import dataclasses
+    import datetime
+    import decimal
+    import enum
+    import fractions
+    import functools
+    import heapq
+    import itertools
+    import json
+    import math
+    import operator
+    import os
+    import random
+    import re
+    import statistics
+    import string
+    import sys
+    import threading
+    import time
+    import typing
+
+    modules = (
+        bisect,
+        cmath,
+        collections,
+        copy,
+        dataclasses,
+        datetime,
+        decimal,
+        enum,
+        fractions,
+        functools,
+        heapq,
+        itertools,
+        json,
+        math,
+        operator,
+        os,
+        random,
+        re,
+        statistics,
+        string,
+        sys,
+        threading,
+        time,
+        typing,
+    )
+    return {
+        module.__name__: frozenset(
+            getattr(module, "__all__", [name for name in dir(module) if not name.startswith("_")])
+        ).union(NAMES.get(module.__name__, ()))
+        for module in modules
+    }

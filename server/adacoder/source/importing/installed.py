@@ -1,0 +1,257 @@
+"""What the user's environment has installed, told from its files alone: nothing of it is imported or run."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Module
+from adacoder.source.importing.project_files import text_of
+from adacoder.source.importing.usage import OF_VALUES
+from adacoder.source.names import bindings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from adacoder.source.importing.usage import Usage
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "F": ("import torch.nn.functional as F",),
+    "alt": ("import altair as alt",),
+    "da": ("import dask.array as da",),
+    "dd": ("import dask.dataframe as dd",),
+    "go": ("import plotly.graph_objects as go",),
+    "jnp": ("import jax.numpy as jnp",),
+    "mpl": ("import matplotlib as mpl",),
+    "nn": ("from torch import nn",),
+    "np": ("import numpy as np",),
+    "nx": ("import networkx as nx",),
+    "pa": ("import pyarrow as pa",),
+    "pd": ("import pandas as pd",),
+    "pl": ("import polars as pl",),
+    "plt": ("import matplotlib.pyplot as plt",),
+    "px": ("import plotly.express as px",),
+    "sa": ("import sqlalchemy as sa",),
+    "sm": ("import statsmodels.api as sm",),
+    "sns": ("import seaborn as sns",),
+    "sp": ("import scipy as sp", "import sympy as sp"),
+    "st": ("import streamlit as st", "from hypothesis import strategies as st"),
+    "tf": ("import tensorflow as tf",),
+    "xr": ("import xarray as xr",),
+}
+"""Customary names for modules that are not of the standard library; some stand for either of two."""
+
+MEMBERS = {
+    "BaseModel": "pydantic",
+    "BeautifulSoup": "bs4",
+    "DataFrame": "pandas",
+    "Series": "pandas",
+    "Tensor": "torch",
+    "arange": "numpy",
+    "asarray": "numpy",
+    "linspace": "numpy",
+    "ndarray": "numpy",
+}
+"""Names that people write bare, and the one module that they come from."""
+
+_ALL = re.compile(r"^__all__\b[^=\n]*=[ \t]*[\[(]([^\])]*)", re.MULTILINE)
+_QUOTED = re.compile(r"""["'](\w+)["']""")
+_LIBRARIES = ("lib*/python3*/*-packages", "local/lib/python3*/*-packages", "python3*/*-packages")
+_OF_AN_INSTALLATION = frozenset({"bin", "etc", "include", "lib", "lib64", "share", "Scripts"})
+_ENTRIES = 5000
+_TEXTS = 200
+_TEXT_BYTES = 512 * 1024
+_STARS = 4
+"""How much is read of a folder, of all folders' files, of one file, and how deep into what `import *` names."""
+
+
+class Installed:
+    """The modules that can be imported from an interpreter's folders.
+
+    Nothing is read before it is asked for. Without folders nothing is known, and nothing is said to be installed.
+    """
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self._folders = folders
+        self._read: dict[str, frozenset[str] | None] = {}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there are folders to look into."""
+        return bool(self._roots)
+
+    def has(self, module: str) -> bool:
+        """Whether there is a module of this dotted name; of one inside a package, whether there is its file."""
+        top, _, rest = module.partition(".")
+        if top not in self._modules:
+            return False
+        return not rest or self._place(module) is not None
+
+    def import_for(self, name: str, usage: Usage | None) -> str | None:
+        """The statement that imports `name`, a module or what is customarily taken from one, if it is installed."""
+        found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, usage)]
+        if len(found) == 1:
+            return found[0]
+        if name in self._modules:
+            return self._module_or_member(name, usage)
+        if name in MEMBERS and self.offers(MEMBERS[name], name):
+            return f"from {MEMBERS[name]} import {name}"
+        return None
+
+    def offers(self, module: str, name: str) -> bool:
+        """Whether the text of `module` binds `name`, or says that the module has it."""
+        return name in (self._names(module) or ())
+
+    def _is_alias(self, statement: str, usage: Usage | None) -> bool:
+        words = statement.split()
+        module = f"{words[1]}.{words[3]}" if words[0] == "from" else words[1]
+        if not self.has(module):
+            return False
+        if usage is None:
+            return True
+        return bool(usage.paths) and not usage.is_bare and self._has_all(module, usage.attributes)
+
+    def _module_or_member(self, name: str, usage: Usage | None) -> str | None:
+        if usage is None:
+            return f"import {name}"
+        if usage.paths:
+            fits = not (usage.is_data or usage.calls) and self._has_all(name, usage.attributes)
+            return f"import {', '.join(self._needed(name, usage))}" if fits else None
+        return f"from {name} import {name}" if not usage.is_data and self.offers(name, name) else None
+
+    def _has_all(self, module: str, attributes: frozenset[str]) -> bool:
+        """Whether a module has all of `attributes`, as far as its text says what it has."""
+        names = self._names(module)
+        if names is None or "__getattr__" in names:
+            return names is not None or not attributes <= OF_VALUES
+        return all(name in names or self.has(f"{module}.{name}") for name in attributes)
+
+    def _needed(self, name: str, usage: Usage) -> list[str]:
+        """The module, or those inside it that are taken from it and that it does not import itself."""
+        inside = dict.fromkeys(
+            module
+            for path in usage.paths
+            if not self.offers(name, path.partition(".")[0])
+            for module in [self._deepest(name, path)]
+        )
+        return [module for module in inside if module != name] or [name]
+
+    def _deepest(self, module: str, path: str) -> str:
+        """The longest dotted name of a module that `path`, taken from `module`, begins with."""
+        for part in path.split("."):
+            if not self.has(f"{module}.{part}"):
+                break
+            module = f"{module}.{part}"
+        return module
+
+    def _names(self, module: str, depth: int = _STARS) -> frozenset[str] | None:
+        """What the text of a module binds; None where there is none, or it tells not all of it."""
+        if module not in self._read:
+            self._read[module] = None  # for those that read each other
+            self._read[module] = self._names_in_text(module, depth)
+        return self._read[module]
+
+    def _names_in_text(self, module: str, depth: int) -> frozenset[str] | None:
+        place = self._place(module)
+        text = None if place is None or len(self._read) > _TEXTS else _text(place)
+        if place is None or text is None:
+            return None
+        found = bindings(text, Module(place, module, self._modules[module.partition(".")[0]]))
+        stars = [self._names(star, depth - 1) if depth else None for star in sorted(found.stars)]
+        known = {name for names in stars if names is not None for name in names if not name.startswith("_")}
+        open_ended = {"__getattr__"} if None in stars else set()
+        return frozenset(found.origins.keys() | known | _listed(text) | open_ended)
+
+    def _place(self, module: str) -> Path | None:
+        """The file with the text of a module."""
+        top, *rest = module.split(".")
+        root = self._modules.get(top)
+        if root is None:
+            return None
+        base = root.joinpath(top, *rest)
+        choices = (base / "__init__.py", base.with_name(f"{base.name}.py"), base.with_name(f"{base.name}.pyi"))
+        return next((place for place in choices if _is_file(place)), None)
+
+    @cached_property
+    def _modules(self) -> dict[str, Path]:
+        """The names of all top-level modules, and the folder that each is in."""
+        found: dict[str, Path] = {}
+        for root in self._roots:
+            for entry in _entries(root):
+                for name in _provided(entry):
+                    found.setdefault(name, root)
+        return found
+
+    @cached_property
+    def _roots(self) -> tuple[Path, ...]:
+        """The folders that modules are imported from, beside the standard library's."""
+        own = next((folder.parent for folder in self._folders if folder.name == "pyvenv.cfg"), None)
+        alone = own is not None and not _shares_the_systems(own / "pyvenv.cfg")
+        roots: dict[str, Path] = {}  # by their real paths: `lib64` is often a link to `lib`
+        for folder in self._folders:
+            libraries = _libraries(folder)
+            for root in libraries:
+                if not alone or own is None or root.is_relative_to(own):
+                    roots.setdefault(os.path.realpath(root), root)
+            if not libraries and folder.name not in _OF_AN_INSTALLATION and _is_directory(folder):
+                roots.setdefault(os.path.realpath(folder), folder)
+        return tuple(roots.values())
+
+
+def _libraries(folder: Path) -> list[Path]:
+    if folder.name in ("site-packages", "dist-packages"):
+        return [folder]
+    try:
+        return [path for pattern in _LIBRARIES for path in sorted(folder.glob(pattern))]
+    except OSError:
+        return []
+
+
+def _shares_the_systems(configuration: Path) -> bool:
+    """Whether an environment sees what is installed beneath it."""
+    text = (_text(configuration) or "").lower()
+    pairs = (line.partition("=") for line in text.splitlines())
+    return any(key.strip() == "include-system-site-packages" and value.strip() == "true" for key, _, value in pairs)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(itertools.islice(entries, _ENTRIES), key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _provided(entry: os.DirEntry[str]) -> Iterator[str]:
+    """The top-level modules that an entry of a folder for packages stands for."""
+    name, _, ending = entry.name.partition(".")
+    if entry.name.endswith(".dist-info"):
+        # What is installed in place for editing has no file here, but is listed.
+        yield from (line for line in (_text(Path(entry.path, "top_level.txt")) or "").split() if line.isidentifier())
+    elif not name.isidentifier() or name == "__pycache__":
+        return
+    elif (
+        (not ending and entry.is_dir()) or ending == "py" or ending.endswith((".so", ".pyd")) or ending in ("so", "pyd")
+    ):
+        yield name
+
+
+def _listed(text: str) -> set[str]:
+    """The names in a module's `__all__`, as far as they stand there one by one."""
+    return {name for listed in _ALL.finditer(text) for name in _QUOTED.findall(listed[1])}
+
+
+def _text(path: Path) -> str | None:
+    return text_of(path, most=_TEXT_BYTES, links=True)
+
+
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113  # Path.is_file() may raise
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112  # Path.is_dir() may raise

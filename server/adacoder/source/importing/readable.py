@@ -1,0 +1,117 @@
+"""A text that our own Python can parse in place of one that it cannot, line for line.
+
+The user's Python may be newer than ours, and a file that is being edited may be broken in one place. Neither says
+anything about the function in another place: what cannot be read there is stood in for by statements that bind every
+name in it.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Edit, Span
+from adacoder.pytext import Lines, dedent, definitions, logical_lines, parsed, statements, unmarked
+from adacoder.source.names import IDENTIFIER
+from adacoder.source.text import apply_edits
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator, Sequence
+
+    from adacoder.pytext import LogicalLine
+
+_HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
+_NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
+"""Comments and strings, as far as a broken text tells them."""
+_CONTINUED = (
+    (re.compile(r"el(?:if|se)\b"), "if 0: pass\n"),
+    (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
+    (re.compile(r"case\b"), "match 0:\n "),
+)
+"""What must stand before a line that continues a statement, so that the line can be read alone."""
+
+
+def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
+    """The syntax tree of `text`, with what our own Python cannot read stood in for outside `within`.
+
+    None if it cannot read what is within, or not even so.
+    """
+    tree = parsed(text)
+    if tree is not None:
+        return tree
+    text = unmarked(text)
+    return parsed(apply_edits(text, list(_outside(text, within))))
+
+
+def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
+    """Stand-ins for the unreadable statements of a module, or for parts of those that `within` lies in."""
+    for statement in statements(text):
+        if parsed(statement.of(text)) is not None:
+            continue
+        if _apart(statement, within):
+            yield _edit(text, statement, _binding(statement.of(text)))
+        else:
+            yield from _around(text, statement, within)
+
+
+def _around(text: str, statement: Span, within: Sequence[Span]) -> Iterator[Edit]:
+    """Stand-ins for what is unreadable in `statement`, a class or the like, around `within`."""
+    gone: list[Span] = []
+    for definition in definitions(text):
+        span = Span(definition.lines[0].start, definition.span.end)
+        inside = statement.start <= span.start and span.end <= statement.end
+        if inside and _apart(span, [*within, *gone]) and parsed(dedent(_whole_lines(text, span))) is None:
+            gone.append(span)
+            yield _edit(text, span, _binding(span.of(text)))
+    for line in logical_lines(text):
+        span = Span(line.start, line.code_end)
+        if not (statement.start <= span.start and span.end <= statement.end) or not _apart(span, gone):
+            continue
+        if _is_readable(text, line):
+            continue
+        if header := _HEADER.match(text, span.start):
+            yield _edit(text, span, _header(header, span.of(text)))
+        elif _apart(span, within):
+            yield _edit(text, span, _binding(span.of(text)))
+
+
+def _apart(span: Span, others: Sequence[Span]) -> bool:
+    return all(span.end <= other.start or other.end <= span.start for other in others)
+
+
+def _whole_lines(text: str, span: Span) -> str:
+    lines = Lines(text)
+    return text[lines.starts[lines.line_at(span.start)] : span.end]
+
+
+def _is_readable(text: str, line: LogicalLine) -> bool:
+    """Whether a logical line can be read without the lines around it."""
+    code = text[line.start : line.code_end]
+    before = next((before for continues, before in _CONTINUED if continues.match(code)), "")
+    after = " pass" if code.endswith(":") else "\ndef f(): pass" if code.startswith("@") else ""
+    return parsed(before + code + after) is not None or parsed(f"async def f():\n {code}{after}") is not None
+
+
+def _names(text: str) -> list[str]:
+    code = _NO_CODE.sub(" ", text)
+    return [name for name in dict.fromkeys(IDENTIFIER.findall(code)) if not keyword.iskeyword(name)]
+
+
+def _binding(text: str) -> str:
+    """A statement that binds every name in `text`."""
+    return "".join(f"{name} = " for name in _names(text)) + "0"
+
+
+def _header(header: re.Match[str], text: str) -> str:
+    """A header of the same name that binds every other name in `text`: in the function, or around the class."""
+    names = [name for name in _names(text[header.end() - header.start() :]) if name != header["name"]]
+    if header["kind"] == "class":
+        return f"{header[0]}({', '.join(f'({name} := object)' for name in names)}):"
+    return f"{header[0]}({', '.join(f'{name}=0' for name in names)}):"
+
+
+def _edit(text: str, span: Span, stand_in: str) -> Edit:
+    """The edit that puts `stand_in` in the place of `span`, and leaves every line where it is."""
+    return Edit(span.start, span.end, stand_in + "\n" * (len(Lines(span.of(text))) - 1))

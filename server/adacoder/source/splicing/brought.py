@@ -1,0 +1,238 @@
+"""What a function needs of the imports and definitions that come along with it, and where each may go.
+
+A name that the module binds itself, or that it uses in some other meaning, keeps its meaning: such an import
+moves into the functions that need it, and such a definition is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import dedent, parsed
+from adacoder.source.body import with_first_in_functions
+from adacoder.source.importing.exports import surely_exported
+from adacoder.source.importing.standard_names import BUILTINS
+from adacoder.source.names import (
+    OWN,
+    Imported,
+    absolute,
+    bindings,
+    imported,
+    names_in_annotations,
+    statements_of,
+    used_names,
+)
+from adacoder.source.scopes import DEFINITIONS, parameters
+from adacoder.source.splicing.around import Around, around
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence, Set
+
+    from adacoder.domain import Candidate, Module, Target
+    from adacoder.source.names import Bindings
+
+_FUTURE = "__future__"
+_QUOTED = re.compile(r"(?:->|:|\bcast\()[^\n]*['\"]")
+"""What a line with an annotation that is a string looks like; others may too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What comes along with a function."""
+
+    futures: tuple[Imported, ...] = ()
+    imports: tuple[Imported, ...] = ()
+    definitions: tuple[str, ...] = ()
+    """Statements at column 0."""
+    inside: tuple[str, ...] = ()
+    """Imports that go into the function's own body."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    text: str
+    bound: Bindings
+    uses: frozenset[str]
+    statements: Sequence[ast.stmt]
+    """Empty where our own Python cannot read it."""
+
+    @classmethod
+    def of(cls, text: str, module: Module, for_typing: Set[str]) -> _Definition:
+        tree = parsed(text)
+        statements = [] if tree is None else tree.body
+        uses = used_names(text) | _in_annotations(text, statements, for_typing)
+        return cls(text, bindings(text, module), uses, statements)
+
+    @property
+    def binds(self) -> Set[str]:
+        return self.bound.origins.keys()
+
+
+def brought(target: Target, candidate: Candidate, function: str) -> Brought:
+    """What of `candidate` comes along with `function`, the target with its new body, at column 0."""
+    if not candidate.imports and not candidate.definitions:
+        return Brought()
+    module = around(target)
+    statements = _statements_in(function)
+    needed = used_names(function) | _in_annotations(function, statements, module.bound.for_typing)
+    offered = [_Definition.of(text, target.module, module.bound.for_typing) for text in candidate.definitions]
+    kept = _needed(offered, needed, module)
+    uses = needed.union(*(each.uses for each in kept))
+    binds = frozenset[str]().union(*(each.binds for each in offered))
+    imports = _offered(target, candidate, module)
+    named = [name for name in imports if name.name != "*" and name.binds not in binds]
+    chosen = [name for name in named if name.binds in uses and not _is_there(name, target, module)]
+    unknown = uses - BUILTINS - module.bound.origins.keys() - module.elsewhere - binds - {n.binds for n in named}
+    stars = [name for name in imports if name.name == "*"]
+    for star in stars:
+        if absolute(star.module, target.module) not in module.bound.stars:
+            chosen += _narrowed(star, unknown, only=len(stars) == 1)
+    inside = [name for name in chosen if _clashes(name, target, module)]
+    return Brought(
+        _futures(target, candidate, [*statements, *(node for each in kept for node in each.statements)], binds, module),
+        tuple(name for name in chosen if name not in inside),
+        tuple(with_first_in_functions(each.text, _statements(inside, each.uses)) for each in kept),
+        _statements(inside, _used_in_body(function)) if inside else (),
+    )
+
+
+def _in_annotations(text: str, statements: Iterable[ast.stmt], for_typing: Set[str]) -> frozenset[str]:
+    """The names in those annotations that are strings, but for those that are there `for_typing`."""
+    return names_in_annotations(statements) - for_typing if _QUOTED.search(text) else frozenset()
+
+
+def _statements_in(function: str) -> list[ast.stmt]:
+    """The statements in the body of a function; none where our own Python cannot read it."""
+    tree = parsed(function)
+    nodes = [] if tree is None else tree.body
+    return [statement for node in nodes if isinstance(node, DEFINITIONS) for statement in node.body]
+
+
+def _used_in_body(function: str) -> frozenset[str]:
+    """The names that a function uses when it runs, and not only its header when it is defined."""
+    tree = parsed(function)
+    for node in tree.body if tree is not None else ():
+        if isinstance(node, DEFINITIONS):
+            node.decorator_list.clear()
+            node.returns = None
+            node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
+            node.args.kw_defaults = [None if each is None else ast.Constant(None) for each in node.args.kw_defaults]
+            for parameter in parameters(node.args):
+                parameter.annotation = None
+    return used_names(function if tree is None else ast.unparse(tree))
+
+
+def _statements(names: Iterable[Imported], uses: frozenset[str]) -> tuple[str, ...]:
+    return tuple(statements_of([name for name in names if name.binds in uses]))
+
+
+def _needed(offered: Iterable[_Definition], needed: frozenset[str], module: Around) -> list[_Definition]:
+    """The definitions, in their order, that the function uses, or that those use in turn; without what is there."""
+    offered = [each for each in offered if not any(module.takes(name) for name in each.binds)]
+    kept: set[int] = set()
+    while True:
+        uses = needed.union(*(offered[index].uses for index in kept))
+        binds = frozenset[str]().union(*(offered[index].binds for index in kept))
+        more = {index for index, each in enumerate(offered) if each.binds & uses or each.bound.changed & binds}
+        if more <= kept:
+            return [offered[index] for index in sorted(kept)]
+        kept |= more
+
+
+def _offered(target: Target, candidate: Candidate, module: Around) -> list[Imported]:
+    """What the candidate's imports bind, each once, without `__future__` and the module's own names."""
+    names = [name for statement in candidate.imports for name in imported(dedent(statement))]
+    names = [name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, module)]
+    return [name for index, name in enumerate(names) if not any(_hides(later, name) for later in names[index + 1 :])]
+
+
+def _hides(later: Imported, name: Imported) -> bool:
+    """Whether a later import gives the name another meaning; `import a.b` and `import a.c` are both `a`."""
+    both_whole = all(each.name is None and each.alias is None for each in (later, name))
+    return later.binds == name.binds and name.name != "*" and not both_whole
+
+
+def _is_own(name: Imported, target: Target, module: Around) -> bool:
+    """Whether the module would import itself, or the target from where the candidate thinks it is."""
+    source = absolute(name.module, target.module)
+    own = target.module.name
+    if name.binds == target.qualname.partition(".")[0]:
+        return True
+    if name.name is None or name.name == "*":
+        return source == own
+    bound_here = OWN in module.bound.origins.get(name.name, ())
+    if source.rpartition(".")[2] == own.rpartition(".")[2] and bound_here:
+        return True
+    return name.origin(target.module) == own or (source == own and not target.module.is_package)
+
+
+def _is_there(name: Imported, target: Target, module: Around) -> bool:
+    """Whether the module imports the very same already."""
+    origin = name.origin(target.module)
+    there = origin in module.bound.origins.get(name.binds, ())
+    if name.binds == name.name and module.has_from_star(origin):
+        return True
+    if name.name is None and name.alias is None and "." in name.module:
+        return there and any(f"{loaded}.".startswith(f"{name.module}.") for loaded in module.bound.modules)
+    return there
+
+
+def _clashes(name: Imported, target: Target, module: Around) -> bool:
+    """Whether importing the name at module level would change what it means there, or might not give it its meaning.
+
+    A module that an `import *` happens to bring is that module.
+    """
+    if name.origin(target.module) in module.bound.origins.get(name.binds, ()):
+        return False
+    is_module = name.name is None and name.alias is None
+    return module.takes(name.binds) or (
+        not is_module and module.may_hide(name.binds, absolute(name.module, target.module))
+    )
+
+
+def _narrowed(star: Imported, unknown: frozenset[str], *, only: bool) -> list[Imported]:
+    """What an `import *` stands for: the unknown names that its module has; of a module that is not known, all of them
+    if it is the only one. As it stands it could give a new meaning to any name of the module."""
+    known = surely_exported(star.module)
+    if known is None:
+        known = unknown if only else frozenset()
+    return [Imported(star.module, name) for name in sorted(unknown & known)]
+
+
+def _futures(
+    target: Target, candidate: Candidate, statements: Iterable[ast.stmt], binds: Set[str], module: Around
+) -> tuple[Imported, ...]:
+    """`from __future__ import annotations` where `statements`, which come along, have annotations that may need it;
+    it changes what all others of the module are at run time."""
+    wanted = Imported(_FUTURE, "annotations")
+    if _is_there(wanted, target, module):
+        return ()
+    if not any(wanted in imported(dedent(statement)) for statement in candidate.imports):
+        return ()
+    found = (annotation for statement in statements for annotation in _evaluated(statement))
+    return (wanted,) if any(_may_fail(annotation, binds) for annotation in found) else ()
+
+
+def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
+    """The annotations that are evaluated when `statement` runs, or what it defines: not those of local variables."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):
+                found = [*(each.annotation for each in parameters(args)), returns]
+                yield from (annotation for annotation in found if annotation is not None)
+            case ast.ClassDef(body=body):
+                yield from (each.annotation for each in body if isinstance(each, ast.AnnAssign))
+
+
+def _may_fail(annotation: ast.expr, binds: Set[str]) -> bool:
+    """Whether an annotation may fail if it is evaluated: `int | None` and `list[int]` in older Pythons, and what names
+    one of the definitions that `binds` are, as it may stand further below."""
+    return any(
+        isinstance(node, ast.BinOp)
+        or (isinstance(node, ast.Name) and node.id in binds)
+        or (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id[0].islower())
+        for node in ast.walk(annotation)
+    )

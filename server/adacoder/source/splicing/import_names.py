@@ -1,0 +1,148 @@
+"""One more name in a `from` import that is there: in the order and layout of its names, comments kept."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from adacoder.pytext import Lines, parsed
+from adacoder.source.indentation import DEFAULT_UNIT
+from adacoder.source.names import Imported
+from adacoder.source.text import offset_at
+
+NameOrder = Callable[[str], tuple[int, str, str]]
+"""What names of one statement are sorted by."""
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+def _by_kind(name: str) -> tuple[int, str, str]:
+    """CONSTANTS, then Classes, then functions, as isort's `order_by_type` has it."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, name.lower(), name
+
+
+def _regardless_of_case(name: str) -> tuple[int, str, str]:
+    return 0, name.lower(), name
+
+
+def _by_character(name: str) -> tuple[int, str, str]:
+    return 0, name, name
+
+
+NAME_ORDERS: tuple[NameOrder, ...] = (_by_kind, _regardless_of_case, _by_character)
+"""The orders that names are kept in; the first is the most usual."""
+
+
+def is_sorted(names: Sequence[str], order: NameOrder) -> bool:
+    """Whether `names` stand in `order`."""
+    return list(names) == sorted(names, key=order)
+
+
+def with_name(statement: str, name: Imported, order: NameOrder | None, width: int) -> str | None:
+    """`statement`, a `from` import with `\\n` endings, that imports `name` too; None where it had better stay.
+
+    No line grows beyond `width` columns: a long import is put into parentheses, or its names are spread anew.
+    """
+    tree = parsed(statement)
+    if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.ImportFrom) or "\\\n" in statement:
+        return None
+    return _Names(statement, tree.body[0], width).with_one(name.item, order)
+
+
+class _Names:
+    """The names of one `from` import in its text."""
+
+    def __init__(self, text: str, node: ast.ImportFrom, width: int) -> None:
+        self._text = text
+        self._aliases = node.names
+        self._width = width
+        lines = Lines(text)
+        self._spans = [
+            (_offset(lines, each.lineno, each.col_offset), _offset(lines, each.end_lineno, each.end_col_offset))
+            for each in node.names
+        ]
+        self._rows = [each.lineno - 1 for each in node.names]
+        self._lines = lines
+        after = _COMMENT.sub(lambda match: " " * len(match[0]), text[self._spans[-1][1] :])
+        self._closing = after.find(")") + self._spans[-1][1] if ")" in after else None
+        self._has_trailing_comma = "," in after
+        self._has_comment = "#" in text
+
+    def with_one(self, item: str, order: NameOrder | None) -> str | None:
+        """The text with `item`, where `order` wants it, else last."""
+        index = self._place(item, order)
+        if self._closing is not None and self._is_one_a_line():
+            return self._on_a_line_of_its_own(item, index)
+        changed = self._beside(item, index)
+        if self._fits(changed):
+            return changed
+        if self._has_comment:
+            return None
+        items = [ast.unparse(each) for each in self._aliases]
+        items.insert(index, item)
+        if self._closing is None:
+            inside = "".join(f"{DEFAULT_UNIT}{each},\n" for each in items)
+            return f"{self._text[: self._spans[0][0]].rstrip()} (\n{inside})"
+        return self._spread(items)
+
+    def _place(self, item: str, order: NameOrder | None) -> int:
+        names = [each.name for each in self._aliases]
+        new = item.partition(" ")[0]
+        if order is None or not is_sorted(names, order):
+            return len(names)
+        after = [index for index, name in enumerate(names) if is_sorted([new, name], order)]
+        return after[0] if after else len(names)
+
+    def _is_one_a_line(self) -> bool:
+        first = self._text.count("\n", 0, self._spans[0][0])
+        return first > 0 and all(one < other for one, other in pairwise(self._rows))
+
+    def _on_a_line_of_its_own(self, item: str, index: int) -> str:
+        row = self._rows[0]
+        indent = self._text[self._lines.starts[row] : self._spans[0][0]]
+        if index < len(self._rows):
+            # Right after the line before, so that a comment above the next name stays above it.
+            above = self._rows[index - 1] if index else self._rows[0] - 1
+            at = self._lines.starts[above + 1]
+            return f"{self._text[:at]}{indent}{item},\n{self._text[at:]}"
+        end = self._spans[-1][1]
+        if self._has_trailing_comma:
+            at = self._lines.starts[self._rows[-1] + 1]
+            return f"{self._text[:at]}{indent}{item},\n{self._text[at:]}"
+        rest = self._text[end:]
+        line_end = rest.find("\n") if "\n" in rest else 0
+        if self._closing is not None and end + line_end > self._closing:
+            line_end = 0
+        return f"{self._text[:end]},{rest[:line_end]}\n{indent}{item}{rest[line_end:]}"
+
+    def _beside(self, item: str, index: int) -> str:
+        if index < len(self._spans):
+            at = self._spans[index][0]
+            return f"{self._text[:at]}{item}, {self._text[at:]}"
+        at = self._spans[-1][1]
+        return f"{self._text[:at]}, {item}{self._text[at:]}"
+
+    def _fits(self, changed: str) -> bool:
+        old = set(self._text.split("\n"))
+        return all(len(line) <= self._width or line in old for line in changed.split("\n"))
+
+    def _spread(self, items: Sequence[str]) -> str:
+        """The names as many a line as fit, the first where it stands, the others below it."""
+        start = self._spans[0][0]
+        indent = " " * (start - self._lines.starts[self._lines.line_at(start)])
+        closing = self._text[self._spans[-1][1] :].lstrip(" ,")
+        rows = [""]
+        for item in items:
+            longer = f"{rows[-1]}{' ' if rows[-1] else ''}{item},"
+            if rows[-1] and len(indent) + len(longer) > self._width:
+                rows.append(f"{item},")
+            else:
+                rows[-1] = longer
+        last = "," if self._has_trailing_comma else ""
+        return self._text[:start] + f"\n{indent}".join(rows).removesuffix(",") + last + closing
+
+
+def _offset(lines: Lines, line: int | None, column: int | None) -> int:
+    return offset_at(lines, (line or 1) - 1, column or 0, "utf-8")
