@@ -212,7 +212,20 @@ CASES = {
         'def mean(values, weights=None):\n    """The mean of values.\n\n    >>> mean([1, 2, 3])\n    2.0\n    """\n'
         f"    {BODY}",
         imports=("from collections import Counter",),
-        definitions=("def fresh():\n    return 1",),
+    ),
+    "what the module has, and what it has otherwise": Case(
+        "LIMIT = 10\n\ndef helper(y):\n    return y\n\nclass Square:\n    pass\n\n" + MEAN.replace("sum", "helper"),
+        MEAN.replace("sum", "helper"),
+        definitions=("def helper(y):\n    return y",),
+    ),
+    "another constant of the same name": Case(f"LIMIT = 20\n\n{MEAN}", definitions=("LIMIT = 20",)),
+    "helpers behind the function, named and not": Case(
+        f"{MEAN.replace('sum', 'add')}\n\nX = 1\n\ndef add(x):\n    return x * Y\n\ndef no(): pass\n\nY = 2\n",
+        MEAN.replace("sum", "add"),
+        definitions=("def add(x):\n    return x * Y", "Y = 2"),
+    ),
+    "examples of use behind the function, named as its parameters": Case(
+        f"{MEAN}\n\nvalues = [1, 2]\nweights = None\nresult = mean(values)\nprint(result)\n"
     ),
     "helper in a later block": Case(
         f"```python\n{MEAN.replace('sum', 'add')}\n```\nwith\n```python\nimport os\nfrom math import fsum\n\n"
@@ -359,6 +372,22 @@ def test_a_body_that_returns_nothing_is_taken_from_a_fence_only() -> None:
     assert read("```python\nlog.append(entry)\n```", "record").function == expected
     assert read("log.append(entry)", "record").function == ""
     assert read("```python\nlog = []\nrecord(log, 1)\n```", "record").function == ""
+    assert read("```python\nassert record(log, entry) is None\n```", "record").function == ""
+
+
+@pytest.mark.parametrize(
+    ("qualname", "body"),
+    [
+        ("record", "assert entry\nlog.append(entry)"),
+        ("record", "print(entry, file=log)"),
+        ("record", "log.record(entry)"),
+        ("Square.area", "self.parent.area()"),
+    ],
+)
+def test_a_body_that_returns_nothing_is_known_by_the_parameters_it_uses(qualname: str, body: str) -> None:
+    candidate = read(f"```python\n{body}\n```", qualname)
+    assert candidate.function.endswith(":\n" + indented(body))
+    assert not candidate.cut
 
 
 def test_raising_not_implemented_is_no_laziness_where_the_docstring_asks_for_it() -> None:
@@ -371,14 +400,17 @@ def test_raising_not_implemented_is_no_laziness_where_the_docstring_asks_for_it(
     [
         (f"```python\n{MEAN}", True),
         (MEAN, True),
-        (f"{MEAN}\n\ndef helper2(a):\n    retu", True),
+        (f"{MEAN}\n\ndef other(a):\n    retu", False),
+        (f"{MEAN.replace('sum', 'add')}\n\ndef add(a):\n    retu", True),
         (f"```python\n{MEAN}\n```\nThis func", False),
         (f"{MEAN}\n\nprint(mean([1, ", False),
+        (json.dumps({"code": MEAN}), False),
+        (json.dumps({"code": MEAN})[:-2], True),
     ],
 )
 def test_a_reply_that_reached_its_length_is_cut_if_the_function_is(reply: str, cut: bool) -> None:
     candidate = read(reply, ended=Ended.LENGTH)
-    assert candidate.function == MEAN
+    assert candidate.function.replace("add", "sum") == MEAN
     assert candidate.cut is cut
     assert not read(reply, ended=Ended.STOPPED_EARLY).cut
 

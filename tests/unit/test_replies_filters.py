@@ -6,21 +6,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adacoder.replies.blocks import Block, fenced_blocks, is_prose, runs
+from adacoder.replies.blocks import Block, fenced_blocks, is_prose, marked_blocks, runs
 from adacoder.replies.filters import (
-    TRANSCRIBING,
     UNWRAPPING,
-    compiles,
+    is_python,
     is_thinking,
-    out_of_json,
-    readable,
     unwrapped,
-    with_plain_characters,
     without_byte_order_mark,
     without_control_tokens,
-    without_prompts,
+    without_quote_marks,
     without_thinking,
+    without_ticks,
 )
+from adacoder.replies.printed import (
+    TRANSCRIBING,
+    readable,
+    with_escapes_read,
+    with_files_apart,
+    with_plain_characters,
+    without_entities,
+    without_line_numbers,
+    without_plus_signs,
+    without_prompts,
+)
+from adacoder.replies.structured import Text, texts_in_elements, texts_in_json
 
 CODE = "def f(x):\n    return x\n"
 
@@ -95,27 +104,55 @@ def test_without_control_tokens(text: str, left: str) -> None:
     assert without_control_tokens(text) == left
 
 
+def whole(*texts: str) -> list[Text]:
+    return [Text(text, ended=True) for text in texts]
+
+
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "texts"),
     [
-        ('{"code": "def f(x):\\n    return x\\n"}', CODE),
-        ('{"explanation": "Returns it.", "code": "def f(x):\\r\\n    return x\\n"}', CODE),
-        ('{"name": "write", "arguments": {"code": "def f(x):\\n    return x\\n"}}', CODE),
-        ('{"name": "write", "arguments": "{\\"code\\": \\"def f(x):\\\\n    return x\\\\n\\"}"}', CODE),
-        ('[{"function": {"name": "w", "arguments": {"body": "    return x\\n"}}}]', "    return x\n"),
-        ('"def f(x):\\n    return x\\n"', CODE),
-        ('{"code": "def f(x):\n    return x\n"}', CODE),
-        ('{"code": "def f(x):\\n    return x\\', "def f(x):\n    return x"),
-        ('{"code": "def f(x):\\n    return \\u00', "def f(x):\n    return "),
-        ('{"a": 1, "b": "two"}', '{"a": 1, "b": "two"}'),
-        ("{not json", "{not json"),
-        ("[x for x in y]", "[x for x in y]"),
-        ("[" * 100_000, "[" * 100_000),
-        (CODE, CODE),
+        ('{"code": "def f(x):\\n    return x\\n"}', whole(CODE)),
+        ('{"explanation": "Returns it.", "code": "def f(x):\\r\\n    return x\\n"}', whole(CODE)),
+        ('{"name": "write", "arguments": {"code": "def f(x):\\n    return x\\n"}}', whole(CODE)),
+        ('{"name": "write", "arguments": "{\\"code\\": \\"def f(x):\\\\n    return x\\\\n\\"}"}', whole(CODE)),
+        ('[{"function": {"name": "w", "arguments": {"body": "    return x\\n"}}}]', whole("    return x\n")),
+        ('"def f(x):\\n    return x\\n"', whole(CODE)),
+        ('{"code": "def f(x):\n    return x\n"}', whole(CODE)),
+        ('["def f(x):", "    return x"]', whole(CODE[:-1])),
+        ("{'code': 'def f(x):\\n    return x\\n'}", whole(CODE)),
+        ('Here:\n{"code": "def f(x):\\n    return x\\n"}\nand\n{"body": "return 2"}', whole(CODE, "return 2")),
+        ('{"code": "def f(x):\\n    return x\\', [Text("def f(x):\n    return x", ended=False)]),
+        ('{"code": "def f(x):\\n    return \\u00', [Text("def f(x):\n    return ", ended=False)]),
+        ('{"code": "return x", "why": "Bec', whole("return x")),
+        ('{"a": 1, "b": "two"}', []),
+        ("{not json", []),
+        ("[x for x in y]", []),
+        ("[" * 100_000, []),
+        ("{'a': " * 10_000, []),
+        (CODE, []),
     ],
 )
-def test_out_of_json(text: str, left: str) -> None:
-    assert out_of_json(text) == left
+def test_texts_in_json(text: str, texts: list[Text]) -> None:
+    assert texts_in_json(text) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ("<a>def f(): pass</a>", whole("def f(): pass")),
+        ("<a><b>x</b><c>return 1</c></a>", whole("return 1")),
+        ("<a>return 1</a><a>return 2</a>", whole("return 1", "return 2")),
+        ("<a x='1'>return 1 &lt; 2</a>", whole("return 1 < 2")),
+        ("<a>return '&lt;' &amp; x < 2</a>", whole("return '&lt;' &amp; x < 2")),
+        ("<a><![CDATA[return 1 &lt; 2]]></a>", whole("return 1 &lt; 2")),
+        ("<a>return 1", [Text("return 1", ended=False)]),
+        ("<a>words", []),
+        ("if a <b and b> c:\n    return 1", []),
+        ("<a>words</a>", []),
+    ],
+)
+def test_texts_in_elements(text: str, texts: list[Text]) -> None:
+    assert texts_in_elements(text) == texts
 
 
 @pytest.mark.parametrize(
@@ -152,6 +189,100 @@ def test_without_prompts(code: str, left: str) -> None:
     assert without_prompts(code) == left
 
 
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("1 | def f(x):\n2 |     return x", "def f(x):\n    return x"),
+        (" 9  def f(x):\n10      return x\n11  ", "def f(x):\n    return x\n"),
+        ("1. def f(x):\n2.     return x", "def f(x):\n    return x"),
+        ("So:\n1: def f(x):\n2:     return x\nThere.", "So:\ndef f(x):\n    return x\nThere."),
+        ("1 def f(x):\n3     return x", "1 def f(x):\n3     return x"),
+        ("1. First, define it.\n2. Then return it.", "1. First, define it.\n2. Then return it."),
+        ("1 def f(x):", "1 def f(x):"),
+        (CODE, CODE),
+    ],
+)
+def test_without_line_numbers(code: str, left: str) -> None:
+    assert without_line_numbers(code) == left
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("+def f(x):\n+    return x", "def f(x):\n    return x"),
+        ("+ def f(x):\n+     return x\n+\n", "def f(x):\n    return x\n\n"),
+        ("+    return x", "    return x"),
+        ("+x\ny", "+x\ny"),
+    ],
+)
+def test_without_plus_signs(code: str, left: str) -> None:
+    assert without_plus_signs(code) == left
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        (r"def f(x):\n    return \'a\\n\'", "def f(x):\n    return 'a\\n'"),
+        ("x = 'a\\n'", "x = 'a\\n'"),
+        ("def f(x):\n    return '\\n'", "def f(x):\n    return '\\n'"),
+    ],
+)
+def test_with_escapes_read(code: str, left: str) -> None:
+    assert with_escapes_read(code) == left
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("if a &lt; b &amp;&amp; c:", "if a < b && c:"),
+        ("print(&quot;a&quot;)", 'print("a")'),
+        ("x = '&lt;'  # &amp;\ny = (", "x = '&lt;'  # &amp;\ny = ("),
+        ("a & b", "a & b"),
+    ],
+)
+def test_without_entities(code: str, left: str) -> None:
+    assert without_entities(code) == left
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("    return ()import os", "    return ()\nimport os"),
+        ("    return 'a'from os import path, sep", "    return 'a'\nfrom os import path, sep"),
+        ("    return (yield) from x", "    return (yield) from x"),
+        ("import os", "import os"),
+    ],
+)
+def test_with_files_apart(code: str, left: str) -> None:
+    assert with_files_apart(code) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("`return x`", "return x"),
+        ("``x = `", "``x = `"),
+        ("Use `return x`", "Use `return x`"),
+    ],
+)
+def test_without_ticks(text: str, left: str) -> None:
+    assert without_ticks(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("> def f(x):\n>     return x\n>\n> f(1)", "def f(x):\n    return x\n\nf(1)"),
+        ("Hm:\n> ```\n> x\n> ```\nYes", "Hm:\n```\nx\n```\nYes"),
+        ("> words\n\n> def f(x): pass", "> words\n\ndef f(x): pass"),
+        ("> words", "> words"),
+        (">>> def f(x): pass", ">>> def f(x): pass"),
+    ],
+)
+def test_without_quote_marks(text: str, left: str) -> None:
+    assert without_quote_marks(text) == left
+
+
 def test_line_endings_become_newlines() -> None:
     assert unwrapped("def f(x):\r\n    a = 1\r    return x\r\n") == "def f(x):\n    a = 1\n    return x\n"
 
@@ -167,8 +298,8 @@ def test_line_endings_become_newlines() -> None:
         "'''\n```python\nx\n```\n'''\n",
     ],
 )
-def test_what_compiles_is_not_changed(code: str) -> None:
-    assert compiles(code)
+def test_what_is_python_is_not_changed(code: str) -> None:
+    assert is_python(code)
     assert unwrapped(code) == code
     assert readable(code) == code
     assert fenced_blocks(code) == []
@@ -177,17 +308,10 @@ def test_what_compiles_is_not_changed(code: str) -> None:
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from(list("<|>think/`~\"'“”‘’\\{}:[]\n\r\t def>.#\u00a0\u2212\ufeffx1"))))
 def test_filters_take_any_text(text: str) -> None:
-    for change in (*UNWRAPPING, *TRANSCRIBING, out_of_json):
+    for change in (*UNWRAPPING, *TRANSCRIBING):
         assert isinstance(change(text), str)
-    for block in fenced_blocks(text):
-        assert runs(block) is not None
-
-
-def test_compiles_survives_what_breaks_parsers() -> None:
-    assert not compiles("(" * 5000)
-    assert not compiles("x = \x00")
-    assert not compiles("x = '\ud800")
-    assert compiles("x = '\\d'")
+    for block in marked_blocks(text):
+        assert all(run.text.strip() for run in runs(block))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +336,7 @@ def test_compiles_survives_what_breaks_parsers() -> None:
         ("```markdown\nSee:\n```python\nx\n```\n```", [Block("See:", True), Block("x", True), Block("", False)]),
         ('```json\n{"code": "return x"}\n```', [Block("return x", True)]),
         ('```python\nx = """\n```\na\n```\n"""\ny\n```', [Block('x = """\n```\na\n```\n"""\ny', True)]),
-        ('```python\nx = """\n```\nbye', [Block('x = """', True)]),
+        ('```python\nx = """\n```\nbye', [Block('x = """', False)]),
         ("no fence", []),
     ],
 )

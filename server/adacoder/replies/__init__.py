@@ -1,0 +1,17 @@
+"""A model's words: where the code stands in them, and whether it is whole. Its doors are `extract` and `completion`.
+
+In the order in which a reply goes through it:
+
+    filters       takes off what a server or a model put around the whole reply: thinking, control tokens
+    blocks        what is marked as code (fences; JSON and XML by `structured`), cut where prose stands between
+    printed       a block as Python would have it: without prompts, line numbers, a typesetter's characters
+    patches       a reply that says what changes: the module with that change
+    passages      a block as something in which a function can be found: echoes, uses and lost signatures taken care of
+    find          the target in the passages: by name, as a body, by another name
+    belongings    what comes with it: imports, helpers, constants
+    extract       all that as a Candidate
+
+`names` and `laziness` answer what names a piece uses, and whether a function was really written. Text is changed only
+where no Python could read it: Python that our own can parse is taken as it is, and what it cannot parse is not thrown
+away, since the user's may be newer.
+"""

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import definitions, normalize, statements
-from adacoder.replies.filters import parsed
+from adacoder.pytext import definitions, logical_lines, normalize, parsed, statements
+from adacoder.replies.names import parameters
 
 if TYPE_CHECKING:
     from adacoder.domain import Span, Target
@@ -75,13 +75,32 @@ def _imported(statement: str) -> frozenset[str]:
     )
 
 
-def is_mentioned(names: frozenset[str], text: str) -> bool:
-    """Whether any of `names` stands in `text` as a word."""
-    return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
-
-
 def is_in_module(name: str, target: Target) -> bool:
     """Whether the target's module defines `name` at its top level, as far as its lines show."""
+    return _first_line_in_module(name, target) is not None
+
+
+def is_as_in_module(belonging: Belonging, target: Target) -> bool:
+    """Whether the target's module has a definition as it stands: the same assignment, a class of that name, or a
+    function with the same parameters. One that differs is another thing of the same name."""
+    lines = (_first_line_in_module(name, target) for name in belonging.binds)
+    return any(line is not None and _are_alike(belonging.text, line) for line in lines)
+
+
+def _are_alike(ours: str, line: str) -> bool:
+    one, other = definitions(ours)[:1], definitions(line)
+    if not one or not other:
+        return ours == line
+    if one[0].is_class or other[0].is_class:
+        return one[0].is_class and other[0].is_class
+    return parameters(one[0].header.of(ours)) == parameters(other[0].header.of(line))
+
+
+def _first_line_in_module(name: str, target: Target) -> str | None:
+    """The first logical line of what defines `name` at the top level of the target's module."""
     name = re.escape(name)
     definition = rf"^(?:(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]*)?=(?!=))"
-    return re.search(definition, normalize(target.text), re.MULTILINE) is not None
+    text = normalize(target.text)
+    found = re.search(definition, text, re.MULTILINE)
+    line = None if found is None else next(logical_lines(text, found.start()), None)
+    return None if line is None else text[line.start : line.code_end]

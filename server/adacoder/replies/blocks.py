@@ -1,4 +1,4 @@
-"""Where in a reply the code stands: its fenced blocks, and the runs of code between its prose."""
+"""Where in a reply the code stands: what is marked as code, and the runs of code between its prose."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adacoder.pytext import logical_lines
-from adacoder.replies.filters import compiles, out_of_json, readable
+from adacoder.pytext import leaves_string_open, logical_lines, parsed
+from adacoder.replies.patches import is_patch
+from adacoder.replies.printed import readable
+from adacoder.replies.structured import texts_in_elements, texts_in_json, texts_in_strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +21,44 @@ class Block:
     """Whether something stands behind it, so that it cannot go on: a closing fence, prose."""
 
 
-_FENCE = re.compile(
-    r"(?P<indent>[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?)(?P<marks>`{3,}|~{3,})[ \t]*(?P<info>[^`]*?)[ \t]*"
-)
+def marked_blocks(text: str) -> list[Block]:
+    """What is marked as code in `text`: by fences, as a text in JSON, or as an element of XML.
+
+    What stands in a structure is looked into for fences. A patch is no block: its lines are not all code.
+    """
+    begins_as_json = text.lstrip()[:1] in ("{", "[", '"')
+    blocks = _texts_in_json(text) if begins_as_json else []
+    blocks = blocks or fenced_blocks(text)
+    if not blocks and not begins_as_json and parsed(text) is None:
+        blocks = _texts_in_json(text) or [
+            block for each in texts_in_elements(text) for block in _fenced_or_whole(each.text, ended=each.ended)
+        ]
+    return [block for block in blocks if not is_patch(block.text)]
+
+
+def quoted_blocks(block: Block) -> list[Block]:
+    """What stands as code in the strings of a block of Python."""
+    return [inner for each in texts_in_strings(block.text) for inner in _fenced_or_whole(each.text, ended=each.ended)]
+
+
+def _texts_in_json(text: str) -> list[Block]:
+    return [block for each in texts_in_json(text) for block in _fenced_or_whole(each.text, ended=each.ended)]
+
+
+def _fenced_or_whole(text: str, *, ended: bool) -> list[Block]:
+    return fenced_blocks(text) or [Block(readable(text), ended)]
+
+
+_FENCE = re.compile(r"(?P<indent>[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?)(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
 _FENCE_AFTER_WORDS = re.compile(r"[^`]*[^`\s][ \t]*(?P<marks>`{3,})[ \t]*(?P<info>python3?|py)[ \t]*", re.IGNORECASE)
 _FENCE_BEHIND_CODE = re.compile(r"(?P<code>[^`]*[^`\s])[ \t]*`{3,}[ \t]*")
+_FENCES_AROUND_CODE = re.compile(r"[ \t]*(?P<marks>`{3,})(?:(?:python3?|py)[ \t]+)?(?P<code>[^`]+)(?P=marks)[ \t]*")
 _CODE_AS_INFO = re.compile(r"(?:@|(?:async[ \t]+)?def[ \t]|import[ \t]|from[ \t]|class[ \t]|return\b)")
 _PYTHON = re.compile(r"py|python3?", re.IGNORECASE)
 _MARKDOWN = re.compile(r"|md|markdown", re.IGNORECASE)
 _OTHER_LANGUAGE = re.compile(
     r"(?:bash|sh|shell|zsh|fish|console|powershell|ps1|bat|cmd|javascript|jsx?|typescript|tsx?|java|c|h|cpp|c\+\+|cc|cs"
-    r"|csharp|c#|go|golang|rust|rs|ruby|rb|php|perl|kotlin|swift|scala|haskell|lua|r|julia|sql|html|css|xml|ya?ml"
+    r"|csharp|c#|go|golang|rust|rs|ruby|rb|php|perl|kotlin|swift|scala|haskell|lua|r|julia|sql|html|css|ya?ml"
     r"|toml|ini|diff|patch|makefile|dockerfile|mermaid|latex|tex)\b",
     re.IGNORECASE,
 )
@@ -41,7 +70,7 @@ def fenced_blocks(text: str) -> list[Block]:
     A fence inside a string (a docstring with Markdown in it) neither opens nor closes a block. A fence that is
     never closed holds the rest of the text. Fences inside a longer fence are looked into.
     """
-    if ("```" not in text and "~~~" not in text) or compiles(text):
+    if ("```" not in text and "~~~" not in text) or parsed(text) is not None:
         return []
     return list(_blocks(text.split("\n"), nested=False))
 
@@ -49,23 +78,42 @@ def fenced_blocks(text: str) -> list[Block]:
 def _blocks(lines: list[str], *, nested: bool) -> Iterator[Block]:
     index = 0
     while index < len(lines):
-        opening = _FENCE.fullmatch(lines[index]) or _FENCE_AFTER_WORDS.fullmatch(lines[index])
+        line = lines[index]
         index += 1
+        if around := _FENCES_AROUND_CODE.fullmatch(line):
+            yield Block(readable(around["code"].strip()), ended=True)
+            continue
+        opening = _opening(line)
         if opening is None:
             continue
         content, ended, index = _content(lines, index, opening["marks"])
-        info = opening["info"]
+        info = opening["info"].strip()
         if _CODE_AS_INFO.match(info):
             content.insert(0, info)
         elif _OTHER_LANGUAGE.match(info):
             continue
         inner = [] if nested or not _MARKDOWN.fullmatch(info) else list(_inside(content))
-        yield from inner or [Block(readable(out_of_json(_moved_left(content, opening))), ended)]
+        yield from inner or _contents(_moved_left(content, opening), ended=ended)
+
+
+def _opening(line: str) -> re.Match[str] | None:
+    if "```" not in line and "~~~" not in line:
+        return None
+    return _FENCE.fullmatch(line) or _FENCE_AFTER_WORDS.fullmatch(line)
+
+
+def _contents(text: str, *, ended: bool) -> list[Block]:
+    """The block of a fence, or where it holds JSON or XML the code in there."""
+    if text.lstrip()[:1] in ("{", "[", '"'):
+        texts = texts_in_json(text)
+    else:
+        texts = texts_in_elements(text) if text.lstrip()[:1] == "<" else []
+    return [Block(readable(each.text), each.ended or ended) for each in texts] or [Block(readable(text), ended)]
 
 
 def _inside(content: list[str]) -> Iterator[Block]:
     """The Python blocks inside a block of Markdown."""
-    if any((fence := _FENCE.fullmatch(line)) and _PYTHON.fullmatch(fence["info"]) for line in content):
+    if any((fence := _opening(line)) and _PYTHON.fullmatch(fence["info"].strip()) for line in content):
         yield from (block for block in _blocks(content, nested=True) if block.text.strip())
 
 
@@ -75,13 +123,14 @@ def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool,
     first_in_string: int | None = None
     for index in range(begin, len(lines)):
         line = lines[index]
-        fence = _FENCE.fullmatch(line)
+        fence = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
         if fence is not None and fence["marks"].startswith(marks):
-            if not triple and fence["info"]:
+            info = fence["info"].strip()
+            if not triple and info:
                 return lines[begin:index], True, index
             if not triple:
                 return lines[begin:index], True, index + 1
-            if first_in_string is None and not fence["info"]:
+            if first_in_string is None and not info:
                 first_in_string = index
             continue
         behind = None if triple or "```" not in line else _FENCE_BEHIND_CODE.fullmatch(line)
@@ -89,7 +138,7 @@ def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool,
             return [*lines[begin:index], behind["code"]], True, index + 1
         triple = _triple_after(line, triple)
     if first_in_string is not None:
-        return lines[begin:first_in_string], True, first_in_string + 1
+        return lines[begin:first_in_string], False, first_in_string + 1
     return lines[begin:], False, len(lines)
 
 
@@ -122,25 +171,6 @@ def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
     return "\n".join(lines)
 
 
-def runs(block: Block) -> list[Block]:
-    """The runs of code in `block`, cut where prose stands at column 0; the prose is left out."""
-    found: list[Block] = []
-    begin = position = 0
-    text = block.text
-    while (line := next(logical_lines(text, position), None)) is not None:
-        position = line.end
-        if line.width == 0 and is_prose(first := text[line.start : _line_end(text, line.start)]):
-            found.append(Block(text[begin : line.start], ended=True))
-            begin = position = min(line.start + len(first) + 1, len(text))
-    found.append(Block(text[begin:], block.ended))
-    return [run for run in found if run.text.strip()]
-
-
-def _line_end(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
-
-
 _KEYWORD = (
     r"(?:and|as|assert|async|await|break|case|class|continue|def|del|elif|else|except|finally|for|from|global|if|import"
     r"|in|is|lambda|match|nonlocal|not|or|pass|print|raise|return|try|type|while|with|yield|None|True|False)\b"
@@ -161,3 +191,26 @@ _PROSE = re.compile(
 def is_prose(line: str) -> bool:
     """Whether a line at column 0 is a sentence, or a mark of Markdown, and no Python."""
     return _PROSE.match(line) is not None
+
+
+def runs(block: Block) -> list[Block]:
+    """The runs of code in `block`, cut where prose stands at column 0; the prose is left out.
+
+    Behind a string that is never closed it may belong to that: then nothing says that the code has ended.
+    """
+    found: list[Block] = []
+    begin = position = 0
+    text = block.text
+    while (line := next(logical_lines(text, position), None)) is not None:
+        position = line.end
+        if line.width == 0 and is_prose(first := text[line.start : _line_end(text, line.start)]):
+            run = text[begin : line.start]
+            found.append(Block(run, ended=block.ended or not leaves_string_open(run)))
+            begin = position = min(line.start + len(first) + 1, len(text))
+    found.append(Block(text[begin:], block.ended))
+    return [run for run in found if run.text.strip()]
+
+
+def _line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end

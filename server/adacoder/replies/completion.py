@@ -2,42 +2,91 @@
 
 from __future__ import annotations
 
+import builtins
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import normalize
+from adacoder.domain import Ended
+from adacoder.pytext import definitions, indent_width, logical_lines, normalize, parsed
+from adacoder.replies.extract import candidate
 from adacoder.replies.filters import is_thinking, unwrapped
 from adacoder.replies.find import find
+from adacoder.replies.laziness import is_lazy
+from adacoder.replies.names import free_names, words
 
 if TYPE_CHECKING:
-    from adacoder.domain import Target
+    from adacoder.domain import Candidate, Target
+    from adacoder.replies.find import Found
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~)|.*```[ \t]*$)", re.MULTILINE)
+_IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
+"""So many lines with nothing in them at the end of a reply: the model has nothing more to say, and cannot end."""
+_EAGER = 8
+"""So many times a reply is looked at whenever its code may have ended; after that only when it has grown."""
+_GROWTH = 8
+"""By at least one part in so many, so that all looks together cost as much as some at the whole reply."""
 
 
 def completion(target: Target) -> Callable[[str], bool]:
-    """A function that says of a growing reply whether the target stands in it, finished.
+    """A function that says of a growing reply whether the target stands in it, finished, with all it needs.
 
-    Finished means: its fence is closed, or prose or a use of it follows at column 0. What the model may still
-    add then is talk, or another version. It looks only when a line has ended that can end code, so it may be
-    asked for every token; when in doubt it says no. One such function follows one reply.
+    Finished means: its fence is closed, or prose, a use of it or something else follows at its column. What the
+    model may still add then is talk, or another version. It looks only when a line has ended that can end code,
+    so it may be asked for every token; when in doubt it says no. One such function follows one reply.
     """
     named = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
-    seen = 0
+    seen = looks = least = 0
 
     def complete(text: str) -> bool:
-        nonlocal seen
+        nonlocal seen, looks, least
         begin, end = min(seen, len(text)), text.rfind("\n") + 1
-        if begin >= end:
+        if begin >= end or end < least:
             return False
         seen = end
-        if not _MAY_END_CODE.search(normalize(text[begin:end])):
+        so_far = normalize(text[:end])
+        if not (_MAY_END_CODE.search(normalize(text[begin:end])) or _IDLE.search(so_far, max(0, end - 1000))):
             return False
-        so_far = text[:end]
         if not (named.search(so_far) or so_far[:1].isspace()) or is_thinking(so_far):
             return False
-        found, _ = find(unwrapped(so_far), target)
-        return found is not None and found.is_sound and found.passage.ended and found.name == target.name
+        looks += 1
+        least = end + end // _GROWTH if looks >= _EAGER else 0
+        return _is_complete(so_far, target)
 
     return complete
+
+
+def _is_complete(text: str, target: Target) -> bool:
+    found, others = find(unwrapped(text), target)
+    if found is None or not found.is_sound or found.name != target.name:
+        return False
+    if not (found.passage.ended or _is_followed(found, target)):
+        return False
+    return not any(_missing(candidate(found, others, Ended.STOP, target), target))
+
+
+def _is_followed(found: Found, target: Target) -> bool:
+    """Whether behind the function something else begins, which is no other version of it, or nothing for long."""
+    text, end = found.passage.text, found.span.end
+    line = next(logical_lines(text, end), None)
+    if line is None:
+        return _IDLE.search(text, end) is not None
+    indent = text[found.span.start :]
+    width = indent_width(indent[: len(indent) - len(indent.lstrip(" \t"))])
+    again = re.compile(rf"@|(?:async[ \t]+)?def[ \t]+{re.escape(target.name)}\b")
+    return line.width <= width and not again.match(text, line.start)
+
+
+def _missing(found: Candidate, target: Target) -> Iterator[str]:
+    """The names that the body of the function and its helpers use, and that nothing seems to define yet.
+
+    Its decorators and annotations count for nothing: in the end those are the target's own.
+    """
+    if parsed(found.function) is None:
+        return
+    helpers = [text for text in found.definitions if not any(is_lazy(each, target) for each in definitions(text)[:1])]
+    bodies = [each.text[each.header.end :] for each in definitions(found.function)[:1]]
+    used = words("\n".join([*helpers, *bodies]))
+    around = target.text[: target.definition.start] + target.text[target.definition.end :]
+    free = free_names("\n".join([*found.imports, *helpers, found.function]))
+    yield from (name for name in free & used - words(around) if not hasattr(builtins, name))

@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Candidate, Ended
-from adacoder.pytext import dedent
-from adacoder.replies.belongings import belongings, is_in_module, is_mentioned
+from adacoder.pytext import dedent, leaves_string_open
+from adacoder.replies.belongings import belongings, is_as_in_module
 from adacoder.replies.filters import unwrapped
 from adacoder.replies.find import find
+from adacoder.replies.names import free_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adacoder.domain import Reply, Span, Target
+    from adacoder.domain import Reply, Target
     from adacoder.replies.belongings import Belonging
     from adacoder.replies.blocks import Block
     from adacoder.replies.find import Found
@@ -27,20 +28,21 @@ def extract(reply: Reply, target: Target) -> Candidate:
     """The target as `reply` has it; a Candidate without function where the reply holds no such thing.
 
     Of several versions the first is taken that is whole and not lazy; within one passage of code, as in Python,
-    the last. Other passages lend what it names and its own lacks. A body alone gets the target's own signature.
+    the last. What stands behind it comes along if it is named, and other passages lend what its own lacks. A body
+    alone gets the target's own signature.
     The Candidate is `cut` where the reply broke off in it, or leaves parts of the function out.
     """
     found, others = find(unwrapped(reply.text), target)
-    return Candidate("") if found is None else _candidate(found, others, reply, target)
+    return Candidate("") if found is None else candidate(found, others, reply.ended, target)
 
 
-def _candidate(found: Found, others: Sequence[Block], reply: Reply, target: Target) -> Candidate:
+def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
+    """What was found as a Candidate, with what it needs of its own passage and of `others`."""
     text = found.passage.text
-    own = [each for each in _offered(text, found, target) if not _overlap(each.place, found.span)]
-    brought = [*own, *_lent(found, own, others, target)]
-    end = max([found.span.end, *(each.place.end for each in own)])
-    is_open = not found.passage.ended and not text[end:].strip()
-    broke_off = is_open and (reply.ended is Ended.LENGTH or (end == found.span.end and not found.is_closed))
+    brought, end = _brought(found, others, target)
+    goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
+    is_open = not (found.passage.ended or goes_on)
+    broke_off = is_open and (ended is Ended.LENGTH or (end == found.span.end and not found.is_closed))
     return Candidate(
         function=dedent(found.span.of(text)).rstrip(),
         imports=tuple(dict.fromkeys(each.text for each in brought if each.is_import)),
@@ -49,30 +51,53 @@ def _candidate(found: Found, others: Sequence[Block], reply: Reply, target: Targ
     )
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
+def _brought(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Belonging], int]:
+    """What comes with the function, and where in its own passage that, or the function, ends.
+
+    That is what stands before it; and what it, or what comes with it, names: first what stands behind it, then
+    what other passages have.
+    """
+    function = dedent(found.span.of(found.passage.text))
+    own = _offered(found.passage.text, found, target)
+    before = [each for each in own if each.place.end <= found.span.start]
+    behind = _needed([each for each in own if each.place.start >= found.span.end], [function, *_texts(before)])
+    own = [*before, *behind]
+    has = {name for each in own for name in each.binds}
+    lendable: list[Belonging] = []
+    for passage in others:
+        if passage is not found.passage:
+            offered = [each for each in _offered(passage.text, found, target) if has.isdisjoint(each.binds)]
+            has.update(name for each in offered for name in each.binds)
+            lendable += offered
+    lent = _needed(lendable, [function, *_texts(own)])
+    return [*own, *lent], max([found.span.end, *(each.place.end for each in behind)])
+
+
+def _texts(belongings: list[Belonging]) -> list[str]:
+    return [each.text for each in belongings]
 
 
 def _offered(text: str, found: Found, target: Target) -> list[Belonging]:
-    """What a passage brings, without other versions of the function and what the target's module defines."""
+    """What a passage brings, without other versions of the function and what the target's module has as it stands."""
+    ours = (found.name, target.name)
     return [
         each
         for each in belongings(text)
-        if each.is_import
-        or not any(name in (found.name, target.name) or is_in_module(name, target) for name in each.binds)
+        if each.is_import or not (any(name in ours for name in each.binds) or is_as_in_module(each, target))
     ]
 
 
-def _lent(found: Found, own: list[Belonging], others: Sequence[Block], target: Target) -> list[Belonging]:
-    """What other passages have that the function, or what comes with it, names and its own passage lacks."""
-    passages_left = (passage for passage in others if passage is not found.passage)
-    offered = [each for passage in passages_left for each in _offered(passage.text, found, target)]
-    lent: list[Belonging] = []
-    while True:
-        has = frozenset[str]().union(*(each.binds for each in (*own, *lent)))
-        text = "\n".join([found.span.of(found.passage.text), *(each.text for each in (*own, *lent))])
-        offered = [each for each in offered if not each.binds & has]
-        more = next((each for each in offered if is_mentioned(each.binds, text)), None)
-        if more is None:
-            return lent
-        lent.append(more)
+def _needed(offered: list[Belonging], by: list[str]) -> list[Belonging]:
+    """Of `offered`, what the texts in `by` name, and what that names in turn."""
+    offers: dict[str, list[int]] = {}
+    for index, each in enumerate(offered):
+        for name in each.binds:
+            offers.setdefault(name, []).append(index)
+    needed: set[int] = set()
+    waiting = list(by)
+    while offers and waiting:
+        for name in free_names(waiting.pop()):
+            more = [index for index in offers.pop(name, ()) if index not in needed]
+            needed.update(more)
+            waiting += [offered[index].text for index in more]
+    return [offered[index] for index in sorted(needed)]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Span
-from adacoder.pytext import definitions, logical_lines, normalize
+from adacoder.pytext import definitions, logical_lines
 from adacoder.replies.belongings import is_in_module
-from adacoder.replies.blocks import Block, fenced_blocks, runs
-from adacoder.replies.filters import parsed, readable
+from adacoder.replies.blocks import Block, marked_blocks, quoted_blocks, runs
 from adacoder.replies.laziness import is_lazy
+from adacoder.replies.names import parameters
 from adacoder.replies.passages import (
     is_another_language,
     is_body,
@@ -21,6 +20,8 @@ from adacoder.replies.passages import (
     with_signature,
     without_echo,
 )
+from adacoder.replies.patches import is_patch, patched
+from adacoder.replies.printed import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -62,24 +63,34 @@ class Found:
 def find(text: str, target: Target) -> tuple[Found | None, Sequence[Block]]:
     """The target's function in the unwrapped text of a reply, and all the passages among which it was found.
 
-    Sought in this order: by name, in fenced blocks and then in the whole text; as a body that returns; as a
-    function with another name; as a body that returns nothing.
+    Sought in this order: by name, in what is marked as code, in patches, in the whole text, and in the strings of all
+    that; as a body that returns; as a function with another name; as a body that returns nothing.
     """
-    fenced = [run for block in fenced_blocks(text) for run in _runs(block, target)]
-    in_fences = _passages(fenced, target)
-    if found := _first_sound(_named(in_fences, target)):
-        return found, in_fences
-    plain = _runs(Block(readable(text), ended=False), target)
+    marked = [run for block in marked_blocks(text) for run in _runs(block, target)]
+    in_marks = _passages(marked, target)
+    if found := _first_sound(_named(in_marks, target)):
+        return found, in_marks
+    if is_patch(text):
+        marked = [run for new, ended in patched(text, target) for run in _runs(Block(new, ended), target)]
+        in_marks = _passages(marked, target)
+        if found := _first_sound(_named(in_marks, target)):
+            return found, in_marks
+    # The lines of a patch that fits nowhere are not one piece of code.
+    plain = [] if is_patch(text) else _runs(Block(readable(text), ended=False), target)
     anywhere = _passages(plain, target)
     if found := _first_sound(_named(anywhere, target)):
         return found, anywhere
-    candidates = fenced or plain
+    candidates = marked or plain
+    in_strings = _passages([run for block in candidates for run in quoted_blocks(block)], target)
+    if found := _first_sound(_named(in_strings, target)):
+        return found, in_strings
     bodies = [run for run in candidates if is_body(run.text)]
-    if not bodies and (found := _renamed(in_fences or anywhere, target)):
-        return found, in_fences or anywhere
-    bodies = bodies or [run for run in fenced if may_be_body(run.text, target)]
+    if not bodies and (found := _renamed(in_marks or anywhere, target)):
+        return found, in_marks or anywhere
+    bodies = bodies or [run for run in marked if may_be_body(run.text, target)]
     whole = [Block(with_signature(body.text, target), body.ended) for body in bodies]
-    others = [run for run in candidates if run not in bodies]
+    taken = set(bodies)
+    others = [run for run in candidates if run not in taken]
     return _first_sound(_named(whole, target)), _passages(others, target)
 
 
@@ -110,8 +121,8 @@ def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
             continue
         rank = min(_rank(each, target) for each in named)
         placed = [each for each in named if _rank(each, target) == rank]
-        count = len(_parameters(target.signature) or ())
-        alike = [each for each in placed if len(_parameters(_header(each)) or ()) == count] or placed
+        count = len(parameters(target.signature) or ())
+        alike = [each for each in placed if len(parameters(_header(each)) or ()) == count] or placed
         versions = [_found(passage, each, target, is_in_place=rank < _ELSEWHERE) for each in alike]
         sound = [each for each in versions if each.is_sound]
         closed = [each for each in versions if each.is_closed]
@@ -135,15 +146,15 @@ def _rank(definition: Definition, target: Target) -> int:
 
 def _renamed(candidates: Iterable[Block], target: Target) -> Found | None:
     """The only function with as many parameters as the target; of several the only one with their names."""
-    wanted = _parameters(target.signature)
+    wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []
     for passage in candidates:
         for each in definitions(passage.text):
-            parameters = _parameters(_header(each))
-            if parameters is None or wanted is None or len(parameters) != len(wanted):
+            theirs = parameters(_header(each))
+            if theirs is None or wanted is None or len(theirs) != len(wanted):
                 continue
             if _may_be_renamed(each, target):
-                pool.append((passage, each, parameters))
+                pool.append((passage, each, theirs))
     if len({each.name for _, each, _ in pool}) > 1:
         pool = [found for found in pool if found[2] == wanted]
     if len({each.name for _, each, _ in pool}) != 1:
@@ -161,17 +172,6 @@ def _may_be_renamed(definition: Definition, target: Target) -> bool:
 
 def _header(definition: Definition) -> str:
     return definition.header.of(definition.text)
-
-
-def _parameters(signature: str) -> list[str] | None:
-    """The names of a signature's parameters; None if it cannot be read."""
-    tree = parsed(f"{normalize(signature)} pass")
-    function = tree.body[0] if tree else None
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-        return None
-    given = function.args
-    stars = [each for each in (given.vararg, given.kwarg) if each is not None]
-    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *stars)]
 
 
 def _found(passage: Block, definition: Definition, target: Target, *, is_in_place: bool = True) -> Found:

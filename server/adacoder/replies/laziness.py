@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING
 from adacoder.pytext import Lines, string_interiors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from adacoder.domain import Target
     from adacoder.pytext import Definition
 
-_NOT_WRITTEN = re.compile(r"pass|\.\.\.|raise[ \t]+NotImplementedError(?:\(.*\))?", re.DOTALL)
-_NOTHING_RETURNED = re.compile(r"return(?:[ \t]+None)?")
+_NOT_WRITTEN = re.compile(
+    r"pass|\.\.\.|raise[ \t]+NotImplementedError(?:\(.*\))?|[rRbBuU]{0,2}(\"{3}|'{3}|\"|').*\1", re.DOTALL
+)
+_NOTHING_RETURNED = re.compile(r"return(?:[ \t]+(?:None|0|-1|False|''|\"\"|\[\]|\{\}|\(\)))?")
 _DOTS = r"(?:\.{3}|…)"
-_CODE = r"(?:code|function|implementation|body|logic|method|solution)"
+_CODE = r"(?:code|function|implementation|body|logic|method|solution|loop|algorithm)"
+_OPEN = r"[\[(<{/*\s]*"
 _LEFT_OUT = re.compile(
-    rf"#+[ \t]*(?:{_DOTS}[ \t]*)?\(?(?:the |your |my )?"
+    rf"#+{_OPEN}(?:{_DOTS}{_OPEN})?(?:the |your |my )?"
     rf"(?:rest of (?:the |your |my )?{_CODE}|(?:remaining|existing|previous|original|other) {_CODE}"
     rf"|same as (?:before|above|the original)|{_CODE} (?:omitted|unchanged|continues)|unchanged|omitted for brevity)"
-    r"(?:[ \t]+(?:goes )?(?:here|unchanged|continues|omitted|follows|as before|remains(?: the same| unchanged)?))*"
-    rf"[ \t]*{_DOTS}?\W*|#+[ \t]*{_DOTS}[ \t]*",
+    r"(?:[ \t]+(?:goes )?(?:here|unchanged|continues|omitted|follows|as before|for brevity"
+    rf"|remains(?: the same| unchanged)?))*[ \t]*{_DOTS}?\W*|#+[ \t]*{_DOTS}[ \t]*",
     re.IGNORECASE,
 )
 _TO_BE_WRITTEN = re.compile(
@@ -28,6 +33,8 @@ _TO_BE_WRITTEN = re.compile(
     rf"|(?:implement|complete|fill)\b|{_CODE} (?:goes )?here\b)",
     re.IGNORECASE,
 )
+_DOTS_BEFORE_WORDS = re.compile(rf"[\[(<{{]?[ \t]*{_DOTS}[ \t]*[\[(]?\w")
+_MAY_DO_NOTHING = re.compile(r"except\b|finally\b|class\b|(?:async[ \t]+)?def\b|case\b")
 
 
 def is_lazy(function: Definition, target: Target) -> bool:
@@ -40,10 +47,10 @@ def is_lazy(function: Definition, target: Target) -> bool:
     if not written:
         is_asked_for = "NotImplementedError" in target.docstring
         return not (is_asked_for and statements and statements[-1].startswith("raise"))
-    if "..." in statements:
+    if "..." in statements or any(_leaves_out(function)):
         return True
-    is_empty = all(_NOTHING_RETURNED.fullmatch(each) for each in written)
-    return is_empty and any(_TO_BE_WRITTEN.match(comment) for comment in comments)
+    is_unfinished = statements[-1] == "pass" or all(_NOTHING_RETURNED.fullmatch(each) for each in written)
+    return is_unfinished and any(_TO_BE_WRITTEN.match(comment) for comment in comments)
 
 
 def _statements(function: Definition) -> list[str]:
@@ -55,6 +62,17 @@ def _statements(function: Definition) -> list[str]:
     lines = function.body_lines
     own = [line for line in lines if line.start >= begin and line.width <= lines[0].width]
     return ([beside] if beside else []) + [text[line.start : line.code_end] for line in own]
+
+
+def _leaves_out(function: Definition) -> Iterator[bool]:
+    """Of each line of the body, whether it stands for others: `... rest of code`, or dots that are all of a block."""
+    text = function.text
+    opener = function.header_line
+    for line in function.body_lines:
+        code = text[line.start : line.code_end]
+        is_block = line.width > opener.width and not _MAY_DO_NOTHING.match(text, opener.start)
+        yield _DOTS_BEFORE_WORDS.match(code) is not None or (code == "..." and is_block)
+        opener = line
 
 
 def _comments(function: Definition) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Span
-from adacoder.pytext import Lines, dedent, logical_lines, normalize, statements, string_interiors
+from adacoder.pytext import Lines, dedent, logical_lines, normalize, parsed, statements, string_interiors
 from adacoder.replies.blocks import Block, is_prose
-from adacoder.replies.filters import compiles
+from adacoder.replies.filters import is_python
+from adacoder.replies.names import free_names, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +24,14 @@ _BLANK_LINES = re.compile(r"(?:[ \t\f]*\n)+")
 _DEFINES = re.compile(r"(?:async[ \t]+)?def\b|class\b")
 _DEFINES_OR_IMPORTS = re.compile(r"(?:async[ \t]+)?def\b|class\b|@|import\b|from\b")
 _TRIPLE_QUOTE = re.compile(r'"{3}|\'{3}')
-_STRING = re.compile(r"[rRbBuUfF]{0,2}[\"']")
+_BODY_BEGINS = re.compile(r"[ \t]*\n(?:[ \t]*\n)*[ \t]+\S")
+_DEFINES_SOMEWHERE = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)\b", re.MULTILINE)
+_STATEMENT = re.compile(
+    r"(?:return|yield|if|for|while|with|try|raise|assert|del|global|nonlocal|pass|break|continue|await|async|match)\b"
+    r"|\.{3}|…|[^\W\d][\w.]*\("
+    r"|\(?[^\W\d][\w.]*(?:\[[^\n]*\])?(?:[ \t]*,[ \t]*[*\w.]+)*\)?[ \t]*(?::[^=\n]+)?"
+    r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
+)
 _USES = re.compile(
     r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
     r"|(?:main|check|test\w*|run_tests)\(\)"
@@ -38,7 +47,7 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
     target's docstring ends gets the target's signature.
     """
     text = run.text[blank.end() :] if (blank := _BLANK_LINES.match(run.text)) else run.text
-    text = with_signature(text, target) if goes_on(text, target) else dedent(text)
+    text = with_signature(text, target) if goes_on(text, target) else _without_lambda(_moved_left(text), target)
     begin = 0
     for statement in statements(text):
         if _is_use(statement.of(text), target):
@@ -47,15 +56,53 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
     yield Block(text[begin:], run.ended)
 
 
+def _without_lambda(text: str, target: Target) -> str:
+    """`text` with `name = lambda …: …`, where that is the target's name, written as a function."""
+    assigned = re.search(rf"^{re.escape(target.name)}[ \t]*=[ \t]*lambda\b", text, re.MULTILINE)
+    line = None if assigned is None else next(logical_lines(text, assigned.start()), None)
+    if line is None:
+        return text
+    code = text[line.start : line.code_end]
+    tree = parsed(code)
+    value = tree.body[0].value if tree is not None and isinstance(tree.body[0], ast.Assign) else None
+    if not isinstance(value, ast.Lambda):
+        return text
+    body = ast.get_source_segment(code, value.body) or ""
+    body = f"({body})" if "\n" in body else body
+    function = f"def {target.name}({ast.unparse(value.args)}):\n{_INDENT}return {body}"
+    return text[: line.start] + function + text[line.code_end :]
+
+
+def _moved_left(text: str) -> str:
+    """`text` with its first part at column 0, up to a line that stands further left."""
+    lines = logical_lines(text)
+    first = next(lines, None)
+    if first is None or not first.width:
+        return text
+    left = next((line.start - len(line.indent) for line in lines if line.width < first.width), len(text))
+    return dedent(text[:left]) + text[left:]
+
+
 def without_echo(text: str, target: Target) -> str:
-    """`text` without the end of the target's own signature and docstring, where a model begins by repeating it."""
+    """`text` without the end of the target's own signature and docstring, where a model begins by repeating it.
+
+    Also without a free rendering of it: what stands before a triple quote that opens nothing is no code.
+    """
     head = Span(target.header.start, target.docstring_span.end).of(target.text)
-    lines = {line.strip() for line in head.splitlines()}
-    for closing in reversed(list(islice(_TRIPLE_QUOTE.finditer(text), 2))):
+    first, *others = (line.strip() for line in head.splitlines())
+    lines = {first, *others}
+    triples = list(islice(_TRIPLE_QUOTE.finditer(text), 2))
+    for closing in reversed(triples):
         echo = [line.strip() for line in text[: closing.end()].splitlines() if line.strip()]
-        begins_inside = any(line.endswith(echo[0]) for line in lines - {echo[0]} if echo[0] != closing[0])
-        if begins_inside and lines.issuperset(echo[1:]):
+        if echo[0] in (first, closing[0]) or not lines.issuperset(echo[1:]):
+            continue
+        if any(line.endswith(echo[0]) for line in lines):
             return text[closing.end() :]
+    for closing in triples[:1]:
+        before, after = text[: closing.start()], text[closing.end() :]
+        is_closing = text.count(closing[0]) % 2 and _BODY_BEGINS.match(after) and not _DEFINES_SOMEWHERE.search(before)
+        if is_closing and before.strip() and not is_python(before):
+            return after
     return text
 
 
@@ -68,7 +115,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Whether `text` begins inside the target's body: indented, and with more than definitions."""
+    """Whether `text` begins inside the target's body: indented, and with more than definitions and strings."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -82,7 +129,7 @@ def goes_on(text: str, target: Target) -> bool:
     codes = [text[line.start : line.end] for line in level]
     if any(is_prose(code.partition("\n")[0]) or _defines(code, target) for code in codes):
         return False
-    return any(not _DEFINES_OR_IMPORTS.match(code) and not _STRING.match(code) for code in codes)
+    return any(_STATEMENT.match(code) for code in codes)
 
 
 def _defines(statement: str, target: Target) -> bool:
@@ -103,11 +150,24 @@ def is_body(text: str) -> bool:
 
 
 def may_be_body(text: str, target: Target) -> bool:
-    """Whether `text` may be the body of a function that returns nothing."""
+    """Whether `text` may be the body of a function that returns nothing: it uses no such function, or takes that
+    function's parameters from around it."""
     codes = [text[line.start : line.end] for line in logical_lines(text)]
-    if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not compiles(text):
+    if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not _does_something(text):
         return False
-    return not any(_is_use(code, target) or _DEFINES.match(code) for code in codes)
+    if any(_DEFINES.match(code) for code in codes) or re.search(rf"(?<![\w.]){re.escape(target.name)}[ \t]*\(", text):
+        return False
+    free = free_names(text)
+    return not any(_is_use(code, target) for code in codes) or not free.isdisjoint(parameters(target.signature) or ())
+
+
+def _does_something(text: str) -> bool:
+    """Whether `text` is Python, and more than values: JSON, say, or an output."""
+    tree = parsed(text)
+    return tree is not None and any(
+        not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call | ast.Await)
+        for statement in tree.body
+    )
 
 
 def is_another_language(text: str) -> bool:

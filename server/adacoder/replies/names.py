@@ -1,0 +1,54 @@
+"""Which names a piece of code binds, and which it takes from around it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import symtable
+from collections.abc import Iterator
+
+from adacoder.pytext import UNREADABLE, normalize, parsed, unwarned
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def words(text: str) -> frozenset[str]:
+    """All that may be a name in `text`, strings and comments included."""
+    return frozenset(_WORD.findall(text))
+
+
+def free_names(text: str) -> frozenset[str]:
+    """The names that `text`, as a module, uses and does not bind; where our own Python cannot read it, its words."""
+    try:
+        with unwarned():
+            module = symtable.symtable(text, "<reply>", "exec")
+    except UNREADABLE:
+        return words(text)
+    bound = {
+        symbol.get_name()
+        for symbol in module.get_symbols()
+        if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+    }
+    return frozenset(_used(module)) - bound
+
+
+def _used(module: symtable.SymbolTable) -> Iterator[str]:
+    """The names of the module that it, or any scope in it, refers to."""
+    waiting = [module]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        yield from (
+            symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced() and symbol.is_global()
+        )
+
+
+def parameters(signature: str) -> list[str] | None:
+    """The names of a signature's parameters, those with stars last; None if it cannot be read."""
+    tree = parsed(f"{normalize(signature)} pass")
+    function = tree.body[0] if tree else None
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    given = function.args
+    stars = [each for each in (given.vararg, given.kwarg) if each is not None]
+    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *stars)]

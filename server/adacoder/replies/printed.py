@@ -1,0 +1,192 @@
+"""Code as something else printed it: a typesetter, a session, a listing with numbers, a web page, a string literal.
+
+Each step is a filter as those of `filters.py`, and is tried only on what is no Python yet.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from adacoder.replies.filters import Filter, filtered
+
+
+def readable(code: str) -> str:
+    """`code` as Python would have it: without a session's prompts, line numbers and a typesetter's characters."""
+    return filtered(code, TRANSCRIBING)
+
+
+_SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_FULL_WIDTH = range(0xFF01, 0xFF5F)
+"""The forms of `!` to `~` that are as wide as a Chinese character."""
+_TYPESET = str.maketrans(
+    {
+        **dict.fromkeys(_SPACES, " "),
+        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
+        **dict.fromkeys("\u2028\u2029\u0085\x0b", "\n"),
+        **dict.fromkeys("\u2212\u2010\u2011\u2013\u2014", "-"),
+        **dict.fromkeys("“”„", '"'),
+        **dict.fromkeys("‘’‚", "'"),
+        **{chr(code): chr(code - 0xFEE0) for code in _FULL_WIDTH},
+        "×": "*",
+        "÷": "/",
+        "≤": "<=",
+        "≥": ">=",
+        "≠": "!=",
+        "→": "->",
+        "…": "...",
+    }
+)
+_IS_TYPESET = re.compile("[" + "".join(map(chr, _TYPESET)) + "]")
+_STRING_OR_COMMENT = (
+    r"""(?P<triple>\"{3}|'{3})(?:\\.|(?!(?P=triple)).)*+(?P=triple)"""
+    r"""|"(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+'|\#[^\n]*"""
+)
+"""A pattern, for `re.DOTALL`, of what Python does not read as code."""
+_STRINGS_COMMENTS_AND_TYPESET = re.compile(
+    rf"""(?P<kept>{_STRING_OR_COMMENT})"""
+    r"""|(?P<triples>[“”]{3}|[‘’]{3})"""
+    r"""|[“”„](?P<double>[^“”"\n]*+)[“”]"""
+    r"""|[‘’‚](?P<single>[^‘’'\n]*+)[‘’]"""
+    rf"""|(?P<character>{_IS_TYPESET.pattern})""",
+    re.DOTALL,
+)
+
+
+def with_plain_characters(code: str) -> str:
+    """`code` with a typesetter's quotes, operators, spaces and invisible characters as Python spells them.
+
+    Strings and comments keep theirs: outside of them no Python accepts such characters.
+    """
+    return _STRINGS_COMMENTS_AND_TYPESET.sub(_plain, code) if _IS_TYPESET.search(code) else code
+
+
+def _plain(match: re.Match[str]) -> str:
+    if match["kept"] is not None:
+        return match["kept"]
+    if match["double"] is not None:
+        return f'"{match["double"]}"'
+    if match["single"] is not None:
+        return f"'{match['single']}'"
+    return match[0].translate(_TYPESET)
+
+
+_DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
+_PROMPT = r"(?:>>>|\.\.\.|In \[\d+\]:|\.{3,}:)"
+_PROMPTED_DEFINITION = re.compile(r"^[ \t]*(?:>>>|In \[\d+\]:) ?(?:async[ \t]+def|def|class|@)", re.MULTILINE)
+_PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
+
+
+def without_prompts(code: str) -> str:
+    """The statements of an interactive session that defines something, without prompts and output."""
+    if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
+        return code
+    return "\n".join(match["code"] or "" for match in _PROMPTED.finditer(code))
+
+
+_NUMBERED = re.compile(r"[ \t]*(?P<number>\d{1,6})(?P<mark>[ \t]*[|│:.)]|(?=[ \t]|$))(?P<space>[ \t]*)(?P<code>.*)")
+_NUMBERED_DEFINITION = re.compile(r"^[ \t]*\d+[ \t]*[|│:.)]?[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
+
+
+def without_line_numbers(code: str) -> str:
+    """A listing without its line numbers: they count up by one, and something in it is defined."""
+    if not _NUMBERED_DEFINITION.search(code):
+        return code
+    lines: list[str] = []
+    for run in _counted(code.split("\n")):
+        lines += _unnumbered(run)
+    return "\n".join(lines)
+
+
+def _counted(lines: list[str]) -> Iterator[list[str | re.Match[str]]]:
+    """`lines` in runs: of numbered lines that count up, and of single others."""
+    run: list[str | re.Match[str]] = []
+    expected = -1
+    for line in lines:
+        match = _NUMBERED.fullmatch(line)
+        number = -1 if match is None else int(match["number"])
+        if run and (match is None or number != expected):
+            yield run
+            run = []
+        if match is None:
+            yield [line]
+        else:
+            run.append(match)
+            expected = number + 1
+    if run:
+        yield run
+
+
+def _unnumbered(run: list[str | re.Match[str]]) -> list[str]:
+    matches = [each for each in run if isinstance(each, re.Match)]
+    if len(matches) < 2 or not any(_DEFINES.match(match["code"]) for match in matches):
+        return [each if isinstance(each, str) else each[0] for each in run]
+    filled = [match for match in matches if match["code"]]
+    width = min(len(match["space"]) for match in filled)
+    return [match["space"][width:] + match["code"] if match["code"] else "" for match in matches]
+
+
+_ADDED = re.compile(r"(?:^\+.*\n?|^[ \t]*\n)+", re.MULTILINE)
+
+
+def without_plus_signs(code: str) -> str:
+    """`code` without the `+` in front of every line that marks it as new."""
+    if not code.startswith("+") or not _ADDED.fullmatch(code):
+        return code
+    lines = [line[1:] for line in code.split("\n")]
+    if all(line[:1] in ("", " ") for line in lines) and not lines[0].startswith("  "):
+        lines = [line[1:] for line in lines]
+    return "\n".join(lines)
+
+
+_ONE_LINE = re.compile(r"\s*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t]|return\b)[^\n]*\\n[^\n]*\s*")
+_ESCAPE = re.compile(r"\\(?:\r|[nrt\"'\\])")
+_ESCAPED = {"\\n": "\n", "\\r": "", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}
+
+
+def with_escapes_read(code: str) -> str:
+    """Code that stands in one line, as in a string literal, with `\\n` and its like read."""
+    return _ESCAPE.sub(lambda escape: _ESCAPED[escape[0]], code.strip()) if _ONE_LINE.fullmatch(code) else code
+
+
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#39|#x27|#34);")
+_BARE = re.compile(r"<|&(?!#?\w{1,8};)")
+_STRINGS_COMMENTS_AND_ENTITIES = re.compile(rf"{_STRING_OR_COMMENT}|(?P<entity>{_ENTITY.pattern})", re.DOTALL)
+
+
+def without_entities(code: str) -> str:
+    """`code` with a web page's `&lt;` and its like read, where one stands outside of strings."""
+    if not _ENTITY.search(code):
+        return code
+    outside = any(match["entity"] for match in _STRINGS_COMMENTS_AND_ENTITIES.finditer(code))
+    return html.unescape(code) if outside else code
+
+
+def is_escaped(code: str) -> bool:
+    """Whether `code` was written for a web page: with entities, and with nothing that would have to be one."""
+    return _ENTITY.search(code) is not None and _BARE.search(code) is None
+
+
+_GLUED = re.compile(
+    r"^(?P<code>[ \t]+\S.*[\])}\"'])(?P<next>(?:import [\w.]+|from [\w.]+ import [\w*]+)(?: as \w+|, ?[\w.]+)*)[ \t]*$",
+    re.MULTILINE,
+)
+
+
+def with_files_apart(code: str) -> str:
+    """`code` with a line of its own for an import that follows a statement at once: there another file begins,
+    and the token between the two was lost."""
+    return _GLUED.sub(r"\g<code>\n\g<next>", code)
+
+
+TRANSCRIBING: tuple[Filter, ...] = (
+    with_plain_characters,
+    without_prompts,
+    without_line_numbers,
+    without_plus_signs,
+    with_escapes_read,
+    without_entities,
+    with_files_apart,
+)
+"""What is done to a piece of code, in this order, while it is no Python."""
