@@ -13,11 +13,12 @@ from pathlib import Path
 
 from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureKind, Target, Verdict, further
 from adacoder.journal import Journal
-from adacoder.pytext import Lines
+from adacoder.pytext import Lines, dedent, normalize
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.imports import undefined_names
 from adacoder.source.locate import Documented
+from adacoder.source.memorised import memorised
 from adacoder.source.splice import Splice, splice
 
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
@@ -68,7 +69,7 @@ class CodeEvaluator:
         """What the text as it stands makes of the examples in one of its docstrings.
 
         As in doctest all of them count, those too that do not run the function; and one that shows no output must
-        give none.
+        give none. As with a candidate, a function that has them by heart has not passed, whoever wrote it.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -77,6 +78,9 @@ class CodeEvaluator:
         with self._journal.step("code_evaluator", "evaluate") as step:
             step.details["code"] = target.source
             verdict = await self._judge_as_it_stands(target, documented.unreadable)
+            if documented.is_function:
+                standing = Candidate(dedent(normalize(target.source)))
+                verdict = _minding_memory(verdict, documented.target, standing)
             step.details |= _details(target, verdict)
             return verdict
 
@@ -86,6 +90,7 @@ class CodeEvaluator:
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
         verdict = await self._run(target, splice(target, candidate), target.examples)
+        verdict = _minding_memory(verdict, target, candidate)
         failure = _failed_import(verdict)
         if failure is None or (await self._run(target, _as_it_stands(target), ())).imports:
             return verdict
@@ -150,6 +155,12 @@ def _minding_what_is_not_shown(verdict: Verdict) -> Verdict:
     place = f"The example on line {unshown.example.line + 1}"
     message = f"{place} gives an output that the docstring does not show: write it there, or assign it to a name."
     return replace(verdict, failure=Failure(FailureKind.WRONG_OUTPUT, message, unshown.example, unshown.got))
+
+
+def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate) -> Verdict:
+    """`verdict`; a pass fails that proves nothing, as the candidate has the examples by heart."""
+    why = memorised(target, candidate) if verdict.passed else None
+    return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
 
 
 def _not_run(kind: FailureKind, message: str, example: Example | None = None) -> Verdict:

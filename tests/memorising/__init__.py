@@ -1,0 +1,58 @@
+"""Ways to have a docstring's examples by heart, each with an honest function that looks like it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent, indent
+
+from adacoder.domain import Candidate, Target
+from adacoder.pytext import definitions
+from adacoder.source.locate import locate
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to have examples by heart, and an honest function that looks like it."""
+
+    name: str
+    target: Target
+    memory: str
+    honest: str
+
+
+def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
+    """A function that is yet to be written; `prose` comes first in its docstring."""
+    docstring = f'"""{prose}\n\n{dedent(examples).strip()}\n"""'
+    text = f"{signature}\n{indent(docstring, '    ')}\n    ...\n"
+    qualname = signature.partition("def ")[2].partition("(")[0]
+    return locate(text, Path("/w/m.py"), Path("/w"), qualname=qualname)
+
+
+def candidate(text: str, name: str = "f") -> Candidate:
+    """The function of this name, and what comes before it."""
+    text = dedent(text).strip("\n")
+    span = next(found.span for found in definitions(text) if found.qualname == name)
+    before = text[: span.start].strip()
+    return Candidate(span.of(text), (), (before,) if before else ())
+
+
+NUMBERS = target("def f(n):", ">>> f(3)\n6\n>>> f(4)\n24\n>>> f(6)\n720")
+LISTS = target("def f(xs):", ">>> f([1, 2, 3])\n6\n>>> f([4, 5])\n9")
+TWO = target("def f(a, b):", ">>> f(3, 4)\n5.0\n>>> f(5, 12)\n13.0")
+TEXTS = target("def f(s):", ">>> f('hello world')\n2\n>>> f('one two three')\n3")
+TRUTHS = target("def f(n):", ">>> f(7)\nTrue\n>>> f(11)\nTrue\n>>> f(9)\nFalse")
+PRINTED = target("def f(n):", ">>> f(3)\n***\n>>> f(5)\n*****")
+LISTED = target("def f(n):", ">>> list(f(3))\n[0, 1, 2]\n>>> list(f(4))\n[0, 1, 2, 3]")
+COMBINED = target(
+    "def f(n):",
+    """
+    >>> sorted(f(10))
+    [1, 2, 5, 10]
+    >>> x = f(6)
+    >>> sum(x)
+    12
+    >>> print(f(4))
+    [1, 2, 4]
+    """,
+)

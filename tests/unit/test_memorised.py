@@ -1,0 +1,168 @@
+"""What comes of a candidate that has the examples by heart: it is told as such, and never `verified`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from adacoder import report
+from adacoder import service as service_module
+from adacoder.domain import (
+    Attempt,
+    Candidate,
+    Example,
+    ExampleResult,
+    Failure,
+    FailureKind,
+    Message,
+    Outcome,
+    Reply,
+    Status,
+    Verdict,
+    further,
+)
+from adacoder.journal import Journal
+from adacoder.models.base import Enough
+from adacoder.service import Project, Service
+from adacoder.settings import Settings
+from adacoder.source.locate import documented, locate
+from adacoder.source.text import apply_edits
+
+STUB = '''def hypotenuse(a, b):
+    """The longest side of a right triangle.
+
+    >>> hypotenuse(3, 4)
+    5.0
+    >>> hypotenuse(5, 12)
+    13.0
+    """
+    pass
+'''
+TABLE = "def hypotenuse(a, b):\n    return {(3, 4): 5.0, (5, 12): 13.0}[a, b]\n"
+OTHER_TABLE = "def hypotenuse(a, b):\n    return 5.0 if a == 3 and b == 4 else 13.0\n"
+GOOD = "def hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5\n"
+HALF_WRONG = "def hypotenuse(a, b):\n    return a + b / 2\n"
+WRONG = "def hypotenuse(a, b):\n    return float(a + b)\n"
+PLAN = "1. Take the root of the sum of the squares."
+
+isolated = pytest.mark.isolation
+
+
+class Script:
+    """A model that gives these replies, one after the other."""
+
+    name = "script"
+
+    def __init__(self, replies: Sequence[str]) -> None:
+        self.replies = list(replies)
+        self.asked: list[str] = []
+
+    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+        self.asked.append(messages[-1].content)
+        return Reply(self.replies.pop(0))
+
+    async def close(self) -> None:
+        pass
+
+
+async def generated(folder: Path, patch: pytest.MonkeyPatch, *replies: str) -> tuple[Outcome, list[str]]:
+    """What comes of these replies, and what was asked."""
+    script = Script(replies)
+
+    async def opened(*_: object) -> Script:
+        return script
+
+    patch.setattr(service_module, "open_model", opened)
+    path = folder / "shapes.py"
+    path.write_text(STUB, encoding="utf-8")
+    target = locate(STUB, path, folder, qualname="hypotenuse")
+    settings = Settings(model="script", max_iterations=len(replies) // 2)
+    service = Service()
+    try:
+        return await service.run(target, None, settings, Project(folder), Journal()), script.asked
+    finally:
+        await service.close()
+
+
+@isolated
+async def test_the_loop_goes_on_and_the_plan_is_made_from_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome, asked = await generated(tmp_path, monkeypatch, TABLE, PLAN, GOOD)
+    assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
+    assert apply_edits(STUB, outcome.edits).endswith("return (a * a + b * b) ** 0.5\n")
+    assert "2 of 2 examples are answered by constants under a test on their own input" in asked[1]
+    assert "{(3, 4)" not in asked[1], "the planner is not shown how"
+
+
+@isolated
+async def test_if_nothing_better_comes_it_is_offered_unverified_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome, _ = await generated(tmp_path, monkeypatch, TABLE, PLAN, OTHER_TABLE)
+    assert outcome.status is Status.UNVERIFIED
+    assert outcome.reason is not None
+    assert outcome.reason.endswith("they prove nothing about other inputs. Read it before you keep it.")
+    assert "(5, 12): 13.0" in apply_edits(STUB, outcome.edits)
+    assert report.exit_code([outcome]) == 1
+    told = report.to_json(outcome, tmp_path)
+    assert told["examples"] == {"passed": 2, "total": 2}
+    assert isinstance(told["failure"], dict)
+    assert told["failure"]["kind"] == "memorised"
+    assert report.summary(outcome).startswith("Unverified 'hypotenuse': 2 of 2 examples are answered by constants")
+
+
+@isolated
+@pytest.mark.parametrize("replies", [(TABLE, PLAN, HALF_WRONG), (HALF_WRONG, PLAN, TABLE)])
+async def test_what_computes_some_examples_got_further_and_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replies: tuple[str, ...]
+) -> None:
+    outcome, _ = await generated(tmp_path, monkeypatch, *replies)
+    assert (outcome.status, outcome.edits) == (Status.PARTIAL, ())
+    assert outcome.candidate is not None
+    assert outcome.candidate.function == HALF_WRONG.rstrip()
+
+
+@isolated
+@pytest.mark.parametrize("replies", [(TABLE, PLAN, WRONG), (WRONG, PLAN, TABLE)])
+async def test_what_computes_none_did_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replies: tuple[str, ...]
+) -> None:
+    outcome, _ = await generated(tmp_path, monkeypatch, *replies)
+    assert outcome.status is Status.UNVERIFIED
+
+
+@isolated
+@pytest.mark.parametrize(
+    ("written", "status"), [(TABLE, Status.UNVERIFIED), (GOOD, Status.VERIFIED), (WRONG, Status.FAILED)]
+)
+async def test_check_says_the_same_of_a_function_as_it_stands(tmp_path: Path, written: str, status: Status) -> None:
+    text = STUB.replace("    pass\n", written.partition("\n")[2])
+    path = tmp_path / "shapes.py"
+    path.write_text(text, encoding="utf-8")
+    (one,) = documented(text, path, tmp_path)
+    service = Service()
+    try:
+        outcome = await service.check(one, Settings(), Project(tmp_path), Journal())
+    finally:
+        await service.close()
+    assert outcome.status is status
+    kind = outcome.verdict and outcome.verdict.failure and outcome.verdict.failure.kind
+    assert (kind is FailureKind.MEMORISED) is (status is Status.UNVERIFIED)
+
+
+def test_of_all_that_is_imported_memory_got_further_only_than_what_passes_nothing() -> None:
+    deciding = Example("f(1)\n", "2\n", 3, runs_target=True)
+    passed, failed = (ExampleResult(deciding, matched) for matched in (True, False))
+
+    def attempt(failure: FailureKind | None, *results: ExampleResult) -> Attempt:
+        told = None if failure is None else Failure(failure, "So it is.")
+        return Attempt(Candidate(""), Verdict(told, parses=True, defines=True, imports=True, results=results))
+
+    by_heart = attempt(FailureKind.MEMORISED, passed, passed)
+    lesser = [attempt(FailureKind.WRONG_OUTPUT, failed, failed)]
+    greater = [attempt(FailureKind.WRONG_OUTPUT, passed, failed), attempt(None, passed, passed)]
+    assert all(further(one, by_heart) is further(by_heart, one) is by_heart for one in lesser)
+    assert all(further(one, by_heart) is further(by_heart, one) is one for one in greater)
