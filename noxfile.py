@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import nox
@@ -48,8 +49,16 @@ def client(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """The figures of `benchmarks/`, one JSON line each. Not part of the default run."""
+    """The figures of `benchmarks/`, one JSON line each; `nox -s bench -- locate.py` for one. Not run by default."""
     session.install("-e", ".[test,bench]")
     session.install("--no-deps", "evalplus==0.3.1")  # of all that it names, what is measured needs numpy and psutil
-    for script in ("request.py", "evaluator.py"):
-        session.run("python", f"benchmarks/{script}", *session.posargs)
+    for script in session.posargs or ("request.py", "evaluator.py", "locate.py", "context.py", "imports.py"):
+        session.run("python", f"benchmarks/{script}")
+
+
+@nox.session
+def rescue(session: nox.Session) -> None:
+    """What rules make of real replies, from the folder ADACODER_DATA; 10 minutes. Not part of the default run."""
+    session.install("-e", ".[test]")
+    data = os.environ["ADACODER_DATA"]
+    session.run("python", "benchmarks/rescue.py", "--replies", f"{data}/model_replies.jsonl.gz", "--data", data)

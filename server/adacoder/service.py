@@ -156,7 +156,7 @@ class Service:
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),
             code_evaluator=evaluator,
-            debug_specialist=DebugSpecialist(ImportIndex(target, project.folder), journal),
+            debug_specialist=DebugSpecialist(self._index(target, settings, project), journal, settings.rules),
             prompt_engineer=PromptEngineer(conversation, journal),
             journal=journal,
         )
@@ -196,6 +196,10 @@ class Service:
     def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
         host = self._host(target, settings, project)
         return CodeEvaluator(host, journal, overlays=project.overlays, timeout=settings.timeout)
+
+    def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
+        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+        return ImportIndex(target, project.folder, interpreter.folders)
 
     def _host(self, target: Target, settings: Settings, project: Project) -> Host:
         if not settings.trusted:

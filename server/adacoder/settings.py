@@ -22,6 +22,15 @@ class OnUnverified(StrEnum):
     INSERT = "insert"
 
 
+class Rules(StrEnum):
+    """The rules that the Debug Specialist repairs by."""
+
+    ORDERED = "ordered"
+    """Ours: one after the other, each kept only if it gets further."""
+    PAPER = "paper"
+    """The paper's Algorithm 3 as printed, to compare with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a user can choose. Names are those of section `adacoder`, in Python's spelling."""
@@ -35,6 +44,7 @@ class Settings:
     """The paper's t: rounds after the first."""
     timeout: float = 10.0
     """Seconds one evaluation may take, the import of the module included."""
+    rules: Rules = Rules.ORDERED
     interpreter: Path | None = None
     """The Python that runs the examples; None: the project's `.venv`, else the server's own."""
     isolation: Level = Level.SEATBELT
@@ -177,6 +187,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "strategy": _text,
     "max_iterations": _whole(0, 50),
     "timeout": _between(0.1, 600),
+    "rules": _one_of(Rules),
     "interpreter": _path,
     "isolation": _one_of(Level),
     "on_unverified": _one_of(OnUnverified),

@@ -14,7 +14,7 @@ from adacoder.domain import Candidate, Ended, FailureKind, Message, Outcome, Rep
 from adacoder.journal import Journal
 from adacoder.models.base import Enough, ModelError
 from adacoder.service import Project, Service, current, from_reply
-from adacoder.settings import Settings
+from adacoder.settings import Rules, Settings
 from adacoder.source.locate import Documented, locate
 from adacoder.source.text import apply_edits
 
@@ -413,15 +413,29 @@ async def test_an_example_that_imports_the_module_by_another_name_meets_the_cand
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("body", "expected"),
     [
-        "def g(lst, n):\n    return 0 if not lst else g(lst=lst[1:], n=n - 1)\n",
-        "def g(lst, n):\n    import math as lst\n    return 0\n",
+        ("return 0 if not lst else g(lst=lst[1:], n=n - 1)", "return 0 if not xs else g(xs=xs[1:], k=k - 1)"),
+        ("import math as lst\n    return 0", "lst, n = xs, k\n    import math as lst\n    return 0"),
     ],
+    ids=["renamed", "not renamed where that would change what is meant"],
 )
-async def test_parameters_are_not_renamed_where_that_would_change_what_is_meant(desk: Desk, reply: str) -> None:
+async def test_parameters_by_other_names_keep_their_values(desk: Desk, body: str, expected: str) -> None:
     target = desk.target('def g(xs, k):\n    """G.\n\n    >>> g([], 0)\n    0\n    """\n', "g")
-    outcome = await desk.service.recheck(
-        target, from_reply(reply, target), desk.settings, Project(desk.folder), Journal()
-    )
-    assert "xs" not in inserted(outcome)[outcome.target.body.start :]
+    candidate = from_reply(f"def g(lst, n):\n    {body}\n", target)
+    outcome = await desk.service.recheck(target, candidate, desk.settings, Project(desk.folder), Journal())
+    assert outcome.status is Status.VERIFIED
+    assert inserted(outcome)[outcome.target.body.start :].strip() == expected
+
+
+async def test_the_papers_rules_can_be_chosen(desk: Desk) -> None:
+    halves = "```python\ndef hypotenuse(a, b):\n  squares = a * a + b * b\n  return math.sqrt(squares)\n```"
+    desk.settings = replace(desk.settings, max_iterations=0)
+    start = from_reply(halves, desk.target())
+    mended, _ = await desk.run(desk.target(), start=start)
+    assert mended.status is Status.VERIFIED
+    desk.settings = replace(desk.settings, rules=Rules.PAPER)
+    blindly, _ = await desk.run(desk.target(), start=start)
+    assert blindly.status is Status.FAILED
+    repairs = [step.details["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
+    assert repairs == [["imports_added"], ["debugged"]]

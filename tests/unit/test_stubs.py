@@ -25,7 +25,7 @@ def stubs(folder: Path) -> dict[str, tuple[SourceFile, Target]]:
     found = {}
     for path in sorted(folder.rglob("*.py")):
         file = read(path)
-        for target in functions(file.text, path, folder):
+        for target in (one.target for one in functions(file.text, path, folder)):
             if target.is_stub:
                 found[f"{path.relative_to(folder).as_posix()}::{target.qualname}"] = (file, target)
     return found

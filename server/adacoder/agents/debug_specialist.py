@@ -6,11 +6,14 @@ the Code Evaluator judges what comes of them all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
+from adacoder.agents.paper_rules import debugged
 from adacoder.agents.repairs import mend
-from adacoder.domain import Candidate, Target, Verdict
+from adacoder.domain import Candidate, Failure, Target, Verdict
 from adacoder.journal import Journal
+from adacoder.settings import Rules
 from adacoder.source.imports import ImportIndex, undefined_names
 from adacoder.source.splice import splice
 
@@ -21,6 +24,7 @@ class DebugSpecialist:
 
     index: ImportIndex
     journal: Journal
+    rules: Rules = Rules.ORDERED
 
     async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
         """The candidate with what rules could mend; the same candidate if they could mend nothing."""
@@ -28,11 +32,27 @@ class DebugSpecialist:
             # A mended end is a guess; without an example that passes on it, it may not be offered.
             return candidate
 
+        @cache  # the rules are judged by it, and the one for imports works by it
         def undefined(changed: Candidate) -> tuple[str, ...]:
             placed = splice(target, changed)
             return undefined_names(placed.text, [placed.function, *placed.added])
 
         with self.journal.step("debug_specialist", "repair") as step:
-            mended, rules = mend(candidate, target, undefined, self.index.import_for)
+            if self.rules is Rules.PAPER:
+                mended, rules = self._by_the_paper(candidate, verdict.failure)
+            else:
+                mended, rules = mend(candidate, target, undefined, self.index.import_for)
             step.details.update(rules=list(rules), code=mended.text)
             return mended
+
+    def _by_the_paper(self, candidate: Candidate, failure: Failure) -> tuple[Candidate, tuple[str, ...]]:
+        """What Algorithm 3 makes of the candidate's function; imports and helpers that came with it stay."""
+        imports: list[str] = []
+
+        def noted(name: str) -> None:
+            if (statement := self.index.import_for(name)) is not None:
+                imports.append(statement)
+
+        function = debugged(candidate.function, failure.error, noted).rstrip()
+        mended = replace(candidate, function=function, imports=(*candidate.imports, *imports))
+        return (candidate, ()) if mended == candidate else (mended, (debugged.__name__,))

@@ -3,6 +3,9 @@
 The paper's Algorithm 3 knows three (indentation, truncation, imports) and applies them blindly, which breaks
 programs that were fine. Here a rule is tried only on what is broken, and its result is kept only if it gets
 further, judged without running anything: more of it parses, it defines the target, fewer names are undefined.
+
+Whether it parses is asked of our own Python, which may be wrong about what the user's can read. So rules only propose:
+they are asked after a failure, and the Code Evaluator, which asks the user's Python, compares what comes of them.
 """
 
 from __future__ import annotations
@@ -14,11 +17,22 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import Lines, dedent, definitions, indent_width, logical_lines, string_interiors
+from adacoder.pytext import (
+    Lines,
+    dedent,
+    definitions,
+    error_line,
+    indent_width,
+    logical_lines,
+    parsed,
+    string_interiors,
+)
 from adacoder.replies.laziness import is_lazy
 from adacoder.source.body import body_of, find_function
 from adacoder.source.indentation import DEFAULT_UNIT, WHITE, realign
-from adacoder.source.names import error_line, parsed, used_names
+from adacoder.source.names import used_names
+from adacoder.source.scopes import DEFINITIONS
+from adacoder.source.text import offset_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,8 +41,9 @@ if TYPE_CHECKING:
 
 Rule = Callable[["Candidate", "Target"], "Candidate"]
 """Gives back the very candidate where it has nothing to mend."""
+ImportFor = Callable[[str, str], str | None]
+"""The statement that imports a name as some code uses it; None where nobody knows one."""
 _TAB_SIZES = (4, 8)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TOKEN = re.compile(
     r"""(?P<string>'''(?:\\.|[^\\])*?'''|\"{3}(?:\\.|[^\\])*?\"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
@@ -58,13 +73,13 @@ def mend(
     candidate: Candidate,
     target: Target,
     undefined: Callable[[Candidate], tuple[str, ...]],
-    import_for: Callable[[str], str | None],
+    import_for: ImportFor,
 ) -> tuple[Candidate, tuple[str, ...]]:
     """What the rules make of `candidate`, and which were kept; the very candidate where they get it no
     further.
 
-    `undefined` gives the names that nothing defines once a candidate is in place; `import_for` the statement
-    that imports a name. What a lazy reply left out (`# rest of code`) no rule can bring back.
+    `undefined` gives the names that nothing defines once a candidate is in place. What a lazy reply left out
+    (`# rest of code`) no rule can bring back.
     """
     function = find_function(candidate.function, target.name)
     if candidate.cut and function is not None and is_lazy(function, target):
@@ -278,7 +293,7 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
 def _is_whole(text: str) -> bool:
     """Whether `text` is a function that does something."""
     tree = parsed(text)
-    if tree is None or not tree.body or not isinstance(tree.body[-1], _FUNCTIONS):
+    if tree is None or not tree.body or not isinstance(tree.body[-1], DEFINITIONS):
         return False
     statements = tree.body[-1].body
     return len(statements) > (ast.get_docstring(tree.body[-1]) is not None)
@@ -325,30 +340,43 @@ def _positional(signature: str) -> list[str] | None:
     """The names of the positional parameters; None where our own Python cannot tell."""
     tree = parsed(f"{signature} pass")
     function = tree.body[0] if tree is not None and tree.body else None
-    if not isinstance(function, _FUNCTIONS):
+    if not isinstance(function, DEFINITIONS):
         return None
     return [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
 
 
 def _methods(target: Target) -> frozenset[str]:
-    """The functions that the target's class defines, the target among them."""
+    """The functions that the target's class defines, the target among them, and the module does not."""
     owner = target.qualname.rpartition(".")[0]
-    return frozenset(
-        each.name
-        for each in definitions(target.text)
-        if not each.is_class and each.qualname.rpartition(".")[0] == owner
-    )
+    found = definitions(target.text)
+    methods = {each.name for each in found if not each.is_class and each.qualname.rpartition(".")[0] == owner}
+    return frozenset(methods - {each.name for each in found if not each.parents})
 
 
 def _with_owner(text: str, owner: str, names: frozenset[str]) -> str:
-    """`text` with the calls of `names` made on `owner`."""
-    calls = "|".join(map(re.escape, sorted(names)))
-    return re.sub(rf"(?<![\w.])(?<!def )({calls})(?=\()", rf"{owner}.\1", text) if names else text
+    """`text` with the calls of `names` made on `owner`, where our own Python can tell which are calls."""
+    tree = parsed(text)
+    if tree is None:
+        return text
+    nodes = list(ast.walk(tree))
+    inner = {node.name for node in nodes if isinstance(node, DEFINITIONS) and node not in tree.body}
+    called = {node.func for node in nodes if isinstance(node, ast.Call)}
+    places = (_offset(text, node) for node in called if isinstance(node, ast.Name) and node.id in names - inner)
+    for place in sorted((place for place in places if place is not None), reverse=True):
+        text = f"{text[:place]}{owner}.{text[place:]}"
+    return text
 
 
-def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: Callable[[str], str | None]) -> Candidate:
+def _offset(text: str, name: ast.Name) -> int | None:
+    """Where `name` stands in `text`; None inside an f-string, of which older Pythons tell it wrong."""
+    place = offset_at(Lines(text), name.lineno - 1, name.col_offset, "utf-8")
+    return place if text.startswith(name.id, place) else None
+
+
+def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: ImportFor) -> Candidate:
     """All names that are undefined and that somebody knows how to import (LlmFix's Missing Import)."""
-    found = [statement for name in undefined if (statement := import_for(name)) is not None]
+    code = candidate.text
+    found = [statement for name in undefined if (statement := import_for(name, code)) is not None]
     return replace(candidate, imports=(*candidate.imports, *found)) if found else candidate
 
 

@@ -1,0 +1,64 @@
+"""The paper's own Debug Specialist (Algorithm 3 as printed), to compare `repairs.py` with.
+
+It rewrites the whole text blindly, whatever is broken in it. Chosen by the setting `rules = "paper"`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from adacoder.pytext import parsed
+
+_FUNCTION = re.compile(r"^[ \t]*(?:async[ \t]+)?def\b", re.MULTILINE)
+_MAIN = re.compile(r"^[ \t]*if[ \t]+__name__\b", re.MULTILINE)
+_USES = ("print", "input", "assert", "unittest")
+_NAME_ERROR = re.compile(r"name '(.+?)' is not defined")
+_COLUMNS = 4
+
+
+def debugged(code: str, error: str | None, import_for: Callable[[str], str | None]) -> str:
+    """Algorithm 3: `code` after its three steps.
+
+    `error` is what the Code Evaluator found, as `Type: message`; `import_for` gives the statement that imports a
+    name, the paper's database. Line 4 of the algorithm, which forgets the error, is left out: it would disable the
+    third step.
+    """
+    return _missing_import(_truncated(_filtered(code)), error, import_for)
+
+
+def _filtered(code: str) -> str:
+    """Step 1: whole levels of four columns, as tabs; after a colon one level deeper; uses of the function dropped."""
+    lines = [_in_tabs(line) if line.strip() else line for line in code.split("\n")]
+    for index in range(len(lines) - 1):
+        if lines[index].endswith(":"):
+            level = _tabs(lines[index])
+            if _tabs(lines[index + 1]) <= level:
+                lines[index + 1] = "\t" * (level + 1) + lines[index + 1].lstrip("\t")
+    text = "\n".join(lines)
+    main = _MAIN.search(text)
+    kept = text[: main.start()] if main else text
+    return "\n".join(line for line in kept.split("\n") if not line.startswith(_USES))
+
+
+def _in_tabs(line: str) -> str:
+    content = line.lstrip(" ")
+    return "\t" * ((len(line) - len(content)) // _COLUMNS) + content
+
+
+def _tabs(line: str) -> int:
+    return len(line) - len(line.lstrip("\t"))
+
+
+def _truncated(code: str) -> str:
+    """Step 2: the last line taken off until the rest compiles, as long as there is more than one function."""
+    while parsed(code) is None and len(_FUNCTION.findall(code)) > 1:
+        code = code.rpartition("\n")[0]
+    return code
+
+
+def _missing_import(code: str, error: str | None, import_for: Callable[[str], str | None]) -> str:
+    """Step 3: the import of the one name that the error is about."""
+    found = _NAME_ERROR.search(error or "") if (error or "").startswith("NameError") else None
+    statement = import_for(found[1]) if found else None
+    return code if statement is None else f"{statement}\n{code}"
