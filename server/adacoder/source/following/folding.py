@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adacoder.source.names import parsed
+from adacoder.pytext import parsed
 
 _LARGEST = 256
 """How many parts a value may have; sixteen characters of a string count as one."""

@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from adacoder.domain import Example, Target
+from adacoder.pytext import parsed
 from adacoder.source.following.folding import Untellable, bounded
 from adacoder.source.following.frames import Closure, Frame, Oracle, Raised, Scope
 from adacoder.source.following.provenance import COMPUTED, NOTHING, UNKNOWN, Comparisons, Key, Kind, Value, shown
 from adacoder.source.following.statements import Answer, Follower
 from adacoder.source.following.steps import OutOfSteps, Steps
 from adacoder.source.following.text import Text
-from adacoder.source.names import parsed
 
 _MOST_WAYS = 6
 """How many of the ways that an input may take are looked at."""
