@@ -8,6 +8,7 @@ FILE holds one JSON object a line (`id, benchmark, task_id, kind, reply, hidden_
 
 * First every reply runs unmodified: the plain program, which is the first fence if there is one, with the tests
   appended. A reply whose label does not come out again is dropped.
+* A task that `apply` refuses (no docstring, examples that doctest cannot read) leaves its replies as they are.
 * Ours: what `apply` makes of the reply in the task's module, its prompt. Only the docstring's examples and static
   errors are known to it; and, as to any user's, the function's name and parameters, which a program that goes its own
   way may lack.
@@ -43,7 +44,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.paper_rules import debugged
-from adacoder.domain import Example, Failure, FailureKind, Level, Module, Target, Verdict
+from adacoder.domain import Example, Failure, FailureKind, Level, Module, Target, TargetError, Verdict
 from adacoder.journal import Journal
 from adacoder.pytext import Lines, definitions
 from adacoder.sandbox.host import Host, Program
@@ -88,7 +89,8 @@ class Finding:
     before: bool
     after: dict[str, bool] = field(default_factory=dict)
     """Whether it passes the hidden tests, by what was done to it."""
-    milliseconds: float = 0.0
+    milliseconds: float | None = None
+    """None where `apply` refuses the task."""
 
     @property
     def is_labelled_so(self) -> bool:
@@ -97,7 +99,7 @@ class Finding:
     def json(self) -> dict[str, JSON]:
         """A line of `--details`."""
         kept = {name: self.row[name] for name in ("id", "source", "benchmark", "task_id", "kind") if name in self.row}
-        return {**kept, "before": self.before, **self.after, "milliseconds": round(self.milliseconds, 3)}
+        return {**kept, "before": self.before, **self.after, "milliseconds": self.milliseconds}
 
 
 class Judge:
@@ -153,18 +155,23 @@ class Rescue:
     async def examine(self, finding: Finding, verdict: Verdict) -> None:
         """Try all that can be tried, and write down what came of it."""
         task = self._tasks[finding.row["task_id"]]
+        finding.after["paper"] = await self._by_the_paper(plain(finding.row, task), verdict, task)
         target = self._target(task)
+        if target is None:
+            finding.after |= dict.fromkeys(("extraction", "ours", "paper_in_our_loop"), finding.before)
+            return
         extracted = splice(target, from_reply(finding.row["reply"], target)).text
-        finding.after = {
+        finding.after |= {
             "extraction": await self._judge.passes(extracted, task),
             "ours": await self._applied(finding.row, target, task, Rules.ORDERED),
             "paper_in_our_loop": await self._applied(finding.row, target, task, Rules.PAPER),
-            "paper": await self._by_the_paper(plain(finding.row, task), verdict, task),
         }
 
     async def time(self, finding: Finding) -> None:
         """Time extraction, rules (for what failed) and splice."""
         target = self._target(self._tasks[finding.row["task_id"]])
+        if target is None:
+            return
         began = time.perf_counter()
         candidate = from_reply(finding.row["reply"], target)
         if not finding.before:
@@ -177,8 +184,12 @@ class Rescue:
         """End its processes."""
         await self._service.close()
 
-    def _target(self, task: Task) -> Target:
-        return locate(task.prompt, self._folder / "task.py", self._folder, qualname=task.function)
+    def _target(self, task: Task) -> Target | None:
+        """The task's stub; None where `apply` refuses it: no docstring, or examples that doctest cannot read."""
+        try:
+            return locate(task.prompt, self._folder / "task.py", self._folder, qualname=task.function)
+        except TargetError:
+            return None
 
     async def _applied(self, row: Row, target: Target, task: Task, rules: Rules) -> bool:
         """Whether what `apply` ends with passes."""
@@ -294,13 +305,13 @@ async def shared_out(work: Sequence[Awaitable[None]]) -> None:
 async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str]) -> list[Finding]:
     """What came of every reply; `folder` is the workspace that everything runs in."""
     rows = [row for row in read(replies) if not sources or row["source"] in sources]
-    findings: list[tuple[Finding, Verdict]] = []
+    found: dict[int, tuple[Finding, Verdict]] = {}
     judge = Judge(folder)
     rescue = Rescue(folder, judge, tasks_in(data), paper_names(data / "paper_module_names.json"))
 
-    async def first(row: Row) -> None:
-        findings.append(await rescue.unmodified(row))
-        told(len(findings), len(rows), "unmodified")
+    async def first(place: int, row: Row) -> None:
+        found[place] = await rescue.unmodified(row)
+        told(len(found), len(rows), "unmodified")
 
     done = 0
 
@@ -311,15 +322,16 @@ async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str
         told(done, len(rows), "by rules")
 
     try:
-        await shared_out([first(row) for row in rows])
-        await shared_out([then(*found) for found in findings if found[0].is_labelled_so])
+        await shared_out([first(place, row) for place, row in enumerate(rows)])
+        await shared_out([then(*each) for each in found.values() if each[0].is_labelled_so])
     finally:
         await rescue.close()
         await judge.close()
     # Nothing else runs any more that would take the processor meanwhile.
-    for finding, _ in findings:
+    findings = [found[place][0] for place in sorted(found)]
+    for finding in findings:
         await rescue.time(finding)
-    return sorted((finding for finding, _ in findings), key=lambda found: int(found.row["id"]))
+    return findings
 
 
 def told(done: int, of: int, what: str) -> None:
@@ -342,6 +354,7 @@ def summary(findings: Sequence[Finding]) -> dict[str, JSON]:
     return {
         "replies": len(findings),
         "dropped": len(findings) - len(kept),
+        "refused": sum(finding.milliseconds is None for finding in kept),
         "passed_before": sum(finding.before for finding in kept),
         "rescued": rescued,
         "broken": counts["ours_broken"],
@@ -349,7 +362,7 @@ def summary(findings: Sequence[Finding]) -> dict[str, JSON]:
         "paper_broken": counts["paper_broken"],
         **{f"{who}_rescued": counts[f"{who}_rescued"] for who in ("extraction", "paper_in_our_loop")},
         "ratio": round(rescued / paper, 2) if paper else None,
-        "median_ms": round(statistics.median(finding.milliseconds for finding in kept), 3),
+        "median_ms": round(statistics.median(each.milliseconds for each in kept if each.milliseconds is not None), 3),
     }
 
 

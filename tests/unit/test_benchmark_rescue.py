@@ -18,15 +18,32 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "rescue.py"
 DATA = os.environ.get("ADACODER_DATA")
 
 
-@pytest.mark.isolation
-@pytest.mark.skipif(DATA is None, reason="ADACODER_DATA names no folder with recorded replies")
-def test_rules_rescue_more_than_the_paper_s_and_break_nothing(record_property: Callable[[str, object], None]) -> None:
-    data = Path(str(DATA))
-    replies = data / "model_replies.jsonl.gz"
-    command = [sys.executable, str(SCRIPT), "--replies", str(replies), "--data", str(data), "--sources", "lats"]
+pytestmark = [
+    pytest.mark.isolation,
+    pytest.mark.skipif(DATA is None, reason="ADACODER_DATA names no folder with recorded replies"),
+]
+
+
+def figures(replies: Path, *arguments: str) -> dict[str, int]:
+    command = [sys.executable, str(SCRIPT), "--replies", str(replies), "--data", str(DATA), *arguments]
     ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
-    figures = json.loads(ran.stdout.splitlines()[-1])
-    record_property("figure", f"rescue.py, replies of lats: {ran.stdout.splitlines()[-1]}")
-    assert figures["passed_before"] > 50, "nothing could be broken"
-    assert figures["broken"] == 0
-    assert figures["rescued"] > figures["paper_rescued"] > 0
+    last: dict[str, int] = json.loads(ran.stdout.splitlines()[-1])
+    return last
+
+
+def test_rules_rescue_more_than_the_paper_s_and_break_nothing(record_property: Callable[[str, object], None]) -> None:
+    found = figures(Path(str(DATA)) / "model_replies.jsonl.gz", "--sources", "lats")
+    record_property("figure", f"rescue.py, replies of lats: {json.dumps(found)}")
+    assert found["passed_before"] > 50, "nothing could be broken"
+    assert found["broken"] == 0
+    assert found["rescued"] > found["paper_rescued"] > 0
+
+
+def test_a_task_without_a_docstring_leaves_its_replies_as_they_are(tmp_path: Path) -> None:
+    common = {"benchmark": "HumanEval", "kind": "program", "hidden_tests": "fail"}
+    bodies = {"HumanEval/115": "pass", "HumanEval/53": "    return x + y"}
+    rows = [{"id": name, "task_id": name, "reply": reply, **common} for name, reply in bodies.items()]
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = figures(replies)
+    assert (found["replies"], found["refused"], found["rescued"], found["broken"]) == (2, 1, 1, 0)
