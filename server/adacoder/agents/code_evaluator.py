@@ -18,7 +18,6 @@ from adacoder.sandbox.host import Host, Program
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.imports import undefined_names
 from adacoder.source.locate import Documented
-from adacoder.source.memorised import memorised
 from adacoder.source.splice import Splice, splice
 
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
@@ -159,7 +158,11 @@ def _minding_what_is_not_shown(verdict: Verdict) -> Verdict:
 
 def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate) -> Verdict:
     """`verdict`; a pass fails that proves nothing, as the candidate has the examples by heart."""
-    why = memorised(target, candidate) if verdict.passed else None
+    if not verdict.passed:
+        return verdict
+    from adacoder.source.memorised import memorised  # much to import, and needed only here
+
+    why = memorised(target, candidate)
     return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
 
 

@@ -32,6 +32,7 @@ from adacoder.source.body import body_of, find_function
 from adacoder.source.indentation import DEFAULT_UNIT, WHITE, realign
 from adacoder.source.names import used_names
 from adacoder.source.scopes import DEFINITIONS
+from adacoder.source.splicing.signature import arguments
 from adacoder.source.text import offset_at
 
 if TYPE_CHECKING:
@@ -338,11 +339,8 @@ def self_restored(candidate: Candidate, target: Target) -> Candidate:
 
 def _positional(signature: str) -> list[str] | None:
     """The names of the positional parameters; None where our own Python cannot tell."""
-    tree = parsed(f"{signature} pass")
-    function = tree.body[0] if tree is not None and tree.body else None
-    if not isinstance(function, DEFINITIONS):
-        return None
-    return [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+    found = arguments(signature)
+    return None if found is None else [arg.arg for arg in (*found.posonlyargs, *found.args)]
 
 
 def _methods(target: Target) -> frozenset[str]:
