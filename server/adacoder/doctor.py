@@ -82,8 +82,9 @@ def _interpreter(settings: Settings, folder: Path) -> Finding:
 
 async def _models(settings: Settings) -> tuple[Finding, ...]:
     """The findings about the model that would be used, and about the server it runs on."""
-    if settings.model is not None and settings.model.startswith(_REPLAY):
-        return (_recording(settings.model.removeprefix(_REPLAY)),)
+    named = settings.ladder[0]
+    if named is not None and named.startswith(_REPLAY):
+        return (_recording(named.removeprefix(_REPLAY)),)
     try:
         url = address(settings.host).url
         try:
@@ -94,7 +95,7 @@ async def _models(settings: Settings) -> tuple[Finding, ...]:
             raise NotRunning(url) from None
     except ModelError as error:
         return (Finding("Ollama", False, "no server that could be asked", str(error)),)
-    return (Finding("Ollama", True, f"{version} at {url}"), _model(settings.model, models, url))
+    return (Finding("Ollama", True, f"{version} at {url}"), _model(named, models, url))
 
 
 def _model(named: str | None, models: Sequence[catalog.Installed], url: str) -> Finding:

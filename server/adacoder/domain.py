@@ -186,9 +186,44 @@ class Tokens:
     completion: int = 0
     estimated: bool = False
     """Whether any part was estimated, because a stream was closed before the server's counts arrived."""
+    cached: int = 0
+    """How many of `prompt` the server did not have to read again; never too many. Ollama does not say, so that this is
+    concluded from the time it took."""
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(self.prompt + other.prompt, self.completion + other.completion, self.estimated or other.estimated)
+        return Tokens(
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.estimated or other.estimated,
+            self.cached + other.cached,
+        )
+
+    def json(self) -> dict[str, JSON]:
+        """A `tokens` object of `--json`."""
+        return {
+            "prompt": self.prompt,
+            "cached": self.cached,
+            "completion": self.completion,
+            "estimated": self.estimated,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Where the time of a reply went, in seconds."""
+
+    queue: float = 0.0
+    """Waiting for other requests, ours or those of other programs."""
+    load: float = 0.0
+    """Loading the model."""
+    prompt: float = 0.0
+    """Reading the prompt; of a server that does not tell these apart, all that came before the first token."""
+    generation: float = 0.0
+    """Writing the reply."""
+
+    def json(self) -> dict[str, JSON]:
+        """The `time` object of an entry of `journal` in `--json`."""
+        return {name: round(getattr(self, name), 3) for name in ("queue", "load", "prompt", "generation")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +242,8 @@ class Reply:
     text: str
     tokens: Tokens = Tokens()
     ended: Ended = Ended.STOP
+    time: Timing | None = None
+    """None where nobody took the time, as in a recorded conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +444,8 @@ class Outcome:
     steps: tuple[Step, ...] = ()
     seconds: float = 0.0
     """From the request's start to its end."""
+    notes: tuple[str, ...] = ()
+    """What else a reader of the evidence should know, such as a model that could not be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +462,8 @@ class Step:
     tokens: Tokens = Tokens()
     details: dict[str, JSON] = field(default_factory=dict)
     """What the Agent was given and returned."""
+    time: Timing | None = None
+    """Where the seconds of a model's reply went."""
 
     def json(self) -> dict[str, JSON]:
         """An entry of `journal` in `--json`."""
@@ -431,7 +472,8 @@ class Step:
             "action": self.action,
             "round": self.round,
             "seconds": round(self.seconds, 3),
-            "tokens": {"prompt": self.tokens.prompt, "completion": self.tokens.completion},
+            "tokens": self.tokens.json(),
+            **({} if self.time is None else {"time": self.time.json()}),
             **self.details,
         }
 

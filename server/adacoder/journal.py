@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from adacoder.domain import JSON, Step, Tokens
+from adacoder.domain import JSON, Step, Timing, Tokens
 
 
 @dataclass
@@ -22,6 +22,7 @@ class OpenStep:
     round: int
     details: dict[str, JSON] = field(default_factory=dict)
     tokens: Tokens = field(default_factory=Tokens)
+    time: Timing | None = None
     written: int = 0
     """Tokens seen so far in a reply that still streams; an estimate."""
     _moved: Callable[[OpenStep], None] = lambda step: None
@@ -90,7 +91,7 @@ class Journal:
             raise
         finally:
             seconds = time.perf_counter() - began
-            ended = Step(step.agent, step.action, step.round, seconds, step.tokens, step.details)
+            ended = Step(step.agent, step.action, step.round, seconds, step.tokens, step.details, step.time)
             self._steps.append(ended)
             self._tell(ended)
 

@@ -41,8 +41,11 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
 
 def summary(outcome: Outcome) -> str:
     """One line: how it ended, the evidence, and what else that rests on."""
-    notes = () if outcome.verdict is None else outcome.verdict.notes
-    return " ".join([_ending(outcome), *notes])
+    return " ".join([_ending(outcome), *_notes(outcome)])
+
+
+def _notes(outcome: Outcome) -> list[str]:
+    return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
 
 
 def _ending(outcome: Outcome) -> str:
@@ -77,11 +80,11 @@ def _evidence(outcome: Outcome) -> list[str]:
     return parts
 
 
-def progress(event: OpenStep | Step | Waiting, max_iterations: int) -> str:
+def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
     """One line for a person who waits: phase, round, examples passed, tokens so far."""
     if isinstance(event, Waiting):
         return event.message
-    where = f"round {event.round}/{max_iterations + 1}"
+    where = f"round {event.round}/{most_rounds}"
     doing = _DOING[event.action]
     if isinstance(event, OpenStep):
         return f"{where} · {doing}" + (f" · {event.written:,} tokens" if event.written else "")
@@ -116,7 +119,6 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         encoding: of the characters in `edits`.
     """
     verdict = outcome.verdict
-    tokens = total_tokens(outcome)
     return {
         "status": outcome.status.value,
         "reason": outcome.reason,
@@ -128,16 +130,12 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         },
         "rounds": outcome.rounds,
         "modelCalls": sum(step.action in MODEL_ACTIONS for step in outcome.steps),
-        "tokens": {
-            "prompt": tokens.prompt,
-            "completion": tokens.completion,
-            "estimated": tokens.estimated,
-        },
+        "tokens": total_tokens(outcome).json(),
         "seconds": round(outcome.seconds, 3),
         "model": outcome.model,
         "strategy": outcome.strategy,
         "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
-        "notes": [] if verdict is None else list(verdict.notes),
+        "notes": [*_notes(outcome)],
         "positionEncoding": encoding,
         "edits": [_edit_json(edit, Lines(outcome.target.text), encoding) for edit in outcome.edits],
         "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),

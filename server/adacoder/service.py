@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team, TestDesigner
 from adacoder.agents.conversation import Conversation
-from adacoder.agents.prompt import Briefing, brief, reply_tokens
+from adacoder.agents.prompt import Briefing, brief
 from adacoder.domain import (
     AdaCoderError,
     Attempt,
@@ -29,9 +29,9 @@ from adacoder.domain import (
     conclude,
 )
 from adacoder.journal import Journal
-from adacoder.models.address import address
-from adacoder.models.backends import open_model
+from adacoder.models.backends import Experience, open_model
 from adacoder.models.base import ChatModel, Enough, Leases, ModelError
+from adacoder.models.window import Window
 from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract
 from adacoder.sandbox.host import Host, turns_for_all
@@ -69,6 +69,7 @@ class Service:
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._leases = Leases()
+        self._experience = Experience()
         self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
         """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
 
@@ -80,13 +81,11 @@ class Service:
         With `settings.max_iterations == 0` and a `start` no model is called: that is `apply` and repair. Whatever
         a user can mend becomes an Outcome; cancellation goes through.
         """
-        async with _Model(settings, self._leases, journal) as model:
-            try:
-                outcome = await self._run_strategy(target, start, settings, project, journal, model)
-            except AdaCoderError as error:
-                outcome = Outcome(Status.ERROR, target, str(error))
-            used = model.name if model.was_asked else None
-        return _with_evidence(replace(outcome, model=used, strategy=settings.strategy), journal)
+        try:
+            outcome = await self._climb(target, start, settings, project, journal)
+        except AdaCoderError as error:
+            outcome = Outcome(Status.ERROR, target, str(error))
+        return _with_evidence(replace(outcome, strategy=settings.strategy), journal)
 
     async def recheck(
         self, target: Target, candidate: Candidate, settings: Settings, project: Project, journal: Journal
@@ -122,12 +121,12 @@ class Service:
         Where the function is written already, only examples that it passes are suggested.
         """
         journal.begin_round()
-        async with _Model(settings, self._leases, journal) as model:
+        async with self._model(settings.ladder[0], settings, journal) as model:
             try:
                 outcome = await self._suggest(target, settings, project, journal, model)
             except AdaCoderError as error:
                 outcome = Outcome(Status.ERROR, target, str(error))
-            used = model.name if model.was_asked else None
+        used = model.name if model.was_asked else None
         return replace(outcome, model=used, rounds=journal.round, steps=journal.steps, seconds=journal.seconds)
 
     async def close(self) -> None:
@@ -137,6 +136,35 @@ class Service:
         await asyncio.gather(*(host.close() for host in hosts))
         self._reader.shutdown(wait=False, cancel_futures=True)
 
+    async def _climb(
+        self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
+    ) -> Outcome:
+        """Run the strategy once a rung of the ladder of models, until one leaves nothing more to be done.
+
+        Of all Outcomes the one that got furthest is returned, with the model that it is due to.
+        """
+        best: Outcome | None = None
+        troubles: dict[str, None] = {}
+        needs_model = start is None or settings.max_iterations > 0
+        for name, most in settings.rungs(is_started=start is not None)[: None if needs_model else 1]:
+            async with self._model(name, settings, journal) as model:
+                try:
+                    outcome = await self._run_strategy(target, start, settings, project, journal, model, most)
+                except ModelError as error:
+                    troubles[str(error)] = None
+                    continue
+            outcome = replace(outcome, model=model.name if model.was_asked else None)
+            if best is None or _reach(outcome) > _reach(best):
+                best = outcome
+            if outcome.verdict is None or outcome.verdict.final:
+                break
+        if best is None:
+            raise ModelError(" ".join(troubles))
+        return replace(best, rounds=journal.round, notes=(*best.notes, *troubles))
+
+    def _model(self, name: str | None, settings: Settings, journal: Journal) -> _Model:
+        return _Model(name, settings, self._leases, self._experience, journal)
+
     async def _run_strategy(
         self,
         target: Target,
@@ -145,6 +173,7 @@ class Service:
         project: Project,
         journal: Journal,
         model: _Model,
+        max_iterations: int,
     ) -> Outcome:
         strategy = STRATEGIES.get(settings.strategy)
         if strategy is None:
@@ -162,7 +191,7 @@ class Service:
         )
         await evaluator.ready(target)
         try:
-            return await strategy(team, target, start, settings.max_iterations)
+            return await strategy(team, target, start, max_iterations)
         except ModelError as error:
             if evaluator.furthest is None or not model.has_replied:
                 raise
@@ -186,12 +215,12 @@ class Service:
         return Outcome(Status.UNVERIFIED, target, reason, edits=(add_examples(target, suggested),))
 
     def _conversation(self, target: Target, settings: Settings, project: Project, model: ChatModel) -> Conversation:
-        async def pack() -> Briefing:
+        async def pack(window: Window) -> Briefing:
             loop = asyncio.get_running_loop()
             found = await loop.run_in_executor(self._reader, pieces, target, project.overlays)
-            return brief(target, found, context_tokens=settings.context_tokens, instructions=settings.instructions)
+            return brief(target, found, window=window, instructions=settings.instructions)
 
-        return Conversation(model, pack, reply_tokens=reply_tokens(settings.context_tokens))
+        return Conversation(model, pack)
 
     def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
         host = self._host(target, settings, project)
@@ -228,12 +257,18 @@ class _Model:
     A request that needs no model (the function passes already, or a rule mends it) asks no server for anything.
     """
 
-    def __init__(self, settings: Settings, leases: Leases, journal: Journal) -> None:
+    def __init__(
+        self, name: str | None, settings: Settings, leases: Leases, experience: Experience, journal: Journal
+    ) -> None:
+        self._named = name
         self._settings = settings
         self._leases = leases
+        self._experience = experience
         self._journal = journal
         self._stack = AsyncExitStack()
         self._model: ChatModel | None = None
+        self._waited = 0.0
+        """Seconds that the lease was waited for, until a reply tells of them."""
         self.has_replied = False
 
     async def __aenter__(self) -> _Model:
@@ -250,20 +285,39 @@ class _Model:
     @property
     def name(self) -> str:
         """The model's id."""
-        return self._model.name if self._model else str(self._settings.model)
+        return self._model.name if self._model else str(self._named)
 
-    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
-        """As `ChatModel.reply`."""
-        if self._model is None:
-            model = await open_model(self._settings.model, self._settings)
-            self._stack.push_async_callback(model.close)
-            key = f"{model.name} at {address(self._settings.host).url}"
-            lease = self._leases.lease(key, self._journal.waiting)
-            await self._stack.enter_async_context(lease)
-            self._model = model
-        reply = await self._model.reply(messages, enough=enough, max_tokens=max_tokens)
+    @property
+    def lease_key(self) -> Hashable:
+        """As `ChatModel.lease_key`; nobody takes a lease of this one, which takes its own."""
+        return self.name
+
+    async def window(self) -> Window:
+        """As `ChatModel.window`."""
+        return await (await self._held()).window()
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
+        """As `ChatModel.reply`; the first one's time in the queue includes the wait for the lease."""
+        model = await self._held()
+        reply = await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
         self.has_replied = True
-        return reply
+        waited, self._waited = self._waited, 0.0
+        if reply.time is None:
+            return reply
+        return replace(reply, time=replace(reply.time, queue=reply.time.queue + waited))
+
+    async def _held(self) -> ChatModel:
+        """The model, opened, with its lease."""
+        if self._model is None:
+            model = await open_model(self._named, self._settings, self._experience, self._journal.waiting)
+            self._stack.push_async_callback(model.close)
+            began = time.monotonic()
+            await self._stack.enter_async_context(self._leases.lease(model.lease_key, self._journal.waiting))
+            self._waited = time.monotonic() - began
+            self._model = model
+        return self._model
 
     async def close(self) -> None:
         """As `ChatModel.close`."""
@@ -278,6 +332,11 @@ def current(target: Target) -> Candidate:
 def from_reply(text: str, target: Target) -> Candidate:
     """The Candidate in a reply that came from anywhere: where `apply` begins."""
     return extract(Reply(text), target)
+
+
+def _reach(outcome: Outcome) -> tuple[int, ...]:
+    """How far the candidate of an Outcome got."""
+    return outcome.verdict.reach if outcome.verdict else ()
 
 
 def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:

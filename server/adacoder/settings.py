@@ -35,10 +35,15 @@ class Rules(StrEnum):
 class Settings:
     """What a user can choose. Names are those of section `adacoder`, in Python's spelling."""
 
-    model: str | None = None
-    """`ollama:NAME` (the prefix may be left out) or `replay:PATH`; None: the best installed code model."""
+    models: tuple[str, ...] = ()
+    """Each `ollama:NAME` (the prefix may be left out), `openai:NAME` or `replay:PATH`; none: the best installed code
+    model. Several are a ladder: where one fails, the next is asked (`model`, which may be one name or a list)."""
+    rounds_per_model: int = 2
+    """After how many failed rounds of the loop the next model of a ladder is asked; the last one may use all."""
     host: str | None = None
     """Ollama's address (`ollama.host`); None: `OLLAMA_HOST`, else Ollama's default."""
+    base_url: str | None = None
+    """The address of an OpenAI-compatible server (`openai.baseUrl`), such as `http://gpu:8000/v1`."""
     strategy: str = "adacoder"
     max_iterations: int = 5
     """The paper's t: rounds after the first."""
@@ -54,6 +59,12 @@ class Settings:
     """The model's context window, in tokens; the same in every request, since a change makes Ollama reload."""
     keep_alive: str = "10m"
     """How long the model stays loaded after a request, as Ollama spells durations."""
+    first_token_timeout: float = 300.0
+    """Seconds to wait for the first token of a reply: the model may have to be loaded, and the prompt read."""
+    token_timeout: float = 60.0
+    """Seconds to wait for each further token."""
+    reply_timeout: float | None = None
+    """Seconds a whole reply may take; None: as long as it takes."""
     temperature: float = 0.2
     """The paper's open models were sampled at 0.2."""
     seed: int | None = None
@@ -66,9 +77,26 @@ class Settings:
     record: Path | None = None
     """Write the conversation with the model to this file (`--record`); no file and no project can set it."""
 
+    @property
+    def ladder(self) -> tuple[str | None, ...]:
+        """The models to ask, in order; None: the best installed."""
+        return self.models or (None,)
 
-_SPELLING = {"ollama.host": "host"}
-_EDITOR_ONLY = frozenset({"host", "interpreter", "isolation", "trusted", "allow_cloud", "on_unverified"})
+    def rungs(self, *, is_started: bool) -> tuple[tuple[str | None, int], ...]:
+        """Each model of the ladder, with the most rounds after its first; one that is started begins without a
+        model."""
+        *lower, top = self.ladder
+        most = min(self.rounds_per_model - (not is_started), self.max_iterations)
+        return (*((model, most) for model in lower), (top, self.max_iterations))
+
+    @property
+    def most_rounds(self) -> int:
+        """How many rounds a request may take at most."""
+        return sum(most + 1 for _, most in self.rungs(is_started=True))
+
+
+_SPELLING = {"model": "models", "ollama.host": "host", "openai.baseUrl": "base_url"}
+_EDITOR_ONLY = frozenset({"host", "base_url", "interpreter", "isolation", "trusted", "allow_cloud", "on_unverified"})
 """What a project's own pyproject.toml may not say: it would let a cloned repository choose where code runs."""
 
 
@@ -91,7 +119,7 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
         if name not in known:
             notice(f"adacoder.{key} is no setting of AdaCoder; it is ignored.")
             continue
-        if value is None or (value == "" and name in ("model", "host", "interpreter")):
+        if value is None or (value == "" and name in ("models", "host", "base_url", "interpreter")):
             continue
         try:
             settings = replace(settings, **{name: _READERS[name](value)})  # type: ignore[arg-type]  # _READERS pairs each field with its type
@@ -119,8 +147,7 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None]) ->
         return base
     allowed: dict[str, object] = {}
     for key, value in _flatten(table):
-        is_path = field_name(key) == "model" and str(value).startswith("replay:")
-        if field_name(key) in _EDITOR_ONLY or is_path:
+        if field_name(key) in _EDITOR_ONLY or (field_name(key) == "models" and _names_a_path(value)):
             notice(f"adacoder.{key} in {path} is ignored: a project may not set it; set it in your editor.")
         else:
             allowed[key] = value
@@ -135,6 +162,18 @@ def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
         else:
             flat.append((key, value))
     return flat
+
+
+def _names_a_path(models: object) -> bool:
+    """Whether one of `models` is a recorded conversation, which is found by its path."""
+    return any(str(model).startswith("replay:") for model in (models if isinstance(models, list) else [models]))
+
+
+def _models(value: object) -> tuple[str, ...]:
+    names = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(name, str) and name for name in names):
+        raise TypeError("it must be the name of a model, or a list of names")
+    return tuple(names)
 
 
 def _text(value: object) -> str:
@@ -182,8 +221,10 @@ def _path(value: object) -> Path:
 
 
 _READERS: dict[str, Callable[[object], object]] = {
-    "model": _text,
+    "models": _models,
+    "rounds_per_model": _whole(1, 50),
     "host": _text,
+    "base_url": _text,
     "strategy": _text,
     "max_iterations": _whole(0, 50),
     "timeout": _between(0.1, 600),
@@ -193,6 +234,9 @@ _READERS: dict[str, Callable[[object], object]] = {
     "on_unverified": _one_of(OnUnverified),
     "context_tokens": _whole(1024, 1_048_576),
     "keep_alive": _text,
+    "first_token_timeout": _between(1, 86_400),
+    "token_timeout": _between(1, 86_400),
+    "reply_timeout": _between(1, 86_400),
     "temperature": _between(0, 2),
     "seed": _whole(0, 2**31 - 1),
     "instructions": _text,

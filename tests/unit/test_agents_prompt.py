@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from adacoder.agents import prompt
 from adacoder.domain import Example, Failure, FailureKind, Message, Plan, Target
 from adacoder.models.base import ContextOverflow
-from adacoder.models.window import estimate
+from adacoder.models.window import Window, estimate
 from adacoder.source import text
 from adacoder.source.context import Piece, pieces
 from adacoder.source.locate import functions, locate
@@ -73,7 +73,7 @@ def test_the_projects_instructions_end_the_system_text() -> None:
 
 def packed(target: Target, *found: Piece, context_tokens: int) -> list[str]:
     """The kinds of the pieces that were kept, in the order they are listed in."""
-    shared = prompt.brief(target, found, context_tokens=context_tokens, instructions="").shared
+    shared = prompt.brief(target, found, window=Window(context_tokens), instructions="").shared
     assert target.docstring.splitlines()[0] in shared
     kept = [piece for piece in found if piece.text in shared]
     return [piece.kind for piece in sorted(kept, key=lambda piece: shared.index(piece.text))]
@@ -111,8 +111,8 @@ def test_what_nothing_points_to_never_takes_much() -> None:
 def test_what_is_packed_leaves_room_for_the_reply_and_what_changes(found: list[tuple[str, str]]) -> None:
     window = 3600
     pieces = [Piece(kind, text * 5, index) for index, (kind, text) in enumerate(found)]
-    packed = prompt.brief(stubs()[0], pieces, context_tokens=window, instructions="")
-    assert estimate(packed.system) + estimate(packed.shared) <= window - prompt.reply_tokens(window) - 1024
+    packed = prompt.brief(stubs()[0], pieces, window=Window(window), instructions="")
+    assert estimate(packed.system) + estimate(packed.shared) <= window - window // 2 - 1024
 
 
 CLASS = '''
@@ -146,8 +146,8 @@ def test_examples_of_the_class_are_part_of_the_task() -> None:
         Example("account.deposit(5)\n", "5\n", 5, runs_target=True),
         Example("for each in (1, 2):\n    account.deposit(each)\n", "6\n8\n", 7, runs_target=True),
     )
-    alone = prompt.brief(replace(target, examples=(own,)), (), context_tokens=8192, instructions="").shared
-    both = prompt.brief(replace(target, examples=(*others, own)), (), context_tokens=8192, instructions="").shared
+    alone = prompt.brief(replace(target, examples=(own,)), (), window=Window(8192), instructions="").shared
+    both = prompt.brief(replace(target, examples=(*others, own)), (), window=Window(8192), instructions="").shared
     assert both.startswith(alone)
     assert both.removeprefix(alone) == (
         "\nThe docstring of the class `Account` shows how it is used, and these examples will be run too:\n\n"

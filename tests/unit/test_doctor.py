@@ -93,15 +93,15 @@ async def test_the_model_is_the_one_that_would_be_used(
     installed: list[str], named: str | None, ok: bool, words: str, tmp_path: Path
 ) -> None:
     async with StandIn(models=[Model(name) for name in installed]) as standin:
-        found = await finding("Model", Settings(model=named, host=standin.host), tmp_path)
+        found = await finding("Model", Settings(models=(named,) if named else (), host=standin.host), tmp_path)
     assert (found.ok, words in found.text) == (ok, True)
     assert ("ollama pull" in found.advice) == (not ok)
 
 
 async def test_a_recorded_conversation_needs_no_server(tmp_path: Path) -> None:
-    settings = Settings(model=f"replay:{fixture() / RECORDING}", host=UNREACHABLE)
+    settings = Settings(models=(f"replay:{fixture() / RECORDING}",), host=UNREACHABLE)
     good = await examine(settings, tmp_path)
-    bad = await finding("Model", Settings(model=f"replay:{tmp_path / 'no'}"), tmp_path)
+    bad = await finding("Model", Settings(models=(f"replay:{tmp_path / 'no'}",)), tmp_path)
     assert "Ollama" not in [each.name for each in good]
     assert [each.ok for each in good if each.name == "Model"] == [True]
     assert bad.ok is False

@@ -25,6 +25,7 @@ from adacoder.domain import (
 )
 from adacoder.journal import Journal
 from adacoder.models.base import Enough
+from adacoder.models.window import Window
 from adacoder.service import Project, Service
 from adacoder.settings import Settings
 from adacoder.source.locate import documented, locate
@@ -54,12 +55,18 @@ class Script:
     """A model that gives these replies, one after the other."""
 
     name = "script"
+    lease_key = "script"
 
     def __init__(self, replies: Sequence[str]) -> None:
         self.replies = list(replies)
         self.asked: list[str] = []
 
-    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+    async def window(self) -> Window:
+        return Window(8192)
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
         self.asked.append(messages[-1].content)
         return Reply(self.replies.pop(0))
 
@@ -78,7 +85,7 @@ async def generated(folder: Path, patch: pytest.MonkeyPatch, *replies: str) -> t
     path = folder / "shapes.py"
     path.write_text(STUB, encoding="utf-8")
     target = locate(STUB, path, folder, qualname="hypotenuse")
-    settings = Settings(model="script", max_iterations=len(replies) // 2)
+    settings = Settings(models=("script",), max_iterations=len(replies) // 2)
     service = Service()
     try:
         return await service.run(target, None, settings, Project(folder), Journal()), script.asked

@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Message
-from adacoder.models.backends import open_model
-from adacoder.models.base import ModelError, NoModel, NotRunning
+from adacoder.models import backends
+from adacoder.models.base import ChatModel, ModelError, NoModel, NotRunning
 from adacoder.models.replay import BadRecording
 from adacoder.settings import Settings
 from standin_ollama import Model, StandIn
 
 QUESTION = (Message("user", "Write f."),)
+
+
+async def open_model(model_id: str | None, settings: Settings) -> ChatModel:
+    return await backends.open_model(model_id, settings, backends.Experience(), lambda _: None)
 
 
 def never(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -22,7 +23,8 @@ from adacoder.models.base import (
     OutOfMemory,
     Stalled,
 )
-from adacoder.models.ollama import Deadlines, OllamaModel
+from adacoder.models.served import Deadlines
+from serving import model_at
 from standin_ollama import PATIENCE, Ending, Model, Script, StandIn
 
 CODER = "qwen2.5-coder:7b"
@@ -38,16 +40,8 @@ async def ask(
     deadlines: Deadlines | None = None,
     stop_early: bool = False,
 ) -> Reply:
-    model = OllamaModel(
-        name,
-        host=host,
-        context_tokens=context_tokens,
-        temperature=0.2,
-        seed=None,
-        keep_alive="10m",
-        allow_cloud=False,
-        deadlines=deadlines,
-    )
+    at_once = replace(deadlines or Deadlines(), busy=())
+    model = model_at(host, name, context_tokens=context_tokens, deadlines=at_once)
     try:
         async with asyncio.timeout(PATIENCE):
             return await model.reply(messages, enough=lambda text: stop_early, max_tokens=512)
@@ -95,15 +89,15 @@ TROUBLE = {
     "a page instead of a stream": (
         Script(body="<html>Welcome to the router</html>"),
         BadReply,
-        "(it does not speak as Ollama does)",
+        "(it does not speak as an Ollama server does)",
     ),
-    "another kind of JSON": (Script(body="[1, 2]\n"), BadReply, "(it does not speak as Ollama does)"),
+    "another kind of JSON": (Script(body="[1, 2]\n"), BadReply, "(it does not speak as an Ollama server does)"),
     "a message of another shape": (
         Script(body='{"message": {"content": 3}, "done": false}\n'),
         BadReply,
-        "(it does not speak as Ollama does)",
+        "(it does not speak as an Ollama server does)",
     ),
-    "a blank line": (Script(body="\n\n"), BadReply, "(it does not speak as Ollama does)"),
+    "a blank line": (Script(body="\n\n"), BadReply, "(it does not speak as an Ollama server does)"),
     "a repeat guard that trips": (
         Script(status=500, error="prediction aborted, token repeat limit reached"),
         BadReply,
@@ -123,7 +117,7 @@ TROUBLE = {
     "a redirect": (
         Script(status=308, body=""),
         BadReply,
-        "(it only names another address; name that one with --host)",
+        "(it only names another address; name that one instead)",
     ),
     "too many requests": (
         Script(status=503, error="server busy, please try again.  maximum pending requests exceeded"),
@@ -217,8 +211,8 @@ async def test_a_model_that_is_not_installed() -> None:
         with pytest.raises(ModelMissing) as caught:
             await ask(server.host)
         assert sentence(caught.value, server.host) == (
-            f"The model '{CODER}' is not installed at HOST: run `ollama pull {CODER}`,"
-            " or choose an installed one with --model (llama3.2:3b, gemma3:4b)."
+            f"The server at HOST has no model '{CODER}': run `ollama pull {CODER}`,"
+            " or choose one that is there with --model (llama3.2:3b, gemma3:4b)."
         )
         assert server.requests == []
         assert (await ask(server.host, name="gemma3:4b")).text == "def f(): ..."

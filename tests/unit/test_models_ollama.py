@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from adacoder.domain import Ended, Message
 from adacoder.models.base import CloudRefused
-from adacoder.models.ollama import OllamaModel, Server
+from adacoder.models.ollama import OllamaServer
+from adacoder.models.served import ServedModel, Thinking
+from serving import model_at
 from standin_ollama import Ending, Model, Replies, Script, StandIn, count_tokens
 
 MESSAGES = (Message("system", "You write Python."), Message("user", "Write f."))
@@ -27,22 +29,10 @@ def never(text: str) -> bool:
     return False
 
 
-def model_at(host: str | None, name: str = CODER, **settings: object) -> OllamaModel:
-    given: dict[str, object] = {
-        "context_tokens": 8192,
-        "temperature": 0.2,
-        "seed": None,
-        "keep_alive": "10m",
-        "allow_cloud": False,
-        **settings,
-    }
-    return OllamaModel(name, host=host, **given)  # type: ignore[arg-type]  # each test gives what fits
-
-
 @asynccontextmanager
 async def talking(
     replies: Replies, name: str = CODER, **settings: object
-) -> AsyncIterator[tuple[StandIn, OllamaModel]]:
+) -> AsyncIterator[tuple[StandIn, ServedModel]]:
     """A stand-in and a model of it; in the end no connection may be open."""
     async with StandIn(replies, models=(Model(CODER), THINKER)) as server:
         model = model_at(server.host, name, **settings)
@@ -274,11 +264,11 @@ async def test_a_cloud_model_is_refused_unless_allowed(name: str) -> None:
 
 async def test_a_server_tells_its_version_and_its_models() -> None:
     async with StandIn(models=(Model(CODER), THINKER), version="0.33.0") as stand_in:
-        server = Server(stand_in.host)
+        server = OllamaServer(stand_in.host)
         assert await server.version() == "0.33.0"
         assert [tag["name"] for tag in await server.tags()] == [CODER, THINKER.name]
-        assert (await server.facts(THINKER.name)).thinks
-        assert not (await server.facts(CODER)).thinks
+        assert (await server.facts(THINKER.name)).thinking is Thinking.UNLESS_TOLD
+        assert (await server.facts(CODER)).thinking is Thinking.NEVER
         await server.aclose()
         await stand_in.until_idle()
 
@@ -286,10 +276,9 @@ async def test_a_server_tells_its_version_and_its_models() -> None:
 def test_nothing_heavy_is_imported_before_the_first_request() -> None:
     script = (
         "import sys, adacoder.models.backends, adacoder.models.catalog\n"
-        "from adacoder.models.ollama import OllamaModel\n"
-        "OllamaModel('m', host=None, context_tokens=1, temperature=0, seed=None, keep_alive='',"
-        " allow_cloud=False)\n"
-        "print(sorted({'ollama', 'httpx', 'pydantic'} & set(sys.modules)), 'json' in sys.modules)"
+        "from adacoder.models.ollama import OllamaServer\n"
+        "OllamaServer(None)\n"
+        "print(sorted({'ollama', 'openai', 'httpx', 'pydantic'} & set(sys.modules)), 'json' in sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["[]", "True"]

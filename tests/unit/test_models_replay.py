@@ -21,6 +21,7 @@ from adacoder.models.replay import (
     ReplayModel,
     read,
 )
+from adacoder.models.window import Window
 
 SYSTEM = Message("system", "You write Python.\nNothing else.")
 CODE = "def f(x):\n    return x + 1\n"
@@ -44,12 +45,18 @@ class Told:
     """A model that says what it is told to."""
 
     name = "ollama:m"
+    lease_key = "ollama:m"
 
     def __init__(self, replies: Sequence[Reply | ModelError]) -> None:
         self._replies = iter(replies)
         self.closed = False
 
-    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+    async def window(self) -> Window:
+        return Window(8192)
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
         reply = next(self._replies)
         if isinstance(reply, ModelError):
             raise reply

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.domain import Message
-from adacoder.models.window import estimate, estimate_chat, least, was_cut
+from adacoder.models.window import Calibration, estimate, estimate_chat, least
 
 TEXTS = st.text(st.characters(codec=None) | st.sampled_from("ab1 \n\t(_"))
 
@@ -56,4 +56,4 @@ WORDS = (Message("user", "word " * 1022),)
     ],
 )
 def test_when_a_server_certainly_cut_a_prompt(counted: int, window: int, cut: bool) -> None:
-    assert was_cut(WORDS, counted, window) is cut
+    assert Calibration().was_cut(WORDS, counted, window) is cut

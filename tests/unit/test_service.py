@@ -13,6 +13,7 @@ from adacoder import service as service_module
 from adacoder.domain import Candidate, Ended, FailureKind, Message, Outcome, Reply, Status, Target, Tokens
 from adacoder.journal import Journal
 from adacoder.models.base import Enough, ModelError
+from adacoder.models.window import Window
 from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Rules, Settings
 from adacoder.source.locate import Documented, locate
@@ -49,7 +50,14 @@ class ScriptedModel:
         self.asked: list[str] = []
         self.closed = False
 
-    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+    lease_key = "scripted"
+
+    async def window(self) -> Window:
+        return Window(8192)
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
         self.asked.append(messages[-1].content)
         await asyncio.sleep(0)
         if not self.replies:
@@ -69,7 +77,7 @@ class Desk:
     def __init__(self, folder: Path, use: Callable[[ScriptedModel], None]) -> None:
         self.folder = folder
         self.service = Service()
-        self.settings = Settings(model="scripted")
+        self.settings = Settings(models=("scripted",))
         self.use = use
 
     def target(self, text: str = STUB, qualname: str = "hypotenuse") -> Target:
@@ -90,7 +98,7 @@ class Desk:
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     def use(model: ScriptedModel) -> None:
-        async def opened(model_id: str | None, settings: Settings) -> ScriptedModel:
+        async def opened(model_id: str | None, settings: Settings, *_: object) -> ScriptedModel:
             return model
 
         monkeypatch.setattr(service_module, "open_model", opened)
@@ -316,7 +324,9 @@ async def test_requests_to_one_model_take_turns(desk: Desk, monkeypatch: pytest.
     most = 0
 
     class Counting(ScriptedModel):
-        async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+        async def reply(
+            self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        ) -> Reply:
             nonlocal busy, most
             busy += 1
             most = max(most, busy)
@@ -324,7 +334,7 @@ async def test_requests_to_one_model_take_turns(desk: Desk, monkeypatch: pytest.
             busy -= 1
             return await super().reply(messages, enough=enough, max_tokens=max_tokens)
 
-    async def opened(model_id: str | None, settings: Settings) -> Counting:
+    async def opened(model_id: str | None, settings: Settings, *_: object) -> Counting:
         return Counting(GOOD)
 
     monkeypatch.setattr(service_module, "open_model", opened)
@@ -341,14 +351,16 @@ async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk, monkeypatch:
     asked = asyncio.Event()
 
     class Stalling(ScriptedModel):
-        async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+        async def reply(
+            self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        ) -> Reply:
             asked.set()
             await asyncio.Event().wait()
             raise AssertionError
 
     model = Stalling()
 
-    async def opened(model_id: str | None, settings: Settings) -> Stalling:
+    async def opened(model_id: str | None, settings: Settings, *_: object) -> Stalling:
         return model
 
     monkeypatch.setattr(service_module, "open_model", opened)

@@ -29,10 +29,5 @@ class ProgrammingAssistant:
             ModelError: the model could not reply.
         """
         with self.journal.step("programming_assistant", "write") as step:
-            reply = await self.conversation.ask(
-                write_instruction(target, plan),
-                step,
-                enough=completion(target),
-                max_tokens=self.conversation.reply_tokens,
-            )
+            reply = await self.conversation.ask(write_instruction(target, plan), step, enough=completion(target))
             return extract(reply, target)

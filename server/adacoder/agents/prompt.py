@@ -14,7 +14,7 @@ from string import Template
 
 from adacoder.domain import Example, Failure, FailureKind, Message, Plan, Target
 from adacoder.models.base import ContextOverflow
-from adacoder.models.window import estimate
+from adacoder.models.window import Window
 from adacoder.pytext import Lines, normalize
 from adacoder.source.context import Piece
 
@@ -35,14 +35,16 @@ class Briefing:
     system: str
     shared: str
     """Context and task."""
+    reply_tokens: int
+    """What a reply with a whole function may take."""
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
         """The chat that asks for `instruction`."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
 
-def brief(target: Target, pieces: Sequence[Piece], *, context_tokens: int, instructions: str) -> Briefing:
-    """Pack as many of the ranked `pieces` as the window of `context_tokens` leaves room for.
+def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructions: str) -> Briefing:
+    """Pack as many of the ranked `pieces` as the window leaves room for.
 
     The task, a full reply and the changing paragraph come first; `instructions` are the project's own wishes.
 
@@ -51,25 +53,26 @@ def brief(target: Target, pieces: Sequence[Piece], *, context_tokens: int, instr
     """
     system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
     task = _task(target)
-    taken = reply_tokens(context_tokens) + _CHANGING_TOKENS + estimate(system) + estimate(task)
-    room = context_tokens - taken
+    reply_tokens = window.tokens // 2  # models like to echo the module
+    taken = reply_tokens + _CHANGING_TOKENS + window.measure(system) + window.measure(task)
+    room = window.tokens - taken
     if room < 0:
         raise ContextOverflow(
             f"The signature and docstring of '{target.name}' need about {taken} tokens with room for"
-            f" a reply, and the model's window is set to {context_tokens}: raise adacoder.contextTokens."
+            f" a reply, and the model's window has {window.tokens}: raise adacoder.contextTokens."
         )
-    return Briefing(system, _context(target, pieces, room) + task)
+    return Briefing(system, _context(target, pieces, room, window) + task, reply_tokens)
 
 
-def _context(target: Target, pieces: Sequence[Piece], room: int) -> str:
+def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
     """The most telling of the ranked `pieces` that fit into `room` tokens; one that does not fit is left out whole,
     and makes room for lesser ones."""
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
-    room -= estimate(frame)
+    room -= window.measure(frame)
     nearby = _NEARBY_TOKENS
     kept: list[Piece] = []
     for piece in pieces:
-        cost = estimate(f"{piece.text}\n\n") + 1  # one for what rounding hides
+        cost = window.measure(f"{piece.text}\n\n") + 1  # one for what rounding hides
         is_nearby = piece.kind == "module"
         if cost <= room and (cost <= nearby or not is_nearby):
             kept.append(piece)
@@ -80,11 +83,6 @@ def _context(target: Target, pieces: Sequence[Piece], room: int) -> str:
     listed = sorted(kept, key=lambda piece: piece.position)
     text = "\n\n".join(piece.text for piece in listed)
     return _fill("context", module=target.module.name, pieces=text) + "\n"
-
-
-def reply_tokens(context_tokens: int) -> int:
-    """What a reply with a whole function may take: half of the window, since models like to echo the module."""
-    return context_tokens // 2
 
 
 def write_instruction(target: Target, plan: Plan | None) -> str:

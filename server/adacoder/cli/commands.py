@@ -109,6 +109,8 @@ def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
 
 def _usable(context: click.Context, parameter: click.Parameter, value: object) -> object:
     """`value`, if Settings can take it; so the bounds of every setting are told in one place."""
+    if value == ():
+        return None  # an option that may be given several times, and was not given
     problems: list[str] = []
     merge(Settings(), {str(parameter.name): value}, problems.append)
     if problems:
@@ -135,9 +137,17 @@ _form = _options(
     _allow_unverified,
 )
 _model = click.option(
-    "--model", metavar="ID", callback=_usable, help="An Ollama model, or replay:FILE. [default: the best installed]"
+    "--model",
+    multiple=True,
+    metavar="ID",
+    callback=_usable,
+    help="An Ollama model, openai:NAME or replay:FILE; several: each is asked where those before it failed."
+    " [default: the best installed]",
 )
-_host = click.option("--host", metavar="URL", callback=_usable, help="Ollama's address. [default: $OLLAMA_HOST]")
+_host = _options(
+    click.option("--host", metavar="URL", callback=_usable, help="Ollama's address. [default: $OLLAMA_HOST]"),
+    click.option("--base-url", metavar="URL", callback=_usable, help="The address of openai:NAME's server."),
+)
 _loop = _options(
     _model,
     _host,

@@ -56,11 +56,11 @@ class Demo:
     def __init__(self, values: Mapping[str, object], *, keep: bool) -> None:
         """`values` are what the options say, by the fields of Settings; None: not said."""
         recorded = f"replay:{fixture() / RECORDING}"
-        self._is_recorded = values.get("model") in (None, recorded)
+        self._is_recorded = values.get("model") in (None, (recorded,))
         base = Settings()
         if self._is_recorded:
             # What the shipped recording makes run is part of AdaCoder, so it may run without isolation.
-            base = replace(base, model=recorded, isolation=Level.NONE)
+            base = replace(base, models=(recorded,), isolation=Level.NONE)
         self._settings = merge(base, values, complain)
         self._keep = keep
         self._story = Story(console())
@@ -83,7 +83,7 @@ class Demo:
     async def _run(self, folder: Path) -> Outcome:
         file = read(folder / MODULE)
         target = locate(file.text, file.path, folder, qualname=FUNCTION)
-        about = _RECORDED if self._is_recorded else _ASKED.format(self._settings.model)
+        about = _RECORDED if self._is_recorded else _ASKED.format(", ".join(self._settings.models))
         finding = await probe()
         if finding.isolation.level is self._settings.isolation is Level.NONE and self._is_recorded:
             about = f"{about} {_UNCONFINED.format(finding.reason)}"

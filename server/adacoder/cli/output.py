@@ -31,7 +31,7 @@ class Output(ABC):
     """How many functions are in their files by now."""
 
     @abstractmethod
-    def watch(self, target: Target, max_iterations: int) -> AbstractContextManager[Listener | None]:
+    def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
         """What hears of the steps of a request while it runs."""
 
     @abstractmethod
@@ -46,9 +46,9 @@ class Proposal(Output):
         self._out = console()
         self._err = console(stderr=True)
 
-    def watch(self, target: Target, max_iterations: int) -> AbstractContextManager[Listener | None]:
+    def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
         """As `Output.watch`."""
-        return Progress(self._err, target.qualname, max_iterations)
+        return Progress(self._err, target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
         """As `Output.show`."""
@@ -96,7 +96,7 @@ class Writing(Proposal):
 class Objects(Output):
     """`--json`: one object a line on stdout."""
 
-    def watch(self, target: Target, max_iterations: int) -> AbstractContextManager[Listener | None]:
+    def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
         """As `Output.watch`; a program reads the journal afterwards."""
         return nullcontext()
 

@@ -54,10 +54,10 @@ class Progress:
     A step that failed with an error is left to the line that tells the error.
     """
 
-    def __init__(self, console: Console, name: str, max_iterations: int) -> None:
+    def __init__(self, console: Console, name: str, most_rounds: int) -> None:
         self._console = console
         self._name = name
-        self._max_iterations = max_iterations
+        self._most_rounds = most_rounds
         self._tokens = 0
         """Of the steps that have ended."""
         self._spinner: Spinner | None = None
@@ -76,7 +76,7 @@ class Progress:
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
         """Hear of an event, as a Journal's Listener."""
-        line = f"{self._name} · {progress(event, self._max_iterations)}"
+        line = f"{self._name} · {progress(event, self._most_rounds)}"
         if isinstance(event, OpenStep | Waiting):
             self._move(line, event.written if isinstance(event, OpenStep) else 0)
             return

@@ -118,7 +118,7 @@ class Work:
         except AdaCoderError as error:
             self._could_not_run(str(error))
             return
-        with self._output.watch(target, settings.max_iterations) as listener:
+        with self._output.watch(target, settings.most_rounds) as listener:
             journal = Journal(*([listener] if listener else []))
             outcome = await self._command.request(service, target, settings, Project(folder), journal)
         if not (passes_over and not outcome.edits and outcome.status in (Status.VERIFIED, Status.UNVERIFIED)):

@@ -83,7 +83,7 @@ class Job:
     """The latest progress."""
     show: Callable[[str], None] = lambda message: None
     """Shows progress in the editor."""
-    max_iterations: int = 0
+    most_rounds: int = 1
     insertion: Insertion | None = None
     task: asyncio.Task[dict[str, JSON]] = field(init=False)
     _cancelled: bool = False
@@ -95,7 +95,7 @@ class Job:
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
         """Turn what happens in the Journal into progress."""
-        self.message = report.progress(event, self.max_iterations)
+        self.message = report.progress(event, self.most_rounds)
         self.show(self.message)
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
@@ -211,7 +211,7 @@ class Jobs:
 
     async def _work(self, job: Job, journal: Journal) -> Ending:
         settings = await self._server.configuration.settings(job.snapshot.path.parent, job.snapshot.uri)
-        job.max_iterations = settings.max_iterations
+        job.most_rounds = settings.most_rounds
         outcome = await self._outcome(job, settings, journal)
         if not (job.apply and outcome.edits):
             return Ending(outcome)

@@ -1,46 +1,56 @@
-"""Opens models by id: `ollama:qwen2.5-coder:7b`, where `ollama:` may be left out, or `replay:PATH`.
+"""Opens models by id: `ollama:qwen2.5-coder:7b`, where `ollama:` may be left out, `openai:MODEL` or `replay:PATH`.
 
 A new kind of backend is one new file in this room and one entry in `BACKENDS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adacoder.models.address import address
-from adacoder.models.base import ChatModel, NoModel
+from adacoder.models.base import ChatModel, CloudRefused, NoModel, OnWait
 from adacoder.models.catalog import choose, installed
-from adacoder.models.ollama import OllamaModel
+from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.replay import Recorder, ReplayModel
+from adacoder.models.served import Deadlines, ServedModel, Server
+from adacoder.models.window import Calibration
 from adacoder.settings import Settings
 
 
-async def open_model(model_id: str | None, settings: Settings) -> ChatModel:
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """What is remembered of models between requests. Owned by whoever starts requests."""
+
+    calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
+    """By server and model."""
+
+
+async def open_model(model_id: str | None, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
     """The model that `model_id` names; without one, the best code model that is installed.
 
-    With `settings.record` the conversation is written down.
+    With `settings.record` the conversation is written down. `on_wait` hears what requests wait for.
 
     Raises:
-        ModelError: there is no such model. (Whether Ollama has the one named shows at its first reply.)
+        ModelError: there is no such model. (Whether the server has the one named shows at its first reply.)
     """
     kind, _, name = (model_id or "").partition(":")
     if kind not in BACKENDS:
         kind, name = "ollama", model_id or ""
-    model = await BACKENDS[kind](name, settings)
+    model = await BACKENDS[kind](name, settings, experience, on_wait)
     return model if settings.record is None else Recorder(model, settings.record)
 
 
-async def _ollama(name: str, settings: Settings) -> ChatModel:
-    return OllamaModel(
-        name or await _best(settings.host),
-        host=settings.host,
-        context_tokens=settings.context_tokens,
-        temperature=settings.temperature,
-        seed=settings.seed,
-        keep_alive=settings.keep_alive,
-        allow_cloud=settings.allow_cloud,
-    )
+async def _ollama(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
+    if not name:
+        name = await _best(settings.host)
+        on_wait(f"no model is named: using {name}, the best of those that are installed")
+    if is_cloud(name) and not settings.allow_cloud:
+        raise CloudRefused(name)
+    server = OllamaServer(settings.host, deadlines(settings))
+    return _served(server, name, "ollama", settings, experience, on_wait)
 
 
 async def _best(host: str | None) -> str:
@@ -50,15 +60,38 @@ async def _best(host: str | None) -> str:
     return best.name
 
 
-async def _replay(path: str, settings: Settings) -> ChatModel:
+async def _replay(path: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
     return ReplayModel(_file(path))
+
+
+def _served(
+    server: Server, model: str, prefix: str, settings: Settings, experience: Experience, on_wait: OnWait
+) -> ServedModel:
+    return ServedModel(
+        server,
+        model,
+        prefix=prefix,
+        context_tokens=settings.context_tokens,
+        temperature=settings.temperature,
+        seed=settings.seed,
+        keep_alive=settings.keep_alive,
+        allow_cloud=settings.allow_cloud,
+        deadlines=deadlines(settings),
+        calibration=experience.calibrations[server.url, model],
+        on_wait=on_wait,
+    )
+
+
+def deadlines(settings: Settings) -> Deadlines:
+    """How long to wait for a server."""
+    return Deadlines(first=settings.first_token_timeout, next=settings.token_timeout, whole=settings.reply_timeout)
 
 
 def _file(path: str) -> Path:
     return Path(path).expanduser()
 
 
-BACKENDS: Mapping[str, Callable[[str, Settings], Awaitable[ChatModel]]] = {
+BACKENDS: Mapping[str, Callable[[str, Settings, Experience, OnWait], Awaitable[ChatModel]]] = {
     "ollama": _ollama,
     "replay": _replay,
 }

@@ -8,24 +8,44 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 from adacoder.domain import AdaCoderError, Message, Reply
+from adacoder.models.window import Window
 
 Enough = Callable[[str], bool]
 """Told the reply's text so far whenever it has grown; True ends the reply (`Ended.STOPPED_EARLY`)."""
 
+OnWait = Callable[[str], None]
+"""Told what a request waits for, such as `waiting for the model, 1 ahead`."""
+
 
 class ChatModel(Protocol):
-    """One model that answers chats. It belongs to the event loop that first asks it."""
+    """One model that answers chats, opened for one request. It belongs to the event loop that first asks it."""
 
     @property
     def name(self) -> str:
         """The model's id as a user names it, such as `ollama:qwen2.5-coder:7b`."""
         ...
 
-    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
-        """Answer `messages` with at most `max_tokens` tokens.
+    @property
+    def lease_key(self) -> Hashable:
+        """What one request holds at a time: a model of a server."""
+        ...
+
+    async def window(self) -> Window:
+        """How much the model can read, and how texts are measured for it; the same for the whole request.
+
+        Raises:
+            ModelError: the model may not be used, or there is no such model.
+        """
+        ...
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
+        """Answer `messages` with at most `max_tokens` tokens; the reply ends before any text of `stop`.
 
         Raises:
             ModelError: there is no whole reply to be had.
@@ -35,6 +55,37 @@ class ChatModel(Protocol):
     async def close(self) -> None:
         """Let go of connections and files."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of model server, as far as what users are told depends on it."""
+
+    name: str
+    start: str
+    """How to have a server, as the end of a sentence."""
+    get: str
+    """How to have a model, likewise; `{model}` stands for its name."""
+    look: str
+    """How to see what a server does, likewise."""
+    key: str
+    """The environment variable that holds the key."""
+
+
+OLLAMA = Kind(
+    "Ollama",
+    start="start it with `ollama serve`, or name another with --host or OLLAMA_HOST",
+    get="run `ollama pull {model}`",
+    look="see what it is doing with `ollama ps`",
+    key="OLLAMA_API_KEY",
+)
+OPENAI = Kind(
+    "OpenAI-compatible",
+    start="start it, or name another with --base-url",
+    get="serve it there",
+    look="see what it is doing in its log",
+    key="OPENAI_API_KEY",
+)
 
 
 class ModelError(AdaCoderError):
@@ -51,11 +102,8 @@ class BadHost(ModelError):
 class NotRunning(ModelError):
     """Nothing answers at the model server's address."""
 
-    def __init__(self, host: str) -> None:
-        super().__init__(
-            f"No Ollama server answers at {host}: start it with `ollama serve`,"
-            " or name another with --host or OLLAMA_HOST."
-        )
+    def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
+        super().__init__(f"No {kind.name} server answers at {host}: {kind.start}.")
 
 
 class NoModel(ModelError):
@@ -71,9 +119,9 @@ class NoModel(ModelError):
 class ModelMissing(ModelError):
     """The server does not have the model."""
 
-    def __init__(self, model: str, host: str, installed: Sequence[str] = ()) -> None:
-        choice = f", or choose an installed one with --model ({', '.join(installed)})" if installed else ""
-        super().__init__(f"The model '{model}' is not installed at {host}: run `ollama pull {model}`{choice}.")
+    def __init__(self, model: str, host: str, installed: Sequence[str] = (), kind: Kind = OLLAMA) -> None:
+        choice = f", or choose one that is there with --model ({', '.join(installed)})" if installed else ""
+        super().__init__(f"The server at {host} has no model '{model}': {kind.get.format(model=model)}{choice}.")
 
 
 class CloudRefused(ModelError):
@@ -86,12 +134,19 @@ class CloudRefused(ModelError):
         )
 
 
+class NoChat(ModelError):
+    """The model is made for something else than to answer."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"The model '{model}' cannot answer chats: choose another with --model.")
+
+
 class Denied(ModelError):
     """The server asks for credentials, or refuses those it got."""
 
-    def __init__(self, host: str, status: int) -> None:
+    def __init__(self, host: str, status: int, kind: Kind = OLLAMA) -> None:
         super().__init__(
-            f"The server at {host} denies access (HTTP {status}): set OLLAMA_API_KEY,"
+            f"The server at {host} denies access (HTTP {status}): set {kind.key},"
             " which is sent only to a host that you named, over https or on this machine."
         )
 
@@ -128,10 +183,30 @@ class Busy(ModelError):
 class Stalled(ModelError):
     """The server went silent."""
 
-    def __init__(self, host: str, seconds: float) -> None:
+    def __init__(self, host: str, seconds: float, kind: Kind = OLLAMA) -> None:
         super().__init__(
             f"The server at {host} has sent nothing for {seconds:g} seconds:"
-            " see what it is doing with `ollama ps`, or choose a smaller model with --model."
+            f" {kind.look}, or choose a smaller model with --model."
+        )
+
+
+class TooSlow(ModelError):
+    """The reply took longer than the user allows."""
+
+    def __init__(self, model: str, seconds: float) -> None:
+        super().__init__(
+            f"The reply of '{model}' was not whole after {seconds:g} seconds:"
+            " raise adacoder.replyTimeout, or choose a smaller model with --model."
+        )
+
+
+class OnlyThought(ModelError):
+    """The model spent all its tokens on thinking, and none on a reply."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"The model '{model}' spent all its tokens on thinking and did not come to a reply:"
+            " raise adacoder.contextTokens, or choose a model that does not think with --model."
         )
 
 
@@ -155,7 +230,7 @@ class Leases:
         self._queues: dict[Hashable, list[asyncio.Event]] = {}
 
     @asynccontextmanager
-    async def lease(self, key: Hashable, on_wait: Callable[[str], None]) -> AsyncGenerator[None]:
+    async def lease(self, key: Hashable, on_wait: OnWait) -> AsyncGenerator[None]:
         """Hold `key` inside the `async with` block: first come, first served; a wait can be cancelled.
 
         `on_wait` is told `waiting for the model, 1 ahead` if there is a wait, and again when that changes.

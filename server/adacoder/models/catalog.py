@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from adacoder.models.ollama import Server, is_cloud
+from adacoder.models.ollama import OllamaServer, is_cloud
 
 _WORTH: tuple[tuple[str, float], ...] = (
     ("qwen3-coder", 1.0),
@@ -85,7 +85,7 @@ async def installed(host: str | None) -> tuple[Installed, ...]:
     Raises:
         ModelError: no server answers there.
     """
-    async with aclosing(Server(host)) as server:
+    async with aclosing(OllamaServer(host)) as server:
         return tuple(_installed(tag) for tag in await server.tags())
 
 
@@ -95,7 +95,7 @@ async def version(host: str | None) -> str:
     Raises:
         ModelError: no server answers there.
     """
-    async with aclosing(Server(host)) as server:
+    async with aclosing(OllamaServer(host)) as server:
         return await server.version()
 
 

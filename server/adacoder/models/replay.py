@@ -19,14 +19,14 @@ import asyncio
 import difflib
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
 from adacoder.domain import JSON, Ended, Message, Reply, Tokens
 from adacoder.models.base import ChatModel, Enough, ModelError
-from adacoder.models.window import estimate
+from adacoder.models.window import Window, estimate
 
 _VERSION = 1
 _DIFF_LINES = 40
@@ -102,10 +102,21 @@ class ReplayModel:
         """Its id: `replay:` and the path."""
         return f"replay:{self._path}"
 
+    @property
+    def lease_key(self) -> Hashable:
+        """As `ChatModel.lease_key`: each conversation is had by itself."""
+        return id(self)
+
     async def close(self) -> None:
         """Nothing is held open."""
 
-    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+    async def window(self) -> Window:
+        """As `ChatModel.window`."""
+        return Window(8192)
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
         """As `ChatModel.reply`; `max_tokens` was heeded when the reply was recorded.
 
         Raises:
@@ -164,17 +175,28 @@ class Recorder:
         """The id of the model that speaks."""
         return self._model.name
 
+    @property
+    def lease_key(self) -> Hashable:
+        """As the model that speaks."""
+        return self._model.lease_key
+
     async def close(self) -> None:
         """As the model that speaks."""
         await self._model.close()
 
-    async def reply(self, messages: Sequence[Message], *, enough: Enough, max_tokens: int) -> Reply:
+    async def window(self) -> Window:
+        """As the model that speaks."""
+        return await self._model.window()
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
         """As the model that speaks.
 
         Raises:
             CannotRecord: the reply came, but the file cannot be written.
         """
-        reply = await self._model.reply(messages, enough=enough, max_tokens=max_tokens)
+        reply = await self._model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
         exchange = _json(Exchange(tuple(messages), reply))
         self._append(json.dumps(exchange, ensure_ascii=False, indent=1))
         return reply

@@ -16,10 +16,11 @@ async def adacoder(team: Team, target: Target, start: Candidate | None, max_iter
     At best one call of the model, at worst 1 + 2t. Of all candidates the one that got furthest is returned.
     """
     team.journal.begin_round()
+    last_round = team.journal.round + max_iterations
     candidate = start or await team.programming_assistant.write(target)
     while True:
         attempt = await _evaluate_and_repair(team, target, candidate)
-        if attempt.verdict.final or team.journal.round > max_iterations:
+        if attempt.verdict.final or team.journal.round == last_round:
             return conclude(target, team.code_evaluator.furthest or attempt, team.journal.round)
         plan = await team.prompt_engineer.plan(target, attempt.verdict)
         team.journal.begin_round()

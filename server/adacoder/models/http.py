@@ -1,0 +1,115 @@
+"""What all model servers behind HTTP have in common: how they are talked to, and what their failures mean.
+
+Imports httpx, which takes long: at the first request only.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TypedDict
+
+import httpx
+
+from adacoder.models.address import Address
+from adacoder.models.base import (
+    BadHost,
+    BadReply,
+    Busy,
+    CloudRefused,
+    ContextOverflow,
+    Denied,
+    Kind,
+    ModelError,
+    ModelMissing,
+    NotRunning,
+    OutOfMemory,
+)
+
+_OVERFLOW_WORDS = ("context length", "context size", "context window", "context_length", "exceed_context")
+_MEMORY_WORDS = ("system memory", "out of memory", "allocate", "signal: killed")
+_QUOTED_CHARACTERS = 200
+"""What an error may quote of a server's own words."""
+
+
+class ClientSettings(TypedDict):
+    """How an httpx client is set up."""
+
+    timeout: httpx.Timeout
+    trust_env: bool
+    verify: bool | ssl.SSLContext
+    follow_redirects: bool
+    auth: Callable[[httpx.Request], httpx.Request]
+    event_hooks: dict[str, list[Callable[[httpx.Response], Awaitable[None]]]]
+
+
+def client_settings(
+    address: Address,
+    key: str | None,
+    connect_seconds: float,
+    on_response: Callable[[httpx.Response], Awaitable[None]] | None = None,
+) -> ClientSettings:
+    """How to talk to the server at `address`, with `key` if it may have one. Deadlines are the caller's."""
+
+    def authorize(request: httpx.Request) -> httpx.Request:
+        request.headers.pop("Authorization", None)  # client libraries hand their key to every host
+        if key and address.may_have_key:
+            request.headers["Authorization"] = f"Bearer {key}"
+        return request
+
+    return {
+        "timeout": httpx.Timeout(None, connect=connect_seconds),
+        "trust_env": not address.loopback,
+        # Without TLS no certificates are needed, and reading them takes 20 ms; this trusts none.
+        "verify": address.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        "follow_redirects": False,
+        "auth": authorize,
+        "event_hooks": {"response": [on_response] if on_response else []},
+    }
+
+
+@contextmanager
+def failures_told(url: str, kind: Kind) -> Iterator[None]:
+    """Within this block what goes wrong between us and the server at `url` becomes a ModelError."""
+    try:
+        yield
+    except httpx.ConnectError as error:
+        if "[SSL" in str(error):
+            raise BadReply(url, quoted(str(error))) from error
+        raise NotRunning(url, kind) from error
+    except (httpx.ConnectTimeout, httpx.ProxyError) as error:
+        raise NotRunning(url, kind) from error
+    except httpx.HTTPError as error:
+        raise BadReply(url, "the connection broke off") from error
+    except httpx.InvalidURL as error:
+        raise BadHost(url) from error
+    except (ValueError, TypeError, AttributeError) as error:
+        # Clients and their parsers let these through where an answer is not JSON, or of another shape.
+        raise BadReply(url, f"it does not speak as an {kind.name} server does") from error
+
+
+def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
+    """The error for what a server said instead of an answer; `status` is -1 where a stream had begun."""
+    lower = said.lower()
+    if status in (429, 503):
+        return Busy(url)
+    if status == 404 and "model" in lower:
+        return ModelMissing(model, url, kind=kind)
+    if "cloud is disabled" in lower:
+        return CloudRefused(model)
+    if status in (401, 403):
+        return Denied(url, status, kind)
+    if any(word in lower for word in _OVERFLOW_WORDS):
+        return ContextOverflow.by(model)
+    if any(word in lower for word in _MEMORY_WORDS):
+        return OutOfMemory(model, quoted(said))
+    if 300 <= status < 400:
+        return BadReply(url, "it only names another address; name that one instead")
+    return BadReply(url, quoted(said) or f"HTTP {status}")
+
+
+def quoted(said: str) -> str:
+    """A server's own words, as part of a sentence."""
+    words = " ".join(said.split()).rstrip(".")
+    return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"

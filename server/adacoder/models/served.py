@@ -1,0 +1,338 @@
+"""A model on a server: the one ChatModel behind every kind of server.
+
+What a server must be able to do is the protocol `Server`, of which `ollama.py` and `openai.py` each have one. What no
+server does well is done here, once for all: its deadlines, its window, its silence about prompts that it cut, and
+the end of a reply as soon as enough of it has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Hashable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from adacoder.domain import Ended, Message, Reply, Timing, Tokens
+from adacoder.models.base import (
+    BadReply,
+    Busy,
+    CloudRefused,
+    ContextOverflow,
+    Enough,
+    Kind,
+    NoChat,
+    OnlyThought,
+    OnWait,
+    Stalled,
+    TooSlow,
+)
+from adacoder.models.window import Calibration, Window, estimate, least
+
+_LEAST_REPLY = 256
+"""Tokens that a reply may always take: what is left of a window is known too roughly to give it less."""
+_THOUGHT_TOKENS = 2048
+"""What a reply may take besides where the model cannot be kept from thinking first."""
+_LIVELY = 0.2
+"""The temperature at which a request that is made again is answered at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """How long to wait for a server, in seconds."""
+
+    connect: float = 10.0
+    first: float = 300.0
+    """For the first token: the model may have to be loaded, other clients served and the prompt read."""
+    next: float = 60.0
+    """For the next token, and for an answer that needs no model."""
+    whole: float | None = None
+    """For a whole reply, its waits included; None: as long as it takes."""
+    busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
+    """Before asking again a server that turned a request away because of others; then that is an error."""
+
+
+class Thinking(Enum):
+    """What a model does before it answers."""
+
+    NEVER = "never"
+    UNLESS_TOLD = "unless told"
+    """It thinks, but need not."""
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a server says of one of its models."""
+
+    thinking: Thinking = Thinking.NEVER
+    window: int | None = None
+    """The most tokens it can read at once, whatever is asked for; None: not said."""
+    remote: bool = False
+    """Whether the server passes requests on to another machine."""
+    chats: bool = True
+    """Whether it can answer, and not only embed texts."""
+    stop: tuple[str, ...] = ()
+    """Where it is set up to stop; a request that names such texts must name these too, or it would not stop there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """What one chat asks of a server."""
+
+    model: str
+    messages: tuple[Message, ...]
+    max_tokens: int
+    context_tokens: int
+    """The window to load the model with; the same in all requests, since a change may make a server reload."""
+    temperature: float
+    seed: int | None
+    stop: tuple[str, ...]
+    thinking: Thinking
+    keep_alive: str
+    """How long the model is to stay loaded afterwards, as Ollama spells durations."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a stream ended, with what the server tells of it; counts of 0 are not told."""
+
+    ended: Ended
+    prompt: int = 0
+    completion: int = 0
+    cached: int | None = None
+    """None: not told."""
+    time: Timing | None = None
+    """None: not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a stream; about one token."""
+
+    text: str = ""
+    thought: bool = False
+    """Whether the part is one of the model's thoughts, which are no part of its reply."""
+    end: End | None = None
+    """With the last part, and only with it."""
+
+
+class Server(Protocol):
+    """A model server. Nothing is imported and no connection made before the first request."""
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        ...
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of server it is."""
+        ...
+
+    async def facts(self, model: str) -> Facts:
+        """What it says of `model`.
+
+        Raises:
+            ModelMissing: it does not have it; the error names those it has.
+        """
+        ...
+
+    async def is_loaded(self, model: str) -> bool:
+        """Whether `model` can answer without being loaded first; True where the server does not tell."""
+        ...
+
+    def chat(self, chat: Chat) -> AsyncGenerator[Part]:
+        """The parts of a reply as they come. Closing this closes the connection, which ends the generation.
+
+        Raises:
+            ModelError: there is no reply to be had.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        ...
+
+
+class ServedModel:
+    """A `ChatModel`: one model of one server."""
+
+    def __init__(
+        self,
+        server: Server,
+        model: str,
+        *,
+        prefix: str,
+        context_tokens: int,
+        temperature: float,
+        seed: int | None,
+        keep_alive: str,
+        allow_cloud: bool,
+        deadlines: Deadlines,
+        calibration: Calibration,
+        on_wait: OnWait,
+    ) -> None:
+        self._server = server
+        self._model = model
+        self._prefix = prefix
+        self._context_tokens = context_tokens
+        self._temperature = temperature
+        self._seed = seed
+        self._keep_alive = keep_alive
+        self._allow_cloud = allow_cloud
+        self._deadlines = deadlines
+        self._calibration = calibration
+        self._on_wait = on_wait
+        self._facts: Facts | None = None
+        self._window: Window | None = None
+        self._asked: Counter[tuple[Message, ...]] = Counter()
+
+    @property
+    def name(self) -> str:
+        """Its id: its kind and its name."""
+        return f"{self._prefix}:{self._model}"
+
+    @property
+    def lease_key(self) -> Hashable:
+        """As `ChatModel.lease_key`."""
+        return self._server.url, self._model
+
+    async def close(self) -> None:
+        """Close the connections to the server."""
+        await self._server.aclose()
+
+    async def window(self) -> Window:
+        """As `ChatModel.window`."""
+        if self._window is None:
+            facts = await self._permitted()
+            tokens = min(self._context_tokens, facts.window or self._context_tokens)
+            self._window = Window(tokens, self._calibration.ratio)
+        return self._window
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
+        """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
+        window = await self.window()
+        if least(messages) > window.tokens:
+            raise ContextOverflow.by(self._model)
+        chat = self._chat(tuple(messages), await self._permitted(), window, max_tokens, stop)
+        try:
+            async with asyncio.timeout(self._deadlines.whole):
+                return await self._answer(chat, window, enough)
+        except TimeoutError:
+            raise TooSlow(self._model, self._deadlines.whole or 0) from None
+
+    async def _permitted(self) -> Facts:
+        """What the server says of the model, once it is clear that the model may be used."""
+        if self._facts is None:
+            facts = await self._server.facts(self._model)
+            if facts.remote and not self._allow_cloud:
+                raise CloudRefused(self._model)
+            if not facts.chats:
+                raise NoChat(self._model)
+            self._facts = facts
+        return self._facts
+
+    def _chat(
+        self, messages: tuple[Message, ...], facts: Facts, window: Window, max_tokens: int, stop: Sequence[str]
+    ) -> Chat:
+        """The request, such that the server need not cut anything.
+
+        One that was made before, word for word, is made because the reply to it failed; so another must be possible.
+        """
+        again = self._asked[messages]
+        self._asked[messages] += 1
+        if facts.thinking is Thinking.ALWAYS:
+            max_tokens += _THOUGHT_TOKENS
+        room = max(window.tokens - window.measure_chat(messages), _LEAST_REPLY)
+        return Chat(
+            model=self._model,
+            messages=tuple(Message(message.role, _encodable(message.content)) for message in messages),
+            max_tokens=min(max_tokens, room),
+            context_tokens=self._context_tokens,
+            temperature=max(self._temperature, _LIVELY) if again else self._temperature,
+            seed=None if self._seed is None else self._seed + again,
+            stop=(*facts.stop, *stop) if stop else (),
+            thinking=facts.thinking,
+            keep_alive=self._keep_alive,
+        )
+
+    async def _answer(self, chat: Chat, window: Window, enough: Enough) -> Reply:
+        """The reply to `chat`, which is made again where the server has too much to do just now."""
+        for pause in self._deadlines.busy:
+            try:
+                return await self._read(chat, window, enough)
+            except Busy:
+                self._on_wait(f"the server has too many requests waiting, asking again in {pause:g} s")
+                await asyncio.sleep(pause)
+        return await self._read(chat, window, enough)
+
+    async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
+        if not await self._server.is_loaded(self._model):
+            self._on_wait(f"loading {self._model}")
+        # Only a reply that was read to its end tells how much of the prompt the model saw.
+        may_stop = window.measure_chat(chat.messages) <= window.tokens
+        text, parts, has_thought = "", 0, False
+        began = first = time.perf_counter()
+        async with aclosing(self._server.chat(chat)) as stream:
+            while True:
+                part = await self._next(stream, self._deadlines.next if parts else self._deadlines.first)
+                if part.end is not None:
+                    text += part.text
+                    if has_thought and not text.strip() and part.end.ended is Ended.LENGTH:
+                        raise OnlyThought(self._model)
+                    return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
+                if not parts:
+                    first = time.perf_counter()
+                parts += 1
+                has_thought = has_thought or part.thought
+                if part.text and not part.thought:
+                    text += part.text
+                    if enough(text) and may_stop:
+                        break
+        # A part is about a token, but some servers put several into one.
+        tokens = Tokens(window.measure_chat(chat.messages), max(parts, len(text.split())), estimated=True)
+        return Reply(text, tokens, Ended.STOPPED_EARLY, _by_our_clock(began, first))
+
+    async def _next(self, stream: AsyncGenerator[Part], seconds: float) -> Part:
+        """The next part, which must come within `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                part = await anext(stream, None)
+        except TimeoutError:
+            raise Stalled(self._server.url, seconds, self._server.kind) from None
+        if part is None:
+            raise BadReply(self._server.url, "the reply broke off before it was done")
+        return part
+
+    def _whole(self, chat: Chat, text: str, end: End, window: Window, time: Timing) -> Reply:
+        """The reply that `end` ends."""
+        if end.prompt:
+            if self._calibration.was_cut(chat.messages, end.prompt, window.tokens):
+                raise ContextOverflow.by(self._model)
+            self._calibration.learn(chat.messages, end.prompt)
+        cached = end.cached
+        if cached is None:
+            cached = self._calibration.cached(end.prompt, end.time.prompt) if end.prompt and end.time else 0
+        tokens = Tokens(
+            end.prompt or window.measure_chat(chat.messages),
+            end.completion or estimate(text),
+            estimated=not (end.prompt and end.completion),
+            cached=cached,
+        )
+        return Reply(text, tokens, end.ended, end.time or time)
+
+
+def _by_our_clock(began: float, first: float) -> Timing:
+    """Where the time of a stream went, as far as it shows from outside."""
+    return Timing(prompt=first - began, generation=time.perf_counter() - first)
+
+
+def _encodable(text: str) -> str:
+    """`text` with question marks for lone surrogates, which some editors send and nothing can encode."""
+    return text.encode("utf-8", "replace").decode("utf-8")
