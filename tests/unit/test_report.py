@@ -32,7 +32,7 @@ TARGET = locate(TEXT, FOLDER / "pkg" / "m.py", FOLDER, qualname="f")
 STEPS = (
     Step("programming_assistant", "write", 1, 2.0, Tokens(800, 300)),
     Step("code_evaluator", "evaluate", 1, 0.1, details={"passed": 0, "total": 1}),
-    Step("prompt_engineer", "plan", 1, 1.0, Tokens(900, 940)),
+    Step("prompt_engineer", "plan", 1, 1.0, Tokens(900, 940, cached=600)),
 )
 VERDICT = Verdict(
     None,
@@ -73,7 +73,7 @@ def test_the_json_object_is_that_of_the_contract() -> None:
     assert (value["status"], value["reason"], value["target"]) == ("verified", None, "pkg/m.py::f")
     assert value["examples"] == {"passed": 1, "total": 1}
     assert (value["rounds"], value["modelCalls"], value["seconds"]) == (2, 2, 8.06)
-    assert value["tokens"] == {"prompt": 1700, "completion": 1240, "estimated": False}
+    assert value["tokens"] == {"prompt": 1700, "cached": 600, "completion": 1240, "estimated": False}
     assert value["isolation"] == {"level": "full", "by": ["bubblewrap"]}
     assert value["failure"] is None
 
@@ -107,13 +107,13 @@ def test_edits_are_counted_in_the_named_encoding(encoding: PositionEncoding, cha
 @pytest.mark.parametrize(
     ("outcome", "text"),
     [
-        (VERIFIED, "Verified 'f': 1/1 examples passed, 2 rounds, 1,240 tokens, 8.1 s, isolation full."),
-        (FAILED, "No verified candidate for 'f': It gave 1 instead of 2. (0/1 examples passed, 2 rounds, 1,240 tokens"),
+        (VERIFIED, "Verified 'f': 1/1 examples passed, 2 rounds, m, 1,240 tokens, 8.1 s, isolation full."),
+        (FAILED, "No verified candidate for 'f': It gave 1 instead of 2. (0/1 examples passed, 2 rounds, m, 1,240 tokens"),
         (replace(FAILED, strategy=None), "Not verified: 'f': It gave 1 instead of 2. (0/1"),
         (replace(FAILED, status=Status.UNVERIFIED, reason="No examples."), "Unverified 'f': No examples. ("),
         (
             replace(VERIFIED, verdict=replace(VERDICT, notes=("Line 40 was left out.",))),
-            "Verified 'f': 1/1 examples passed, 2 rounds, 1,240 tokens, 8.1 s, isolation full. Line 40 was left out.",
+            "Verified 'f': 1/1 examples passed, 2 rounds, m, 1,240 tokens, 8.1 s, isolation full. Line 40 was left out.",
         ),
         (Outcome(Status.ERROR, TARGET, "Start it."), "Start it."),
         (Outcome(Status.CANCELLED, TARGET), "Cancelled 'f'; nothing was changed."),
@@ -143,7 +143,7 @@ def test_the_summary_carries_the_evidence(outcome: Outcome, text: str) -> None:
     ],
 )
 def test_progress_says_phase_round_examples_and_tokens(event: OpenStep | Step | Waiting, text: str) -> None:
-    assert report.progress(event, 5) == text
+    assert report.progress(event, 6) == text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,165 @@
+"""Several models, each of which is asked where those before it failed: the real evaluator, a stand-in server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adacoder import report
+from adacoder.domain import Candidate, Outcome, Status, Target
+from adacoder.journal import Journal, Listener
+from adacoder.service import Project, Service, current, from_reply
+from adacoder.settings import Settings
+from adacoder.source.locate import locate
+from standin_ollama import Body, Model, StandIn
+
+pytestmark = pytest.mark.isolation
+
+STUB = '''def hypotenuse(a, b):
+    """The longest side of a right triangle.
+
+    >>> hypotenuse(3, 4)
+    5.0
+    >>> hypotenuse(5, 12)
+    13.0
+    """
+    pass
+'''
+GOOD = "```python\ndef hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5\n```"
+SUM = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```"
+HALF = "```python\ndef hypotenuse(a, b):\n    return float(2 * b - a)\n```"
+"""Right for the first example only."""
+PLAN = "1. Square both sides.\n2. Take the root of the sum."
+SMALL, LARGE = "small:1b", "large:70b"
+
+
+def answering(**replies: Sequence[str]) -> Callable[[Body], str]:
+    """Each model's replies, in order; by the first part of its name."""
+    left = {name: list(texts) for name, texts in replies.items()}
+    return lambda body: left[str(body["model"]).partition(":")[0]].pop(0)
+
+
+class Ladder:
+    """A workspace with one stub, a service, and a server with both models."""
+
+    def __init__(self, folder: Path, server: StandIn, service: Service) -> None:
+        self.server = server
+        self.target = self._target(folder)
+        self._folder = folder
+        self._service = service
+        self._settings = Settings(models=(SMALL, LARGE), host=server.host)
+
+    @staticmethod
+    def _target(folder: Path) -> Target:
+        path = folder / "shapes.py"
+        path.write_text(STUB, encoding="utf-8")
+        return locate(STUB, path, folder, qualname="hypotenuse")
+
+    async def run(self, *listeners: Listener, start: Candidate | None = None, **changed: object) -> Outcome:
+        settings = replace(self._settings, **changed)  # type: ignore[arg-type]  # each test gives what fits
+        return await self._service.run(self.target, start, settings, Project(self._folder), Journal(*listeners))
+
+    @property
+    def asked(self) -> list[str]:
+        """Which model each chat asked."""
+        return [str(body["model"]) for body in self.server.requests]
+
+
+@asynccontextmanager
+async def ladder(
+    folder: Path, models: Sequence[str] = (SMALL, LARGE), **replies: Sequence[str]
+) -> AsyncIterator[Ladder]:
+    service = Service()
+    try:
+        async with StandIn(answering(**replies), models=[Model(name) for name in models]) as server:
+            yield Ladder(folder, server, service)
+            await server.until_idle()
+    finally:
+        await service.close()
+
+
+async def test_the_next_model_is_asked_after_so_many_failed_rounds(tmp_path: Path) -> None:
+    async with ladder(tmp_path, small=[SUM, PLAN, HALF], large=[GOOD]) as desk:
+        outcome = await desk.run()
+        assert (outcome.status, outcome.model, outcome.rounds) == (Status.VERIFIED, f"ollama:{LARGE}", 3)
+        assert desk.asked == [SMALL, SMALL, SMALL, LARGE]
+        assert [step.round for step in outcome.steps if step.action == "write"] == [1, 2, 3]
+        assert LARGE in report.summary(outcome)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "asked"),
+    [(1, [SMALL, LARGE]), (2, [SMALL, SMALL, SMALL, LARGE]), (3, [SMALL] * 5 + [LARGE])],
+)
+async def test_how_many_rounds_is_a_setting(tmp_path: Path, rounds: int, asked: list[str]) -> None:
+    async with ladder(tmp_path, small=[SUM, PLAN, SUM, PLAN, SUM], large=[GOOD]) as desk:
+        outcome = await desk.run(rounds_per_model=rounds)
+        assert (outcome.status, desk.asked) == (Status.VERIFIED, asked)
+
+
+async def test_a_model_that_succeeds_is_the_last_to_be_asked(tmp_path: Path) -> None:
+    async with ladder(tmp_path, small=[GOOD], large=[]) as desk:
+        outcome = await desk.run()
+        assert (outcome.status, outcome.model, desk.asked) == (Status.VERIFIED, f"ollama:{SMALL}", [SMALL])
+
+
+async def test_the_last_model_may_use_all_rounds(tmp_path: Path) -> None:
+    async with ladder(tmp_path, small=[SUM], large=[SUM, PLAN, HALF, PLAN, SUM, PLAN, GOOD]) as desk:
+        outcome = await desk.run(rounds_per_model=1, max_iterations=3)
+        assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 5)
+
+
+async def test_the_candidate_that_got_furthest_is_told_with_its_own_model(tmp_path: Path) -> None:
+    async with ladder(tmp_path, small=[HALF], large=[SUM]) as desk:
+        outcome = await desk.run(rounds_per_model=1, max_iterations=0)
+        assert (outcome.status, outcome.model, outcome.rounds) == (Status.PARTIAL, f"ollama:{SMALL}", 2)
+        assert "2 * b - a" in str(outcome.candidate)
+        assert desk.asked == [SMALL, LARGE]
+
+
+async def test_a_model_that_is_not_there_is_passed_over_and_named(tmp_path: Path) -> None:
+    async with ladder(tmp_path, models=[LARGE], large=[GOOD]) as desk:
+        outcome = await desk.run()
+        assert (outcome.status, outcome.model) == (Status.VERIFIED, f"ollama:{LARGE}")
+        (note,) = outcome.notes
+        assert f"has no model '{SMALL}'" in note
+        assert note in report.summary(outcome)
+        assert report.to_json(outcome, tmp_path)["notes"] == [note]
+
+
+async def test_where_no_model_can_be_asked_each_is_named(tmp_path: Path) -> None:
+    async with ladder(tmp_path, models=[]) as desk:
+        outcome = await desk.run()
+        assert outcome.status is Status.ERROR
+        assert f"has no model '{SMALL}'" in str(outcome.reason)
+        assert f"has no model '{LARGE}'" in str(outcome.reason)
+
+
+async def test_each_model_plans_from_what_fix_begins_with(tmp_path: Path) -> None:
+    async with ladder(tmp_path, small=[PLAN, SUM], large=[PLAN, GOOD]) as desk:
+        outcome = await desk.run(start=current(desk.target), rounds_per_model=1)
+        assert (outcome.status, outcome.model) == (Status.VERIFIED, f"ollama:{LARGE}")
+        assert desk.asked == [SMALL, SMALL, LARGE, LARGE]
+
+
+async def test_apply_climbs_nothing(tmp_path: Path) -> None:
+    async with ladder(tmp_path) as desk:
+        outcome = await desk.run(start=from_reply(SUM, desk.target), max_iterations=0)
+        assert (outcome.status, outcome.rounds, desk.asked) == (Status.FAILED, 1, [])
+
+
+async def test_the_rounds_shown_are_those_there_may_be(tmp_path: Path) -> None:
+    shown: list[str] = []
+    async with ladder(tmp_path, small=[SUM], large=[GOOD]) as desk:
+        settings = Settings(models=(SMALL, LARGE), rounds_per_model=1, max_iterations=0)
+        await desk.run(
+            lambda event: shown.append(report.progress(event, settings.most_rounds)),
+            rounds_per_model=1,
+            max_iterations=0,
+        )
+    assert any(line.startswith("round 2/") for line in shown)
+    assert all(int(line.split()[1].split("/")[0]) <= settings.most_rounds for line in shown if line.startswith("round"))
