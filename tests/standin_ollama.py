@@ -15,66 +15,41 @@ object with the fields of `Script`.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
-import socket
-import struct
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from enum import StrEnum
-from pathlib import Path
-from typing import Self
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import ClassVar
 
-Body = Mapping[str, object]
-PATIENCE = 20.0
-"""Seconds after which a test that waits for something gives up."""
-TOKENS_A_MESSAGE = 4
-"""What the stand-in counts for the template around a message."""
+from standin import (
+    PATIENCE,
+    Body,
+    Ending,
+    Replies,
+    Request,
+    Script,
+    StandInServer,
+    Stream,
+    compact,
+    main,
+    read_replies,
+    respond,
+)
+from standin_prompt import Loaded, count_tokens, messages_of, tokens_of, without_oldest
 
+__all__ = ["PATIENCE", "Body", "Ending", "Model", "Replies", "Script", "StandIn", "count_tokens", "read_replies"]
 
-class Ending(StrEnum):
-    """How a streamed reply ends."""
-
-    DONE = "done"
-    EOF = "eof"
-    """Regularly, but without the final `done`, as after too many identical tokens."""
-    ERROR = "error"
-    """With a line that holds an error."""
-    BREAK = "break"
-    """The connection is closed in the middle."""
-    RESET = "reset"
-    """The connection is reset."""
-    STALL = "stall"
-    """Never: nothing more is sent."""
-
-
-@dataclass(frozen=True)
-class Script:
-    """One reply, and how it is sent."""
-
-    text: str = ""
-    thinking: str = ""
-    """Thought before the text, by a model that can think and was not told not to."""
-    token: int = 8
-    """Code points that are sent, and counted, as one token."""
-    load: float = 0.0
-    """Seconds before anything is sent."""
-    pause: float = 0.0
-    """Seconds before each token but the first."""
-    packet: int | None = None
-    """Bytes sent at once, however that cuts lines and characters; None: a line at a time."""
-    ending: Ending = Ending.DONE
-    done_reason: str = "stop"
-    error: str = "an error was encountered while running the model: unexpected EOF"
-    """What the last line says where `ending` is ERROR."""
-    prompt_tokens: int | None = None
-    """The count to report; None: what was counted; 0 is left out, as Ollama leaves out zeros."""
-    status: int = 200
-    body: str | None = None
-    """Sent instead of a stream; with a status other than 200, an error as Ollama writes it."""
+NS_TO_LOAD = 500_000_000
+NS_TO_READ = 1_000_000
+"""Nanoseconds a token of the prompt that the slot does not hold."""
+NS_TO_WRITE = 10_000_000
+"""Nanoseconds a token of the reply."""
+_DEFAULT_WINDOW = 4096
+_DURATION = re.compile(r"-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+")
+_REPEATED = "prediction aborted, token repeat limit reached"
+_STREAM = "application/x-ndjson"
+_INTEGERS = ("num_ctx", "num_predict", "num_keep", "seed")
 
 
 @dataclass(frozen=True)
@@ -86,329 +61,249 @@ class Model:
     context_length: int = 32768
     parameter_size: str = "7.6B"
     family: str = "qwen2"
+    """That of `gptoss` thinks whatever it is told."""
     remote_host: str | None = None
-
-
-@dataclass(frozen=True)
-class Request:
-    """An HTTP request as it came."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    """By names in lower case."""
-    body: Body
-
-
-Replies = Callable[[Body], "str | Script"] | Sequence["str | Script"]
-"""What chats are answered with: by a function of the request's body, or in order."""
+    stop: tuple[str, ...] = ()
+    """Where it is set up to stop; a request that names such texts replaces these."""
+    shifts: bool = True
+    """Whether a reply may go on beyond the window, at the price of the prompt."""
+    jinja: bool = False
+    """Whether its file brings no template but its engine's; from 0.30 on such a prompt is never cut."""
 
 
 @dataclass
-class StandIn:
-    """The server. One generation at a time, as Ollama by default; a client that hangs up ends its own."""
+class StandIn(StandInServer):
+    """An Ollama server."""
 
-    replies: Replies = ()
+    CHATS: ClassVar[str] = "/api/chat"
+
     models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
     version: str = "0.24.0"
-    """From 0.30 on, prompts that are too long are cut in another way."""
-    instead: Mapping[str, Script] = field(default_factory=dict)
-    """What is sent for a path in place of its regular answer."""
-    port: int = 0
-    """The port to listen on; 0: any."""
-    host: str = ""
-    """Its address once it runs."""
-    seen: list[Request] = field(default_factory=list)
-    """Every HTTP request."""
-    events: list[str] = field(default_factory=list)
-    """What became of chats: `request 1`, `load 1`, `first byte 1`, `done 1`, `disconnected 1`, ….
-
-    `load` says that the model had to be loaded, anew if its context window is another than before.
-    """
+    """From 0.30 on, prompts that are too long are cut in another way; from 0.34 on, the release after those that were
+    measured, endless repetition is an error."""
+    window: int | None = field(default=None, kw_only=True)
+    """The window of all models, whatever a request asks for; None: as it asks."""
+    cloud: bool = field(default=True, kw_only=True)
+    """Whether it passes on requests for models that run elsewhere."""
 
     def __post_init__(self) -> None:
-        self._slot = asyncio.Lock()
-        self._changed = asyncio.Condition()
-        self._writers: set[asyncio.StreamWriter] = set()
-        self._loaded: tuple[str, int] | None = None
-        self._answered = 0
-
-    @property
-    def requests(self) -> list[Body]:
-        """The bodies of all chats."""
-        return [request.body for request in self.seen if request.path == "/api/chat"]
-
-    @property
-    def connections(self) -> int:
-        """How many are open."""
-        return len(self._writers)
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
-        self.host = f"http://127.0.0.1:{self.port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        await self.until_idle()
-        await self._server.wait_closed()
-
-    @contextmanager
-    def in_thread(self) -> Iterator[Self]:
-        """Serve from a thread, for code that is not in this event loop."""
-        ready = threading.Event()
-
-        async def serve() -> None:
-            async with self:
-                self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-                ready.set()
-                await self._stop.wait()
-
-        thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
-        thread.start()
-        ready.wait(PATIENCE)
-        try:
-            yield self
-        finally:
-            self._loop.call_soon_threadsafe(self._stop.set)
-            thread.join(PATIENCE)
-
-    async def until(self, event: str) -> None:
-        """Wait until `event` has happened."""
-        await self._until(lambda: event in self.events)
-
-    async def until_idle(self) -> None:
-        """Wait until no connection is open."""
-        await self._until(lambda: self.connections == 0)
-
-    async def _until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE), self._changed:
-            await self._changed.wait_for(holds)
-
-    async def _happened(self, event: str | None = None) -> None:
-        async with self._changed:
-            if event is not None:
-                self.events.append(event)
-            self._changed.notify_all()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, from its beginning to its end."""
-        self._writers.add(writer)
-        try:
-            ahead = b""
-            while request := await _read_request(ahead, reader):
-                self.seen.append(request)
-                ahead = await self._answer_unless_gone(request, reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-            self._writers.discard(writer)
-            await self._happened()
-
-    async def _answer_unless_gone(
-        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> bytes:
-        """Answer; give up when the client hangs up. Returns what was read ahead of the next request."""
-        number = len(self.requests)
-        answer = asyncio.create_task(self._answer(request, number, writer))
-        watch = asyncio.create_task(reader.read(1))
-        try:
-            await asyncio.wait({answer, watch}, return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done() and _hung_up(watch):
-                if request.path == "/api/chat":
-                    await self._happened(f"disconnected {number}")
-                raise ConnectionAbortedError
-            await answer
-            return watch.result() if watch.done() else b""
-        finally:
-            answer.cancel()
-            watch.cancel()
-            await asyncio.gather(answer, watch, return_exceptions=True)
+        super().__post_init__()
+        self._loaded: dict[str, Loaded] = {}
 
     async def _answer(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
-        path, body = request.path, request.body
-        if script := self.instead.get(path):
-            await asyncio.sleep(script.load)
-            return await _respond(writer, script.status, script.body or "")
-        match request.method, path:
+        match request.method, request.path:
             case "GET" | "HEAD", "/":
-                return await _respond(writer, 200, "Ollama is running", "text/plain")
+                await respond(writer, 200, "Ollama is running", "text/plain")
             case "GET", "/api/version":
-                return await _respond(writer, 200, _json({"version": self.version}))
+                await respond(writer, 200, _json({"version": self.version}))
             case "GET", "/api/tags":
-                return await _respond(writer, 200, _json({"models": [_tag(model) for model in self.models]}))
+                await respond(writer, 200, _json({"models": [_tag(model) for model in self.models]}))
             case "GET", "/api/ps":
-                return await _respond(writer, 200, _json({"models": self._running()}))
+                running = [_running(name, loaded) for name, loaded in self._loaded.items()]
+                await respond(writer, 200, _json({"models": running}))
             case "POST", "/api/show" | "/api/chat":
-                model = self._model(str(body.get("model")))
-                if model is None:
-                    return await _refuse(writer, 404, f"model '{body.get('model')}' not found")
-                if path == "/api/show":
-                    return await _respond(writer, 200, _json(_shown(model)))
-                return await self._chat(model, body, number, writer)
+                await self._answer_about_model(request, number, writer)
             case _, "/" | "/api/version" | "/api/tags" | "/api/ps" | "/api/show" | "/api/chat":
-                return await _respond(writer, 405, "405 method not allowed", "text/plain")
-        return await _respond(writer, 404, "404 page not found", "text/plain")
+                await respond(writer, 405, "405 method not allowed", "text/plain")
+            case _:
+                await respond(writer, 404, "404 page not found", "text/plain")
 
-    def _model(self, name: str) -> Model | None:
+    async def _answer_about_model(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
+        body, is_chat = request.body, request.path == self.CHATS
+        if is_chat:
+            await self._happened(f"request {number}")
+        try:
+            model = self._model(body)
+            if is_chat:
+                self._permit(model, body)
+                await self._chat(model, body, number, writer)
+            else:
+                await respond(writer, 200, _json(_shown(model)))
+        except _Refusal as refusal:
+            await self._refuse(writer, refusal.status, str(refusal), number if is_chat else 0)
+
+    def _model(self, body: Body) -> Model:
+        if not body:
+            raise _Refusal(400, "missing request body")
+        name = str(body.get("model") or "")
+        if not name:
+            raise _Refusal(400, "model is required")
         named = name if ":" in name else f"{name}:latest"
-        return next((model for model in self.models if model.name == named), None)
+        for model in self.models:
+            if model.name == named:
+                return model
+        raise _Refusal(404, f"model '{name}' not found")
 
-    def _running(self) -> list[Body]:
-        if self._loaded is None:
-            return []
-        name, window = self._loaded
-        return [{"name": name, "model": name, "context_length": window, "size": 1, "size_vram": 0}]
+    def _permit(self, model: Model, body: Body) -> None:
+        """Refuse what the model or the server cannot do."""
+        if model.remote_host and not self.cloud:
+            raise _Refusal(403, "ollama cloud is disabled: remote model is unavailable")
+        if body.get("think") and "thinking" not in model.capabilities:
+            raise _Refusal(400, f'"{model.name}" does not support thinking')
+        if body.get("tools") and "tools" not in model.capabilities:
+            raise _Refusal(400, f"registry.ollama.ai/library/{model.name} does not support tools")
+        if "completion" not in model.capabilities:
+            raise _Refusal(400, f'"{model.name}" does not support chat')
+        keep_alive = body.get("keep_alive")
+        if isinstance(keep_alive, str) and not _DURATION.fullmatch(keep_alive) and keep_alive not in ("0", "-1"):
+            raise _Refusal(400, f'time: invalid duration "{keep_alive}"')
+        for name in _INTEGERS:
+            if not isinstance(_options(body).get(name, 0), int):
+                raise _Refusal(500, f'option "{name}" must be of type integer')
 
     async def _chat(self, model: Model, body: Body, number: int, writer: asyncio.StreamWriter) -> None:
-        if body.get("think") and "thinking" not in model.capabilities:
-            return await _refuse(writer, 400, f'"{model.name}" does not support thinking')
-        await self._happened(f"request {number}")
+        clock = asyncio.get_running_loop().time
+        came, has_to_wait = clock(), self._slot.locked()
         async with self._slot:
-            script = self._script(body)
-            window = _option(body, "num_ctx", 4096)
-            if self._loaded != (model.name, window):
-                self._loaded = (model.name, window)
-                await self._happened(f"load {number}")
-            await asyncio.sleep(script.load)
-            if script.body is not None:
-                return await _respond(writer, script.status, script.body)
-            if script.status != 200:
-                return await _refuse(writer, script.status, script.error)
-            return await self._stream(script, model, body, number, writer)
+            queued = clock() - came if has_to_wait else 0.0
+            if messages_of(body):
+                await self._answer_chat(model, body, number, writer, int(queued * 1e9))
+            else:
+                await self._load(model, body, number)
+                reason = "unload" if _is_last(body) else "load"
+                done = {**_part(model, {"content": ""}), "done": True, "done_reason": reason}
+                await respond(writer, 200, _json(done) + "\n", _STREAM)
+            if _is_last(body):
+                self._loaded.pop(model.name)
 
-    def _script(self, body: Body) -> Script:
-        if callable(self.replies):
-            reply = self.replies(body)
-        elif self._answered < len(self.replies):
-            reply = self.replies[self._answered]
-        else:
-            reply = Script(status=500, error=f"the stand-in has no reply number {self._answered + 1}")
-        self._answered += 1
-        return Script(reply) if isinstance(reply, str) else reply
-
-    async def _stream(
-        self, script: Script, model: Model, body: Body, number: int, writer: asyncio.StreamWriter
+    async def _answer_chat(
+        self, model: Model, body: Body, number: int, writer: asyncio.StreamWriter, queued: int
     ) -> None:
-        thinks = "thinking" in model.capabilities and body.get("think") is not False
-        messages = [{"content": "", "thinking": token} for token in _tokens(script.thinking, script) if thinks]
-        messages += [{"content": token} for token in _tokens(script.text, script)]
-        limit = _option(body, "num_predict", -1)
-        reason = script.done_reason
-        if 0 < limit < len(messages):
-            del messages[limit:]
-            reason = "length"
-        lines = [_part(model, message) for message in messages]
-        if script.ending is Ending.DONE:
-            lines.append(_last_part(model, reason, self._counted(script, model, body), len(messages)))
-        elif script.ending is Ending.ERROR:
-            lines.append({"error": script.error})
-        stream = _Stream(writer, script.packet)
-        for index, line in enumerate(lines):
-            await asyncio.sleep(script.pause if index else 0)
-            await stream.send(_json(line) + "\n")
-            if index == 0:
-                await self._happened(f"first byte {number}")
-        if script.ending is Ending.STALL:
-            await asyncio.Event().wait()
-        if script.ending is Ending.RESET:
-            _reset_on_close(writer)
-        if script.ending in (Ending.BREAK, Ending.RESET):
-            raise ConnectionAbortedError
-        await stream.end()
-        if script.ending is Ending.DONE:
-            await self._happened(f"done {number}")
+        script = self._next_script(body)
+        is_new = await self._load(model, body, number)
+        await asyncio.sleep(script.load)
+        if await self._without_stream(script, number, writer):
+            return
+        load = int(script.load * 1e9) + NS_TO_LOAD * is_new
+        messages, last, script = self._reply(script, model, body, {"queue": queued, "load": load})
+        if body.get("stream") is False:
+            await self._reply_at_once(script, model, messages, last, number, writer)
+        else:
+            lines = [_json(_part(model, message)) + "\n" for message in messages]
+            endings = {Ending.DONE: _json(last) + "\n", Ending.ERROR: self._error(script.error) + "\n"}
+            await self._play(script, lines, endings, number, Stream(writer, _STREAM, script.packet))
 
-    def _counted(self, script: Script, model: Model, body: Body) -> int:
-        """The prompt's tokens as reported: silently fewer if the prompt had to be cut."""
-        if script.prompt_tokens is not None:
-            return script.prompt_tokens
-        count, window = count_tokens(body), min(_option(body, "num_ctx", 4096), model.context_length)
-        if count <= window:
-            return count
-        return window if tuple(map(int, self.version.split(".")[:2])) < (0, 30) else window // 2 + 2
+    async def _load(self, model: Model, body: Body, number: int) -> bool:
+        """Load the model if it is not loaded with the window asked for; returns whether it had to be."""
+        window = min(self.window or _number(body, "num_ctx", _DEFAULT_WINDOW), model.context_length)
+        loaded = self._loaded.get(model.name)
+        if loaded is not None and loaded.window == window:
+            return False
+        self._loaded[model.name] = Loaded(window)
+        await self._happened(f"load {number}")
+        return True
 
+    def _reply(
+        self, script: Script, model: Model, body: Body, ns: dict[str, int]
+    ) -> tuple[Sequence[Body], Body, Script]:
+        """The messages of a reply and its last part; and how it ends, which may be otherwise than its script says."""
+        loaded = self._loaded[model.name]
+        prompt = self._read(model, body, loaded.window)
+        cached = loaded.read(prompt)
+        spoken, reason = _spoken(script, model, body, loaded.window - len(prompt))
+        messages, script = self._guarded(spoken, script)
+        counted = len(prompt) if script.prompt_tokens is None else script.prompt_tokens
+        last = {
+            **_part(model, {"content": ""}),
+            "done": True,
+            "done_reason": reason,
+            **_counts(counted, len(messages), {**ns, "prompt": (len(prompt) - cached) * NS_TO_READ}),
+        }
+        return messages, last, script
 
-def count_tokens(body: Body) -> int:
-    """How many tokens the stand-in finds in a chat's messages: one a word, and some for each message."""
-    messages = body["messages"]
-    assert isinstance(messages, list)
-    return sum(len(message.get("content", "").split()) + TOKENS_A_MESSAGE for message in messages)
+    async def _reply_at_once(
+        self,
+        script: Script,
+        model: Model,
+        messages: Sequence[Body],
+        last: Body,
+        number: int,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """The reply as one object, where no stream is asked for."""
+        if script.ending is Ending.ERROR:
+            raise _Refusal(500, script.error)
+        whole = {key: "".join(str(one.get(key, "")) for one in messages) for key in ("content", "thinking")}
+        answer = last if script.ending is Ending.DONE else _part(model, {})
+        message = {"role": "assistant", "content": whole["content"]}
+        if whole["thinking"]:
+            message["thinking"] = whole["thinking"]
+        await respond(writer, 200, _json({**answer, "message": message}))
+        await self._happened(f"{script.ending} {number}")
 
+    def _read(self, model: Model, body: Body, window: int) -> list[str]:
+        """What of the prompt the model gets to see, where it is too long silently less than there is."""
+        whole = tokens_of(messages_of(body))
+        if len(whole) <= window:
+            return whole
+        is_old = self._release < (0, 30)
+        if body.get("truncate") is False or (model.jinja and not is_old):
+            raise _Refusal(400, "the input length exceeds the context length" if is_old else _engine(whole, window))
+        prompt = tokens_of(without_oldest(messages_of(body), window))
+        if len(prompt) <= window:
+            return prompt
+        if is_old:
+            keep = _number(body, "num_keep", 4)
+            return prompt[:keep] + prompt[keep - window :]
+        if body.get("shift") is False:
+            raise _Refusal(
+                400,
+                "the prompt is longer than the context length currently available to the model; shorten the prompt,"
+                " adjust the context length in settings, or use a model with a longer context",
+            )
+        return prompt[-(window // 2 + 2) :]
 
-async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request | None:
-    """The next request of a connection; None if there is none."""
-    try:
-        head = (ahead + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    except asyncio.IncompleteReadError:
-        return None
-    first, *rest = head.rstrip("\r\n").split("\r\n")
-    method, path, _ = first.split(" ")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
-    content = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Request(method, path, headers, json.loads(content) if content else {})
+    def _guarded(self, messages: Sequence[Body], script: Script) -> tuple[Sequence[Body], Script]:
+        """What is sent of `messages`, and how that ends, where they repeat themselves too often."""
+        is_new = self._release >= (0, 34)
+        limit, sent = 100 if is_new else 30, 0
+        for _, same in groupby(messages):
+            times = len(list(same))
+            if times > limit:
+                ending = Ending.ERROR if is_new else Ending.EOF
+                return messages[: sent + limit], replace(script, ending=ending, error=_REPEATED)
+            sent += times
+        return messages, script
 
+    @property
+    def _release(self) -> tuple[int, ...]:
+        return tuple(map(int, self.version.split(".")[:2]))
 
-def _hung_up(watch: asyncio.Task[bytes]) -> bool:
-    return watch.done() and (watch.exception() is not None or not watch.result())
-
-
-async def _respond(
-    writer: asyncio.StreamWriter, status: int, content: str, kind: str = "application/json; charset=utf-8"
-) -> None:
-    data = content.encode()
-    writer.write(f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n\r\n".encode())
-    writer.write(data)
-    await writer.drain()
-
-
-async def _refuse(writer: asyncio.StreamWriter, status: int, error: str) -> None:
-    await _respond(writer, status, _json({"error": error}))
-
-
-class _Stream:
-    """A chunked response; its head goes out with the first text."""
-
-    def __init__(self, writer: asyncio.StreamWriter, packet: int | None) -> None:
-        self._writer = writer
-        self._packet = packet
-        self._begun = False
-
-    async def send(self, text: str) -> None:
-        """Send `text`, a packet at a time."""
-        self._begin()
-        data = text.encode("utf-8", "replace")
-        size = self._packet or len(data)
-        for start in range(0, len(data), size):
-            piece = data[start : start + size]
-            self._writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-            await self._writer.drain()
-
-    async def end(self) -> None:
-        """End the response as HTTP asks for."""
-        self._begin()
-        self._writer.write(b"0\r\n\r\n")
-        await self._writer.drain()
-
-    def _begin(self) -> None:
-        if not self._begun:
-            self._begun = True
-            self._writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n")
-            self._writer.write(b"Transfer-Encoding: chunked\r\n\r\n")
+    def _error(self, text: str) -> str:
+        return _json({"error": text})
 
 
-def _reset_on_close(writer: asyncio.StreamWriter) -> None:
-    """Make the connection end with a reset instead of a farewell."""
-    linger = struct.pack("ii", 1, 0)
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+class _Refusal(Exception):
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
 
 
-def _tokens(text: str, script: Script) -> list[str]:
-    return [text[start : start + script.token] for start in range(0, len(text), script.token)]
+def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str]:
+    """The messages of a reply and the reason of its end, if nothing goes wrong; `room` is left in the window."""
+    text, reason = script.text, script.done_reason
+    stops = _options(body).get("stop", model.stop)
+    assert isinstance(stops, Sequence)
+    text = text[: min((text.index(stop) for stop in stops if stop in text), default=len(text))]
+    thought = script.thinking if _thinks(model, body) else ""
+    messages: list[Body] = [{"content": "", "thinking": token} for token in script.tokens(thought)]
+    messages += [{"content": token} for token in script.tokens(text)]
+    limits = [_number(body, "num_predict", -1)]
+    if not model.shifts or body.get("shift") is False:
+        limits.append(room)
+    limit = min((limit for limit in limits if limit > 0), default=len(messages))
+    return messages[:limit], "length" if limit < len(messages) else reason
+
+
+def _thinks(model: Model, body: Body) -> bool:
+    """Whether the model thinks: where it can, it does, unless it is told not to and obeys."""
+    return "thinking" in model.capabilities and (body.get("think") is not False or model.family == "gptoss")
+
+
+def _engine(prompt: Sequence[str], window: int) -> str:
+    """What the engine below says of a prompt that is too long."""
+    said = f"request ({len(prompt)} tokens) exceeds the available context size ({window} tokens), try increasing it"
+    return compact({"error": {"code": 400, "message": said, "type": "exceed_context_size_error", "n_ctx": window}})
 
 
 def _part(model: Model, message: Body) -> Body:
@@ -420,18 +315,18 @@ def _part(model: Model, message: Body) -> Body:
     }
 
 
-def _last_part(model: Model, reason: str, read: int, written: int) -> Body:
-    counts = {"prompt_eval_count": read, "eval_count": written}
-    return {
-        **_part(model, {"content": ""}),
-        "done": True,
-        "done_reason": reason,
-        "total_duration": 5_000_000,
-        "load_duration": 1_000_000,
-        **{name: count for name, count in counts.items() if count},
-        "prompt_eval_duration": 2_000_000,
-        "eval_duration": 2_000_000,
+def _counts(read: int, written: int, ns: dict[str, int]) -> Body:
+    """Counts and durations as the last part has them: zeros are left out. A wait shows in the whole alone."""
+    writing = written * NS_TO_WRITE
+    values = {
+        "total_duration": sum(ns.values()) + writing,
+        "load_duration": ns["load"],
+        "prompt_eval_count": read,
+        "prompt_eval_duration": ns["prompt"],
+        "eval_count": written,
+        "eval_duration": writing,
     }
+    return {name: value for name, value in values.items() if value}
 
 
 def _tag(model: Model) -> Body:
@@ -443,52 +338,42 @@ def _tag(model: Model) -> Body:
 def _shown(model: Model) -> Body:
     info = {"general.architecture": model.family, f"{model.family}.context_length": model.context_length}
     remote = {"remote_host": model.remote_host} if model.remote_host else {}
-    return {"capabilities": list(model.capabilities), "model_info": info, "details": {}, **remote}
+    parameters = "\n".join(f"{'stop':30} {compact(stop)}" for stop in model.stop)
+    set_up = {"parameters": parameters} if parameters else {}
+    return {"capabilities": list(model.capabilities), "model_info": info, "details": {}, **set_up, **remote}
 
 
-def _option(body: Body, name: str, default: int) -> int:
+def _running(name: str, loaded: Loaded) -> Body:
+    return {"name": name, "model": name, "context_length": loaded.window, "size": 1, "size_vram": 0}
+
+
+def _is_last(body: Body) -> bool:
+    """Whether the model is to be unloaded afterwards."""
+    return body.get("keep_alive") in (0, "0")
+
+
+def _options(body: Body) -> Body:
     options = body.get("options")
-    value = options.get(name, default) if isinstance(options, dict) else default
+    return options if isinstance(options, dict) else {}
+
+
+def _number(body: Body, name: str, default: int) -> int:
+    value = _options(body).get(name, default)
     assert isinstance(value, int)
     return value
 
 
 def _json(value: Body) -> str:
     """JSON as Go writes it: NEL stays as it is, the line separators and what HTML minds are escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = compact(value)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
-def read_replies(path: Path) -> list[str | Script]:
-    """The replies in a file, one a line: a JSON string, or an object with the fields of Script."""
-    values = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
-    return [value if isinstance(value, str) else _script(value) for value in values]
-
-
-def _script(fields: dict[str, object]) -> Script:
-    ending = Ending(str(fields.pop("ending", "done")))
-    return Script(**fields, ending=ending)  # type: ignore[arg-type]  # a wrong type shows when it is sent
-
-
-async def _serve_forever(standin: StandIn) -> None:
-    async with standin:
-        print(standin.host, flush=True)
-        await asyncio.Event().wait()
-
-
-def main() -> None:
-    """Serve the replies of a file until terminated."""
-    parser = argparse.ArgumentParser(prog="standin_ollama", description="A stand-in for Ollama, for tests.")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--replies", type=Path, required=True)
-    parser.add_argument("--model", action="append", help="installed model; may be given more than once")
-    arguments = parser.parse_args()
-    models = [Model(name) for name in arguments.model or ["qwen2.5-coder:7b"]]
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve_forever(StandIn(read_replies(arguments.replies), models=models, port=arguments.port)))
+def _start(replies: list[str | Script], models: list[str], port: int) -> StandIn:
+    return StandIn(replies, models=[Model(name) for name in models], port=port)
 
 
 if __name__ == "__main__":
-    main()
+    main("standin_ollama", _start)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team, TestDesigner
@@ -29,8 +30,10 @@ from adacoder.domain import (
     conclude,
 )
 from adacoder.journal import Journal
+from adacoder.models.about import About
 from adacoder.models.backends import Experience, open_model
 from adacoder.models.base import ChatModel, Enough, Leases, ModelError
+from adacoder.models.recorder import Recorder
 from adacoder.models.window import Window
 from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract
@@ -41,6 +44,7 @@ from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import Documented
+from adacoder.source.shareable import shareable
 from adacoder.source.splice import splice
 from adacoder.strategies import STRATEGIES
 
@@ -121,7 +125,8 @@ class Service:
         Where the function is written already, only examples that it passes are suggested.
         """
         journal.begin_round()
-        async with self._model(settings.ladder[0], settings, journal) as model:
+        about = partial(self._about, target, None, settings, project)
+        async with self._model(settings.ladder[0], settings, journal, about) as model:
             try:
                 outcome = await self._suggest(target, settings, project, journal, model)
             except AdaCoderError as error:
@@ -146,13 +151,17 @@ class Service:
         best: Outcome | None = None
         troubles: dict[str, None] = {}
         needs_model = start is None or settings.max_iterations > 0
-        for name, most in settings.rungs(is_started=start is not None)[: None if needs_model else 1]:
-            async with self._model(name, settings, journal) as model:
+        rungs = settings.rungs(is_started=start is not None)[: None if needs_model else 1]
+        for number, (name, most) in enumerate(rungs, 1):
+            about = partial(self._about, target, start, settings, project, rung=number)
+            async with self._model(name, settings, journal, about) as model:
                 try:
                     outcome = await self._run_strategy(target, start, settings, project, journal, model, most)
                 except ModelError as error:
                     troubles[str(error)] = None
+                    model.concluded(Outcome(Status.ERROR, target, str(error)))
                     continue
+                outcome = model.concluded(outcome)
             outcome = replace(outcome, model=model.name if model.was_asked else None)
             if best is None or _reach(outcome) > _reach(best):
                 best = outcome
@@ -162,8 +171,14 @@ class Service:
             raise ModelError(" ".join(troubles))
         return replace(best, rounds=journal.round, notes=(*best.notes, *troubles))
 
-    def _model(self, name: str | None, settings: Settings, journal: Journal) -> _Model:
-        return _Model(name, settings, self._leases, self._experience, journal)
+    def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> _Model:
+        return _Model(name, settings, self._leases, self._experience, journal, about)
+
+    def _about(
+        self, target: Target, start: Candidate | None, settings: Settings, project: Project, rung: int = 1
+    ) -> About:
+        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+        return About(target, start, settings, project.folder, interpreter.path, shareable, rung)
 
     async def _run_strategy(
         self,
@@ -258,13 +273,20 @@ class _Model:
     """
 
     def __init__(
-        self, name: str | None, settings: Settings, leases: Leases, experience: Experience, journal: Journal
+        self,
+        name: str | None,
+        settings: Settings,
+        leases: Leases,
+        experience: Experience,
+        journal: Journal,
+        about: Callable[[], About],
     ) -> None:
         self._named = name
         self._settings = settings
         self._leases = leases
         self._experience = experience
         self._journal = journal
+        self._about = about
         self._stack = AsyncExitStack()
         self._model: ChatModel | None = None
         self._waited = 0.0
@@ -311,13 +333,23 @@ class _Model:
     async def _held(self) -> ChatModel:
         """The model, opened, with its lease."""
         if self._model is None:
-            model = await open_model(self._named, self._settings, self._experience, self._journal.waiting)
+            waiting = self._journal.waiting
+            model = await open_model(self._named, self._settings, self._experience, waiting, self._about())
             self._stack.push_async_callback(model.close)
             began = time.monotonic()
-            await self._stack.enter_async_context(self._leases.lease(model.lease_key, self._journal.waiting))
+            await self._stack.enter_async_context(self._leases.lease(model.lease_key, waiting))
             self._waited = time.monotonic() - began
             self._model = model
         return self._model
+
+    def concluded(self, outcome: Outcome) -> Outcome:
+        """`outcome`, written down where the conversation is, and with a note if it could not be."""
+        if isinstance(self._model, Recorder):
+            try:
+                self._model.end(outcome)
+            except ModelError as error:
+                return replace(outcome, notes=(*outcome.notes, str(error)))
+        return outcome
 
     async def close(self) -> None:
         """As `ChatModel.close`."""

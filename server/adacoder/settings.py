@@ -5,6 +5,7 @@ A value that cannot be used is replaced by its default, with one notice; setting
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -71,7 +72,7 @@ class Settings:
     instructions: str = ""
     """A project's own wishes, added to the prompt."""
     allow_cloud: bool = False
-    """Whether a model that runs on Ollama's servers, not on this machine, may be used."""
+    """Whether a model may be used that runs neither on this machine nor in the user's own network."""
     trusted: bool = True
     """Whether the workspace is trusted; an editor sets it. Nothing runs in one that is not."""
     record: Path | None = None
@@ -94,6 +95,8 @@ class Settings:
         """How many rounds a request may take at most."""
         return sum(most + 1 for _, most in self.rungs(is_started=True))
 
+
+_DURATION = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|[+-]?\d+(?:\.\d+)?")
 
 _SPELLING = {"model": "models", "ollama.host": "host", "openai.baseUrl": "base_url"}
 _EDITOR_ONLY = frozenset({"host", "base_url", "interpreter", "isolation", "trusted", "allow_cloud", "on_unverified"})
@@ -182,6 +185,14 @@ def _text(value: object) -> str:
     return value
 
 
+def _duration(value: object) -> str:
+    """A length of time as Go writes it, or as a number of seconds."""
+    text = str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    if not _DURATION.fullmatch(text):
+        raise ValueError("it must be a duration such as 10m, 1h30m or 90s, 0 or -1 (for ever)")
+    return text if text[-1].isalpha() else f"{text}s"
+
+
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("it must be true or false")
@@ -233,7 +244,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "isolation": _one_of(Level),
     "on_unverified": _one_of(OnUnverified),
     "context_tokens": _whole(1024, 1_048_576),
-    "keep_alive": _text,
+    "keep_alive": _duration,
     "first_token_timeout": _between(1, 86_400),
     "token_timeout": _between(1, 86_400),
     "reply_timeout": _between(1, 86_400),

@@ -25,7 +25,8 @@ LIBRARY_HOMES = {
     "pygls": ("lsp/",),
     "lsprotocol": ("lsp/",),
     "ollama": ("models/ollama.py",),
-    "httpx": ("models/ollama.py", "models/lines.py"),
+    "openai": ("models/openai.py",),
+    "httpx": ("models/http.py", "models/lines.py", "models/ollama.py", "models/openai.py"),
     "jedi": ("source/context.py",),
     "pyflakes": ("source/imports.py",),
     "click": ("cli/",),
@@ -198,7 +199,7 @@ def cancellation_goes_through(package: Path) -> list[str]:
 
 def serving_is_light(package: Path) -> list[str]:
     """Invariant 7: what answers `initialize` has imported none of the heavy libraries."""
-    heavy = ("ollama", "httpx", "jedi", "parso", "pyflakes", "click", "rich")
+    heavy = ("ollama", "openai", "httpx", "httpx2", "jedi", "parso", "pyflakes", "click", "rich")
     script = f"import sys, adacoder.lsp.server; print([m for m in {heavy!r} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", script],

@@ -301,32 +301,9 @@ async def test_what_is_unverified(editor: Client, wish: str, choice: str | None,
 # Other commands
 
 
-async def test_models(editor: Client) -> None:
-    async with StandIn() as standin:
-        editor.settings = told_of(standin)
-        answer = await editor.execute("models")
-        assert answer == {
-            "models": [{"name": "qwen2.5-coder:7b", "billions": 7.6, "cloud": False}],
-            "reason": None,
-        }
-    answer = await editor.execute("models")
-    assert answer["models"] == []
-    assert "No Ollama server answers" in answer["reason"]
-
-
 async def test_an_unknown_job_has_no_journal(editor: Client) -> None:
     assert await editor.execute("journal", {"jobId": "no such"}) is None
     assert await editor.execute("cancel", {"jobId": "no such"}) == {"cancelled": []}
-
-
-async def test_doctor(editor: Client) -> None:
-    async with StandIn() as standin:
-        editor.settings = told_of(standin)
-        findings = {each["name"]: each for each in (await editor.execute("doctor"))["findings"]}
-        assert findings["Model"]["ok"] is findings["Isolation"]["ok"] is True
-    findings = {each["name"]: each for each in (await editor.execute("doctor"))["findings"]}
-    assert findings["Ollama"]["ok"] is False
-    assert "ollama serve" in findings["Ollama"]["advice"]
 
 
 @pytest.mark.parametrize(("on_unverified", "enters"), [("insert", True), ("discard", False)])

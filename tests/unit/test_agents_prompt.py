@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adacoder.agents import prompt
+from adacoder.agents.failures import describe
 from adacoder.domain import Example, Failure, FailureKind, Message, Plan, Target
 from adacoder.models.base import ContextOverflow
-from adacoder.models.window import Window, estimate
+from adacoder.models.window import Window
 from adacoder.source import text
 from adacoder.source.context import Piece, pieces
 from adacoder.source.locate import functions, locate
@@ -24,6 +25,7 @@ from adacoder.source.locate import functions, locate
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 STUBS = ROOT / "fixtures" / "stubs"
+LARGE = Failure(FailureKind.WRONG_OUTPUT, "…", Example("f()\n", "2\n", 0), got="wrong\n" * 10_000)
 PLAN = Plan("1. Read the text word by word.\n2. Keep each word once.\n3. Sort what is left.")
 
 
@@ -33,9 +35,8 @@ def stubs() -> list[Target]:
     return [target for target in found if target.deciding]
 
 
-def briefing(target: Target, **changes: object) -> prompt.Briefing:
-    given_to_it = {"context_tokens": 8192, "instructions": ""} | changes
-    return prompt.brief(target, pieces(target), **given_to_it)  # type: ignore[arg-type]  # the two are of mixed type
+def briefing(target: Target, tokens: int = 8192, instructions: str = "") -> prompt.Briefing:
+    return prompt.brief(target, pieces(target), window=Window(tokens), instructions=instructions)
 
 
 def rendered(messages: tuple[Message, ...]) -> str:
@@ -46,9 +47,9 @@ def rendered(messages: tuple[Message, ...]) -> str:
 def test_rendered_prompt_is_golden(target: Target) -> None:
     wrong = Failure(FailureKind.WRONG_OUTPUT, "…", target.examples[0], got="None\n")
     packed = briefing(target)
-    text = rendered(packed.messages(prompt.write_instruction(target, None)))
-    text += "\n--- planned ---\n" + prompt.write_instruction(target, PLAN)
-    text += "\n--- plan ---\n" + prompt.plan_instruction(target, wrong)
+    text = rendered(packed.messages(packed.to_write().instruction))
+    text += "\n--- planned ---\n" + packed.to_write(PLAN).instruction
+    text += "\n--- plan ---\n" + packed.to_plan(wrong).instruction
     golden = GOLDEN / f"{target.module.path.stem}.{target.qualname}.md"
     if os.environ.get("ADACODER_RENEW_GOLDEN"):
         golden.write_text(text, encoding="utf-8", newline="\n")
@@ -56,13 +57,18 @@ def test_rendered_prompt_is_golden(target: Target) -> None:
 
 
 def test_every_call_of_a_request_begins_with_the_same_text() -> None:
-    target = stubs()[0]
-    packed = briefing(target)
-    first = packed.messages(prompt.write_instruction(target, None))
-    later = packed.messages(prompt.write_instruction(target, PLAN))
-    assert first[0] == later[0]
-    assert first[1].content.startswith(packed.shared)
-    assert later[1].content.startswith(packed.shared)
+    packed = briefing(stubs()[0])
+    calls = [packed.to_write(), packed.to_write(PLAN), packed.to_plan(LARGE), packed.to_suggest()]
+    chats = [packed.messages(call.instruction) for call in calls]
+    assert {chat[0] for chat in chats} == {chats[0][0]}
+    assert all(chat[1].content.startswith(packed.shared) for chat in chats)
+    assert len({chat[1].content for chat in chats}) == len(chats)
+
+
+def test_every_request_begins_with_the_same_text() -> None:
+    one, other = briefing(stubs()[0]), briefing(stubs()[-1])
+    assert one.system == other.system
+    assert one.shared != other.shared
 
 
 def test_the_projects_instructions_end_the_system_text() -> None:
@@ -81,7 +87,7 @@ def packed(target: Target, *found: Piece, context_tokens: int) -> list[str]:
 
 def test_context_is_cut_before_the_task() -> None:
     target = next(target for target in stubs() if target.name == "due")
-    full, tight = briefing(target), briefing(target, context_tokens=3200)
+    full, tight = briefing(target), briefing(target, 1400)
     assert "class Cart" in full.shared
     assert "class Cart" not in tight.shared
     assert full.shared.endswith(tight.shared[tight.shared.index("This is the function") :])
@@ -106,13 +112,56 @@ def test_what_nothing_points_to_never_takes_much() -> None:
     assert kept.count("mentioned") == 1000
 
 
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["class", "module"]), st.text(max_size=200)), max_size=30))
-def test_what_is_packed_leaves_room_for_the_reply_and_what_changes(found: list[tuple[str, str]]) -> None:
-    window = 3600
-    pieces = [Piece(kind, text * 5, index) for index, (kind, text) in enumerate(found)]
-    packed = prompt.brief(stubs()[0], pieces, window=Window(window), instructions="")
-    assert estimate(packed.system) + estimate(packed.shared) <= window - window // 2 - 1024
+values = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from([" ", "\n", "語", "🙂", "\ud800", "9 ", "x = [1, 2]\n"]).map(lambda text: text * 10_000),
+)
+shown = st.builds(Example, values, values, st.just(0))
+failures = st.builds(
+    Failure,
+    st.sampled_from(FailureKind),
+    values,
+    st.none() | shown,
+    st.none() | values,
+    st.none() | values,
+)
+context = st.lists(st.builds(Piece, st.sampled_from(["class", "module"]), values, st.integers(0, 9)), max_size=6)
+windows = st.builds(Window, st.integers(1024, 16_384), st.floats(0.5, 2.0))
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from(stubs()), context, windows, failures, values.map(Plan), st.text(max_size=60))
+def test_every_chat_and_its_reply_fit_into_the_window(
+    target: Target, found: list[Piece], window: Window, failure: Failure, plan: Plan, wishes: str
+) -> None:
+    try:
+        packed = prompt.brief(target, found, window=window, instructions=wishes)
+    except ContextOverflow:
+        return
+    for call in (packed.to_write(), packed.to_write(plan), packed.to_plan(failure), packed.to_suggest()):
+        messages = packed.messages(call.instruction)
+        assert target.docstring.splitlines()[0] in messages[-1].content
+        assert window.measure_chat(messages) + call.max_tokens <= window.tokens
+        assert window.measure_chat(messages) + packed.reply_tokens <= window.tokens
+
+
+@pytest.mark.parametrize("tokens", [1024, 2048, 4096, 8192, 32_768])
+def test_a_small_task_fits_into_any_window_that_may_be_set(tokens: int) -> None:
+    target = next(target for target in stubs() if target.name == "check_digit")
+    packed = prompt.brief(target, (), window=Window(tokens), instructions="")
+    assert all(line.strip() in packed.shared for line in target.docstring.splitlines())
+    assert packed.reply_tokens >= tokens // 4
+    call = packed.to_plan(LARGE)
+    assert ">>> f()" in call.instruction
+    assert "must give\n2\nbut gave" in call.instruction
+    assert "characters …]" in call.instruction
+    assert call.max_tokens == min(512, tokens // 8)
+
+
+def test_a_plan_of_its_full_length_is_never_cut() -> None:
+    step = "1. Keep what has been seen in a set, and go on with the next word.\n"
+    text = (step * 40)[: 512 * 3]
+    assert text in briefing(stubs()[0]).to_write(Plan(text)).instruction
 
 
 CLASS = '''
@@ -160,7 +209,7 @@ def test_examples_of_the_class_are_part_of_the_task() -> None:
 
 def test_a_task_that_does_not_fit_says_which_setting_to_raise() -> None:
     with pytest.raises(ContextOverflow, match=r"raise adacoder\.contextTokens"):
-        briefing(stubs()[0], context_tokens=1024)
+        briefing(stubs()[0], 700)
 
 
 @pytest.mark.parametrize(
@@ -195,12 +244,12 @@ def test_a_task_that_does_not_fit_says_which_setting_to_raise() -> None:
     ],
 )
 def test_an_error_names_the_example_what_it_must_give_and_what_it_gave(failure: Failure, shown: str) -> None:
-    assert prompt.describe(failure) == shown
+    assert describe(failure, 100) == shown
 
 
 def test_a_long_value_keeps_its_ends() -> None:
     failure = Failure(FailureKind.WRONG_OUTPUT, "…", Example("f()\n", "2\n", 0), got=f"a{'x' * 5000}b\n")
-    shown = prompt.describe(failure)
-    assert len(shown) < 2000
+    shown = describe(failure, 1000)
+    assert len(shown) < 1100
     assert "a" + "x" * 100 in shown
     assert shown.endswith("xb")

@@ -10,7 +10,7 @@ import pytest
 
 from adacoder.strategies import STRATEGIES
 from commandline import BODY, GOOD_REPLY, MODEL, PLAN, SOLVED, STUB, WRONG_REPLY, Desk, Ran, new_desk
-from standin_ollama import StandIn
+from standin_ollama import Model, StandIn
 
 pytestmark = pytest.mark.isolation
 desk = pytest.fixture(new_desk)
@@ -223,3 +223,36 @@ def test_links_are_followed_to_what_is_written(desk: Desk) -> None:
     assert generate(desk, "linked.py::hypotenuse", "--write").code == 0
     assert link.is_symlink()
     assert path.read_text("utf-8") == SOLVED
+
+
+def test_several_models_are_a_ladder(desk: Desk) -> None:
+    desk.write(STUB)
+    with StandIn(
+        [WRONG_REPLY, PLAN, WRONG_REPLY, GOOD_REPLY], models=[Model("small:1b"), Model("large:70b")]
+    ).in_thread() as standin:
+        ladder = ("--model", "small:1b", "--model", "large:70b")
+        ran = desk.run("generate", "shapes.py::hypotenuse", *ladder, "--host", standin.host, "--json")
+    assert ran.code == 0
+    assert [body["model"] for body in standin.requests] == ["small:1b", "small:1b", "small:1b", "large:70b"]
+    assert (ran.objects[0]["model"], ran.objects[0]["rounds"]) == ("ollama:large:70b", 3)
+
+
+def test_the_model_that_was_chosen_is_said(desk: Desk) -> None:
+    desk.write(STUB)
+    with StandIn([GOOD_REPLY], models=[Model("llama3.2:3b"), Model(MODEL)]).in_thread() as standin:
+        ran = desk.run("generate", "shapes.py::hypotenuse", "--host", standin.host)
+    assert ran.code == 0
+    assert f", {MODEL}, " in ran.error_lines[-1]
+
+
+def test_where_each_reply_spent_its_time_and_tokens(desk: Desk) -> None:
+    desk.write(STUB)
+    steps = generate(desk, "shapes.py::hypotenuse", "--json", replies=[WRONG_REPLY, PLAN, GOOD_REPLY]).objects[0][
+        "journal"
+    ]
+    replies = [step for step in steps if step["agent"] in ("programming_assistant", "prompt_engineer")]
+    assert len(replies) == 3
+    for step in replies:
+        assert step["time"].keys() == {"queue", "load", "prompt", "generation"}
+        assert step["tokens"].keys() == {"prompt", "cached", "completion", "estimated"}
+    assert not any("time" in step for step in steps if step not in replies)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,8 @@ import pytest
 from adacoder.domain import Message
 from adacoder.models import backends
 from adacoder.models.base import ChatModel, ModelError, NoModel, NotRunning
-from adacoder.models.replay import BadRecording
+from adacoder.models.recorder import CannotRecord
+from adacoder.models.replay import BadRecording, read
 from adacoder.settings import Settings
 from standin_ollama import Model, StandIn
 
@@ -80,10 +81,26 @@ async def test_a_recording_is_opened_by_its_path_and_made_where_the_settings_say
         model = await open_model("qwen2.5-coder:7b", Settings(host=server.host, record=path))
         said = await model.reply(QUESTION, enough=never, max_tokens=64)
         await model.close()
-    assert json.loads(path.read_text().splitlines()[0])["model"] == "ollama:qwen2.5-coder:7b"
+    (conversation,) = read(path)
+    assert conversation.model == "ollama:qwen2.5-coder:7b"
+    assert server.host not in path.read_text("utf-8")
     replay = await open_model(f"replay:{path}", Settings())
     assert replay.name == f"replay:{path}"
-    assert await replay.reply(QUESTION, enough=never, max_tokens=64) == said
+    replied = await replay.reply(QUESTION, enough=never, max_tokens=64)
+    assert (replied.text, replied.ended) == (said.text, said.ended)
+    assert replied.tokens == replace(said.tokens, cached=0)
+    assert replied.time is None
+
+
+async def test_what_cannot_be_recorded_in_leaves_no_connection_open(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text("pass\n")
+    async with StandIn(["def f(): ..."]) as server:
+        with pytest.raises(CannotRecord, match="it holds something else"):
+            await open_model("qwen2.5-coder:7b", Settings(host=server.host, record=path))
+        await server.until_idle()
+        assert server.requests == []
+    assert path.read_text() == "pass\n"
 
 
 async def test_nothing_is_stored_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

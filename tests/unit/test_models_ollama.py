@@ -1,276 +1,375 @@
-"""Ollama over real HTTP: what is sent, what comes back, and that nothing goes on afterwards."""
+"""What is Ollama's own: what is sent to it, and what it says that other servers do not."""
 
 from __future__ import annotations
 
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from adacoder.domain import Ended, Message
-from adacoder.models.base import CloudRefused
+from adacoder.models.base import BadReply, CloudRefused, NoChat, OnlyThought
 from adacoder.models.ollama import OllamaServer
-from adacoder.models.served import ServedModel, Thinking
-from serving import model_at
-from standin_ollama import Ending, Model, Replies, Script, StandIn, count_tokens
+from adacoder.models.served import Thinking
+from serving import CODE, CODER, KINDS, MESSAGES, ServerKind, ask, every_ollama, fate, model_at, sentence, talking
+from standin import Script
+from standin_ollama import Model, StandIn, count_tokens
 
-MESSAGES = (Message("system", "You write Python."), Message("user", "Write f."))
-CODE = "def f(x):\n    return x + 1\n"
-CODER = "qwen2.5-coder:7b"
 THINKER = Model("qwen3:8b", ("completion", "thinking"))
+ALWAYS_THINKER = Model("gpt-oss:20b", ("completion", "thinking"), family="gptoss")
+OLD = KINDS["ollama 0.24"]
 
 
-def never(text: str) -> bool:
-    return False
+def having(*models: Model) -> dict[str, object]:
+    """A stand-in that has these models besides the usual one."""
+    return {"models": (Model(CODER), *models)}
 
 
-@asynccontextmanager
-async def talking(
-    replies: Replies, name: str = CODER, **settings: object
-) -> AsyncIterator[tuple[StandIn, ServedModel]]:
-    """A stand-in and a model of it; in the end no connection may be open."""
-    async with StandIn(replies, models=(Model(CODER), THINKER)) as server:
-        model = model_at(server.host, name, **settings)
-        try:
-            yield server, model
-        finally:
-            await model.close()
-        await server.until_idle()
-
-
-async def test_a_reply_comes_whole_with_the_servers_counts() -> None:
-    async with talking([Script(CODE, token=9)]) as (server, model):
-        reply = await model.reply(MESSAGES, enough=never, max_tokens=100)
-        assert reply.text == CODE
-        assert reply.ended is Ended.STOP
-        assert (reply.tokens.prompt, reply.tokens.completion) == (count_tokens(server.requests[0]), 3)
-        assert not reply.tokens.estimated
-        assert server.events == ["request 1", "load 1", "first byte 1", "done 1"]
-        assert model.name == f"ollama:{CODER}"
-
-
-async def test_what_is_sent_is_the_same_from_call_to_call() -> None:
-    async with talking([CODE, CODE], seed=7, temperature=0.5, keep_alive="3m") as (server, model):
-        await model.reply(MESSAGES, enough=never, max_tokens=100)
-        await model.reply(MESSAGES[1:], enough=never, max_tokens=200)
+@every_ollama
+async def test_what_is_sent_is_the_same_from_call_to_call(kind: ServerKind) -> None:
+    async with talking(kind, [CODE, CODE], seed=7, temperature=0.5, keep_alive="3m") as (server, model):
+        await ask(model, max_tokens=100)
+        await ask(model, MESSAGES[1:], max_tokens=200)
         first, second = server.requests
         assert first["messages"] == [{"role": one.role, "content": one.content} for one in MESSAGES]
         assert first["options"] == {"num_ctx": 8192, "num_predict": 100, "temperature": 0.5, "seed": 7}
         assert second["options"] == {"num_ctx": 8192, "num_predict": 200, "temperature": 0.5, "seed": 7}
         assert all(body["stream"] is True and body["keep_alive"] == "3m" for body in server.requests)
-        assert [event for event in server.events if event.startswith("load")] == ["load 1"]
+        assert server.events == ["request 1", "load 1", "first byte 1", "done 1", "request 2", "first byte 2", "done 2"]
         assert [request.path for request in server.seen].count("/api/show") == 1
 
 
-async def test_no_seed_is_sent_where_none_is_set() -> None:
-    async with talking([CODE]) as (server, model):
-        await model.reply(MESSAGES, enough=never, max_tokens=100)
+async def test_no_option_is_sent_that_is_not_needed() -> None:
+    async with talking(OLD, [CODE]) as (server, model):
+        await ask(model, max_tokens=100)
         assert server.requests[0]["options"] == {"num_ctx": 8192, "num_predict": 100, "temperature": 0.2}
 
 
-async def test_a_model_that_can_think_is_told_not_to() -> None:
-    async with talking([Script(CODE, thinking="Hm, let me see.")], name=THINKER.name) as (server, model):
-        reply = await model.reply(MESSAGES, enough=never, max_tokens=100)
+async def test_only_the_named_server_is_asked_and_only_for_what_is_needed() -> None:
+    async with talking(OLD, [CODE]) as (server, model):
+        await ask(model)
+        assert [(one.method, one.path) for one in server.seen] == [
+            ("POST", "/api/show"),
+            ("GET", "/api/ps"),
+            ("POST", "/api/chat"),
+        ]
+
+
+@every_ollama
+async def test_another_window_makes_the_server_load_the_model_anew(kind: ServerKind) -> None:
+    """Which is why a request never asks for another."""
+    async with talking(kind, [CODE] * 4) as (server, model):
+        await ask(model)
+        same = model_at(server.host, kind=kind)
+        other = model_at(server.host, kind=kind, context_tokens=4096)
+        for one in (same, other, model):
+            await ask(one)
+            await one.close()
+        assert [event for event in server.events if event.startswith("load")] == ["load 1", "load 3", "load 4"]
+
+
+@every_ollama
+async def test_loading_is_told(kind: ServerKind) -> None:
+    heard: list[str] = []
+    async with talking(kind, [Script(CODE, load=0.02), CODE], on_wait=heard.append) as (server, model):
+        await ask(model)
+        assert heard == [f"loading {CODER}"]
+        other = model_at(server.host, kind=kind, on_wait=heard.append)
+        await ask(other)
+        await other.close()
+        assert heard == [f"loading {CODER}"]
+
+
+async def test_what_does_not_tell_what_is_loaded_is_asked_all_the_same() -> None:
+    heard: list[str] = []
+    plain = {"instead": {"/api/ps": Script(status=404, body="404 page not found")}}
+    async with talking(OLD, [CODE], stand_in=plain, on_wait=heard.append) as (_, model):
+        assert (await ask(model)).text == CODE
+        assert heard == []
+
+
+@every_ollama
+async def test_where_the_time_went(kind: ServerKind) -> None:
+    async with talking(kind, [Script(CODE, token=9, load=0.02), Script(CODE, token=9)]) as (server, model):
+        async with server._slot:
+            asking = asyncio.create_task(ask(model))
+            await server.until("request 1")
+        first, second = (await asking).time, (await ask(model)).time
+        assert first is not None
+        assert first.queue > 0
+        read = count_tokens(server.requests[0])
+        assert (first.load, first.prompt, first.generation) == pytest.approx((0.52, read / 1000, 0.03))
+        assert second is not None
+        assert (second.queue, second.load, second.prompt, second.generation) == pytest.approx((0, 0, 0.001, 0.03))
+
+
+@every_ollama
+async def test_where_the_model_is_set_up_to_stop_it_still_does(kind: ServerKind) -> None:
+    """A request that names such texts replaces those of the model."""
+    set_up = {"models": (Model(CODER, stop=("<|im_end|>", '"quoted"')),)}
+    text = f"{CODE}<|im_end|>\nuser: "
+    async with talking(kind, [text] * 3, stand_in=set_up) as (server, model):
+        assert (await ask(model)).text == CODE
+        assert "stop" not in server.requests[0]["options"]  # type: ignore[operator]  # a dict, as tested above
+        assert (await ask(model, stop=("\nassert",))).text == CODE
+        assert server.requests[1]["options"]["stop"] == ["<|im_end|>", '"quoted"', "\nassert"]  # type: ignore[index]
+        server.models = (Model(CODER),)  # type: ignore[attr-defined]  # a StandIn of Ollama's
+        assert (await ask(model)).text == text
+
+
+@every_ollama
+async def test_a_model_that_can_think_is_told_not_to(kind: ServerKind) -> None:
+    thoughtful = Script(CODE, thinking="Hm, let me see.")
+    async with talking(kind, [thoughtful], THINKER.name, having(THINKER)) as (server, model):
+        reply = await ask(model)
         assert server.requests[0]["think"] is False
         assert reply.text == CODE
 
 
-async def test_a_model_that_cannot_think_hears_nothing_of_it() -> None:
-    async with talking([CODE]) as (server, model):
-        await model.reply(MESSAGES, enough=never, max_tokens=100)
+@every_ollama
+async def test_a_model_that_cannot_think_hears_nothing_of_it(kind: ServerKind) -> None:
+    async with talking(kind, [CODE]) as (server, model):
+        await ask(model)
         assert "think" not in server.requests[0]
 
 
-async def test_thoughts_are_no_part_of_the_reply() -> None:
+@every_ollama
+async def test_a_model_that_always_thinks_is_told_to_think_little_and_gets_more_tokens(kind: ServerKind) -> None:
+    thoughtful = Script(CODE, thinking="Hm, let me see.", token=5)
+    async with talking(kind, [thoughtful], ALWAYS_THINKER.name, having(ALWAYS_THINKER)) as (server, model):
+        reply = await ask(model, max_tokens=6)
+        assert server.requests[0]["think"] == "low"
+        assert server.requests[0]["options"]["num_predict"] == 6 + 2048  # type: ignore[index]  # as tested above
+        assert (reply.text, reply.tokens.completion) == (CODE, 9)
+
+
+@every_ollama
+async def test_thoughts_that_use_up_all_tokens_are_no_reply(kind: ServerKind) -> None:
+    endless = Script(CODE, thinking="Hm, let me see. " * 1000, token=5)
+    async with talking(kind, [endless, CODE], ALWAYS_THINKER.name, having(ALWAYS_THINKER)) as (server, model):
+        with pytest.raises(OnlyThought) as caught:
+            await ask(model, max_tokens=6)
+        assert sentence(caught.value, server) == (
+            "The model 'gpt-oss:20b' spent all its tokens on thinking and did not come to a reply:"
+            " raise adacoder.contextTokens, or choose a model that does not think with --model."
+        )
+        assert fate(server, 1) == ["request", "first byte", "done"]
+        assert (await ask(model)).text == CODE
+
+
+@every_ollama
+async def test_thoughts_are_no_part_of_the_reply(kind: ServerKind) -> None:
     """A server that thinks all the same, without saying that it can."""
 
     class Thoughtful(StandIn):
-        async def _stream(self, script, model, body, number, writer):  # type: ignore[no-untyped-def]  # as the base
-            await super()._stream(script, THINKER, body, number, writer)
+        def _reply(self, script, model, body, ns):  # type: ignore[no-untyped-def]  # as the base
+            return super()._reply(script, replace(model, capabilities=THINKER.capabilities), body, ns)
 
     grown: list[str] = []
-    async with Thoughtful([Script(CODE, thinking="return None?", token=100)]) as server:
-        model = model_at(server.host)
 
-        def enough(text: str) -> bool:
-            grown.append(text)
-            return False
+    def enough(text: str) -> bool:
+        grown.append(text)
+        return False
 
-        reply = await model.reply(MESSAGES, enough=enough, max_tokens=100)
-        await model.close()
+    async with talking(replace(kind, stand_in=Thoughtful), [Script(CODE, thinking="return None?", token=100)]) as (
+        server,
+        model,
+    ):
+        reply = await ask(model, enough=enough)
         assert "think" not in server.requests[0]
-    assert reply.text == CODE
-    assert grown == [CODE]
-    assert reply.tokens.completion == 2
+        assert reply.text == CODE
+        assert grown == [CODE]
+        assert reply.tokens.completion == 2
 
 
-async def test_enough_ends_the_generation_at_once() -> None:
-    endless = Script(CODE * 1000, token=len(CODE), pause=0.01)
-    async with talking([endless, CODE]) as (server, model):
-        grown: list[str] = []
-
-        def enough(text: str) -> bool:
-            grown.append(text)
-            return text.count("def") == 3
-
-        reply = await model.reply(MESSAGES, enough=enough, max_tokens=5000)
-        assert reply.text == CODE * 3
-        assert grown == [CODE, CODE * 2, CODE * 3]
-        assert reply.ended is Ended.STOPPED_EARLY
-        assert reply.tokens.estimated
-        assert reply.tokens.prompt > 0
-        assert reply.tokens.completion > 0
-        await server.until("disconnected 1")
-        assert (await model.reply(MESSAGES, enough=never, max_tokens=100)).text == CODE
-        assert server.events.index("disconnected 1") < server.events.index("first byte 2")
-        assert "done 1" not in server.events
+@every_ollama
+@pytest.mark.parametrize("reason", ["load", "unload"])
+async def test_a_server_that_only_loads_the_model_has_not_answered(kind: ServerKind, reason: str) -> None:
+    async with talking(kind, [Script("", done_reason=reason), CODE]) as (server, model):
+        with pytest.raises(BadReply, match=rf"\(it did not answer, but only {reason}ed the model\)"):
+            await ask(model)
+        assert fate(server, 1) == ["request", "first byte", "done"]
+        assert (await ask(model)).text == CODE
 
 
 @pytest.mark.parametrize(
-    ("script", "when"),
+    ("version", "says", "events"),
     [
-        (Script(CODE, load=3600), "load 1"),
-        (Script(CODE, ending=Ending.STALL), "first byte 1"),
-        (Script(CODE * 1000, pause=0.01), "first byte 1"),
+        ("0.24.0", "(the reply broke off before it was done)", ["request", "first byte", "eof"]),
+        ("0.33.0", "(the reply broke off before it was done)", ["request", "first byte", "eof"]),
+        ("0.34.0", "(prediction aborted, token repeat limit reached)", ["request", "first byte", "error"]),
     ],
-    ids=["while it loads", "while it is silent", "while it writes"],
 )
-async def test_cancelling_closes_the_connection(script: Script, when: str) -> None:
-    async with talking([script]) as (server, model):
-        asking = asyncio.create_task(model.reply(MESSAGES, enough=never, max_tokens=5000))
-        await server.until(when)
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        await server.until("disconnected 1")
+async def test_a_reply_that_repeats_itself_is_aborted(version: str, says: str, events: list[str]) -> None:
+    few, many = (Script("a = 1\n" + "b = 2\n" * times, token=6) for times in (30, 101))
+    async with talking(OLD, [few, many, CODE], stand_in={"version": version}) as (server, model):
+        assert (await ask(model)).text == few.text
+        with pytest.raises(BadReply) as caught:
+            await ask(model)
+        assert says in sentence(caught.value, server)
+        assert fate(server, 2) == events
+        assert (await ask(model)).text == CODE
 
 
-async def test_cancelling_leaves_the_servers_queue() -> None:
-    async with talking([Script(CODE, ending=Ending.STALL), CODE]) as (server, model):
-        other = model_at(server.host)
-        first = asyncio.create_task(model.reply(MESSAGES, enough=never, max_tokens=100))
-        await server.until("first byte 1")
-        second = asyncio.create_task(other.reply(MESSAGES, enough=never, max_tokens=100))
-        await server.until("request 2")
-        second.cancel()
-        await server.until("disconnected 2")
-        assert "first byte 2" not in server.events
-        first.cancel()
-        await asyncio.gather(first, second, return_exceptions=True)
+TROUBLE = {
+    "a repeat guard that trips before anything was sent": (
+        Script(status=500, error="prediction aborted, token repeat limit reached"),
+        "(prediction aborted, token repeat limit reached)",
+    ),
+    "another kind of JSON": (Script(body="[1, 2]\n"), "(it does not speak as an Ollama server does)"),
+    "a message of another shape": (
+        Script(body='{"message": {"content": 3}, "done": false}\n'),
+        "(it does not speak as an Ollama server does)",
+    ),
+    "a blank line": (Script(body="\n\n"), "(it does not speak as an Ollama server does)"),
+    "a page": (Script(body="<html>Welcome to the router</html>"), "(it does not speak as an Ollama server does)"),
+    "JSON without an end": (Script(body="[" * 200_000), "(it does not speak as an Ollama server does)"),
+    "a path that it does not have": (Script(status=404, body="404 page not found"), "(404 page not found)"),
+    "a method that it does not allow": (Script(status=405, body="405 method not allowed"), "(405 method not allowed)"),
+    "an ability that the model lacks": (
+        Script(status=400, error=f'"{CODER}" does not support thinking'),
+        f'("{CODER}" does not support thinking)',
+    ),
+    "an option it does not know how to read": (
+        Script(status=500, error='option "num_ctx" must be of type integer'),
+        '(option "num_ctx" must be of type integer)',
+    ),
+}
+
+
+@every_ollama
+@pytest.mark.parametrize(("script", "says"), TROUBLE.values(), ids=TROUBLE.keys())
+async def test_trouble_is_told_in_a_sentence(kind: ServerKind, script: Script, says: str) -> None:
+    async with talking(kind, [script, CODE]) as (server, model):
+        with pytest.raises(BadReply) as caught:
+            await ask(model)
+        assert says in sentence(caught.value, server)
+        assert fate(server, 1) == ["request", "refused"]
+        assert (await ask(model)).text == CODE
+
+
+@every_ollama
+async def test_how_long_to_keep_the_model_is_the_servers_to_understand(kind: ServerKind) -> None:
+    async with talking(kind, [CODE], keep_alive="5 minutes") as (server, model):
+        with pytest.raises(BadReply, match=r'\(time: .*"5 minutes"\)'):
+            await ask(model)
+        await server.until_asked("/api/chat")
+        assert fate(server, 1) == ["request", "refused"]
+        for keep_alive in ("-1m", "0", "90s", "1h30m"):
+            other = model_at(server.host, kind=kind, keep_alive=keep_alive)
+            server.replies = lambda _: CODE
+            assert (await ask(other)).text == CODE
+            await other.close()
+
+
+@every_ollama
+async def test_a_model_that_only_embeds_texts_is_not_asked(kind: ServerKind) -> None:
+    embedder = Model("nomic-embed-text:latest", ("embedding",))
+    async with talking(kind, [CODE], "nomic-embed-text", having(embedder)) as (server, model):
+        with pytest.raises(NoChat) as caught:
+            await ask(model)
+        assert sentence(caught.value, server) == (
+            "The model 'nomic-embed-text' cannot answer chats: choose another with --model."
+        )
+        assert server.requests == []
+        other = model_at(server.host, kind=kind)
+        assert (await ask(other)).text == CODE
         await other.close()
 
 
-async def test_an_error_of_the_watcher_goes_through_and_closes_the_connection() -> None:
-    async with talking([Script(CODE * 1000, pause=0.01)]) as (server, model):
-        with pytest.raises(ZeroDivisionError):
-            await model.reply(MESSAGES, enough=lambda text: 1 // 0 == 1, max_tokens=5000)
-        await server.until("disconnected 1")
+@every_ollama
+@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "kimi-k2:cloud", "renamed:latest"])
+async def test_a_cloud_model_is_refused_unless_allowed(kind: ServerKind, name: str) -> None:
+    away = having(Model(name, remote_host="https://ollama.com:443"))
+    async with talking(kind, [CODE], name, away) as (server, model):
+        with pytest.raises(CloudRefused, match=r"adacoder\.allowCloud"):
+            await ask(model)
+        assert server.requests == []
+        allowed = model_at(server.host, name, kind=kind, allow_cloud=True)
+        assert (await ask(allowed)).text == CODE
+        await allowed.close()
 
 
-async def test_a_reply_that_reaches_its_limit_says_so() -> None:
-    async with talking([Script(CODE, token=9)] * 2) as (_, model):
-        cut = await model.reply(MESSAGES, enough=never, max_tokens=2)
-        assert (cut.text, cut.ended, cut.tokens.completion) == (CODE[:18], Ended.LENGTH, 2)
-        assert (await model.reply(MESSAGES, enough=never, max_tokens=3)).ended is Ended.STOP
+@every_ollama
+async def test_a_server_that_does_not_pass_requests_on(kind: ServerKind) -> None:
+    away = {**having(Model("renamed:latest", remote_host="https://ollama.com:443")), "cloud": False}
+    async with talking(kind, [CODE], "renamed", away, allow_cloud=True) as (server, model):
+        with pytest.raises(CloudRefused):
+            await ask(model)
+        assert fate(server, 1) == ["request", "refused"]
+        at_home = model_at(server.host, kind=kind)
+        assert (await ask(at_home)).text == CODE
+        await at_home.close()
 
 
-async def test_counts_that_are_left_out_are_estimated() -> None:
-    async with talking([Script(CODE, prompt_tokens=0)]) as (_, model):
-        reply = await model.reply(MESSAGES, enough=never, max_tokens=100)
-        assert reply.tokens.estimated
-        assert reply.tokens.prompt > 0
-        assert reply.ended is Ended.STOP
-
-
-async def test_an_empty_reply_is_a_reply() -> None:
-    async with talking([""]) as (_, model):
-        reply = await model.reply(MESSAGES, enough=never, max_tokens=100)
-        assert (reply.text, reply.ended) == ("", Ended.STOP)
-
-
-@pytest.mark.parametrize("packet", [None, 1, 2, 7], ids=["lines", "1 byte", "2 bytes", "7 bytes"])
-async def test_text_arrives_as_it_was_written_however_it_is_cut(packet: int | None) -> None:
-    text = "a = '\x85'  # NEL, \u2028 and \u2029, \x0b\x0c\x1c\r\n# größer <&> 漢字 \U0001f40d\n"
-    async with talking([Script(text, token=5, packet=packet)]) as (_, model):
-        assert (await model.reply(MESSAGES, enough=never, max_tokens=100)).text == text
-
-
-@settings(max_examples=60, deadline=None)
-@given(text=st.text(st.sampled_from("ab\n\x85\u2028\u2029\xc2é…")), packet=st.integers(1, 5))
-async def test_no_character_breaks_the_stream(text: str, packet: int) -> None:
-    async with talking([Script(text, token=3, packet=packet)]) as (_, model):
-        assert (await model.reply(MESSAGES, enough=never, max_tokens=100)).text == text
-
-
-async def test_a_prompt_with_a_lone_surrogate_is_sent_all_the_same() -> None:
-    async with talking([CODE]) as (server, model):
-        await model.reply((Message("user", "a\ud800b"),), enough=never, max_tokens=100)
-        assert server.requests[0]["messages"] == [{"role": "user", "content": "a?b"}]
-
-
-async def test_a_proxy_does_not_come_between_this_machine_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    for name in ("NO_PROXY", "no_proxy"):
+async def test_a_proxy_stands_between_this_machine_and_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
-    async with talking([CODE]) as (_, model):
-        assert (await model.reply(MESSAGES, enough=never, max_tokens=100)).text == CODE
+    monkeypatch.setenv("OLLAMA_API_KEY", "secret")
+    async with StandIn([CODE]) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.host)
+        model = model_at("http://models.test:11434")
+        assert (await ask(model)).text == CODE
+        await model.close()
+        assert {request.headers["host"] for request in proxy.seen} == {"models.test:11434"}
+        # Nor does the key cross a network that anyone can read.
+        assert not any("authorization" in request.headers for request in proxy.seen)
+        await proxy.until_idle()
 
 
 async def test_the_key_goes_only_to_a_host_that_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", "secret")
-    async with talking([CODE, CODE]) as (server, model):
-        await model.reply(MESSAGES, enough=never, max_tokens=100)
+    async with talking(OLD, [CODE, CODE]) as (server, model):
+        await ask(model)
         assert {request.headers.get("authorization") for request in server.seen} == {"Bearer secret"}
 
         server.seen.clear()
         monkeypatch.setattr("adacoder.models.address._OLLAMA_PORT", server.port)
         monkeypatch.delenv("OLLAMA_HOST", raising=False)
         unnamed = model_at(None)
-        await unnamed.reply(MESSAGES, enough=never, max_tokens=100)
+        await ask(unnamed)
         await unnamed.close()
-        assert [request.path for request in server.seen] == ["/api/show", "/api/chat"]
+        assert [request.path for request in server.seen] == ["/api/show", "/api/ps", "/api/chat"]
         assert not any("authorization" in request.headers for request in server.seen)
 
 
-async def test_only_the_named_server_is_asked_and_only_for_what_is_needed() -> None:
-    async with talking([CODE]) as (server, model):
-        await model.reply(MESSAGES, enough=never, max_tokens=100)
-        assert [(one.method, one.path) for one in server.seen] == [
-            ("POST", "/api/show"),
-            ("POST", "/api/chat"),
-        ]
+@every_ollama
+async def test_lines_end_where_json_says(kind: ServerKind) -> None:
+    """Ollama sends U+0085 as it is, which is where the library would end a line."""
+    text = "a\x85b"
+    async with talking(kind, [text]) as (server, model):
+        assert (await ask(model)).text == text
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        server.replies = lambda _: text
+        body = b'{"model":"%b","messages":[{"role":"user","content":"f"}]}' % CODER.encode()
+        writer.write(b"POST /api/chat HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        received = await reader.readuntil(b"0\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+        assert text.encode() in received
 
 
-@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "kimi-k2:cloud", "renamed:latest"])
-async def test_a_cloud_model_is_refused_unless_allowed(name: str) -> None:
-    models = (Model(name, remote_host="https://ollama.com:443"),)
-    async with StandIn([CODE], models=models) as server:
-        model = model_at(server.host, name)
-        with pytest.raises(CloudRefused, match=r"adacoder\.allowCloud"):
-            await model.reply(MESSAGES, enough=never, max_tokens=100)
-        await model.close()
-        assert server.requests == []
-
-        allowed = model_at(server.host, name, allow_cloud=True)
-        assert (await allowed.reply(MESSAGES, enough=never, max_tokens=100)).text == CODE
-        await allowed.close()
-
-
-async def test_a_server_tells_its_version_and_its_models() -> None:
-    async with StandIn(models=(Model(CODER), THINKER), version="0.33.0") as stand_in:
+@every_ollama
+async def test_a_server_tells_its_version_and_its_models(kind: ServerKind) -> None:
+    async with kind.stand_in(**having(THINKER, ALWAYS_THINKER)) as stand_in:
         server = OllamaServer(stand_in.host)
-        assert await server.version() == "0.33.0"
-        assert [tag["name"] for tag in await server.tags()] == [CODER, THINKER.name]
+        assert await server.version() == stand_in.version
+        assert [tag["name"] for tag in await server.tags()] == [CODER, THINKER.name, ALWAYS_THINKER.name]
         assert (await server.facts(THINKER.name)).thinking is Thinking.UNLESS_TOLD
+        assert (await server.facts(ALWAYS_THINKER.name)).thinking is Thinking.ALWAYS
         assert (await server.facts(CODER)).thinking is Thinking.NEVER
+        assert await server.running() == []
         await server.aclose()
         await stand_in.until_idle()
+
+
+async def test_the_end_of_a_stream_is_the_end_whatever_follows() -> None:
+    last = '{"model":"m","message":{"role":"assistant","content":"one"},"done":true,"done_reason":"stop"}\n'
+    async with talking(OLD, [Script(body=f"{last}<html>")]) as (_, model):
+        reply = await ask(model, (Message("user", "Write f."),))
+        assert (reply.text, reply.ended, reply.tokens.estimated) == ("one", Ended.STOP, True)
 
 
 def test_nothing_heavy_is_imported_before_the_first_request() -> None:

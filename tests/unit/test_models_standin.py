@@ -37,7 +37,22 @@ CHAT = {"model": "qwen2.5-coder:7b", "messages": [{"role": "user", "content": "W
         ("POST", "/api/show", {"model": "qwen2.5-coder:7b"}, 200, '"capabilities":["completion"]'),
         ("POST", "/api/show", {"model": "none"}, 404, "model 'none' not found"),
         ("POST", "/api/chat", {"model": "none"}, 404, "model 'none' not found"),
+        ("POST", "/api/chat", None, 400, "missing request body"),
+        ("POST", "/api/chat", {"messages": []}, 400, "model is required"),
         ("POST", "/api/chat", {**CHAT, "think": True}, 400, "does not support thinking"),
+        ("POST", "/api/chat", {**CHAT, "think": "low"}, 400, "does not support thinking"),
+        ("POST", "/api/chat", {**CHAT, "think": False}, 200, '"done":true'),
+        ("POST", "/api/chat", {**CHAT, "tools": [{}]}, 400, "library/qwen2.5-coder:7b does not support tools"),
+        (
+            "POST",
+            "/api/chat",
+            {**CHAT, "options": {"num_ctx": "8"}},
+            500,
+            'option \\"num_ctx\\" must be of type integer',
+        ),
+        ("POST", "/api/chat", {**CHAT, "options": {"no_such": 8}}, 200, '"done":true'),
+        ("POST", "/api/chat", {**CHAT, "keep_alive": "5 minutes"}, 400, "time: "),
+        ("POST", "/api/chat", {**CHAT, "stream": False}, 200, '"content":"def f(): ..."},"done":true'),
         ("POST", "/api/chat", CHAT, 200, '"done":true,"done_reason":"stop"'),
         ("GET", "/api/chat", None, 405, "405 method not allowed"),
         ("GET", "/api/other", None, 404, "404 page not found"),
@@ -55,6 +70,115 @@ def test_what_is_loaded_shows_after_the_first_chat() -> None:
         assert get(server.host, "GET", "/api/ps")[1] == '{"models":[]}'
         get(server.host, "POST", "/api/chat", {**CHAT, "options": {"num_ctx": 2048}})
         assert '"context_length":2048' in get(server.host, "GET", "/api/ps")[1]
+
+
+def test_a_chat_without_messages_loads_and_unloads() -> None:
+    empty = {"model": "qwen2.5-coder:7b", "messages": [], "options": {"num_ctx": 2048}}
+    with StandIn().in_thread() as server:
+        assert '"done":true,"done_reason":"load"' in get(server.host, "POST", "/api/chat", empty)[1]
+        assert '"context_length":2048' in get(server.host, "GET", "/api/ps")[1]
+        unload = {**empty, "keep_alive": 0}
+        assert '"done":true,"done_reason":"unload"' in get(server.host, "POST", "/api/chat", unload)[1]
+        assert get(server.host, "GET", "/api/ps")[1] == '{"models":[]}'
+        assert server.events == ["request 1", "load 1", "request 2"]
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "says"),
+    [
+        (Script("def f", ending=Ending.EOF), 200, '"content":"def f"},"done":false'),
+        (Script("def f", ending=Ending.ERROR, error="unexpected EOF"), 500, '{"error":"unexpected EOF"}'),
+        (Script("a" * 31, token=1), 200, f'"content":"{"a" * 30}"}},"done":false'),
+        (Script("a" * 30, token=1), 200, '"done":true'),
+    ],
+)
+def test_how_a_reply_that_is_no_stream_ends(script: Script, status: int, says: str) -> None:
+    with StandIn([script]).in_thread() as server:
+        got, text = get(server.host, "POST", "/api/chat", {**CHAT, "stream": False})
+    assert (got, says in text) == (status, True)
+
+
+MANY = [
+    {"role": "system", "content": "rules"},
+    {"role": "user", "content": "old " * 50},
+    {"role": "assistant", "content": "older " * 20},
+    {"role": "user", "content": "new " * 10},
+]
+LONG = [{"role": "user", "content": "word " * 200}]
+REFUSED = "exceeds the available context size (64 tokens)"
+
+
+@pytest.mark.parametrize(
+    ("version", "messages", "asks", "status", "says"),
+    [
+        # What fits is read whole: the system message, 24 of the assistant and 14 of the user.
+        ("0.24.0", MANY[:1] + MANY[2:], {}, 200, '"prompt_eval_count":43'),
+        ("0.24.0", MANY, {}, 200, '"prompt_eval_count":43'),
+        ("0.33.0", MANY, {}, 200, '"prompt_eval_count":43'),
+        ("0.24.0", LONG, {}, 200, '"prompt_eval_count":64'),
+        ("0.33.0", LONG, {}, 200, '"prompt_eval_count":34'),
+        ("0.24.0", LONG, {"truncate": False}, 400, "the input length exceeds the context length"),
+        ("0.33.0", LONG, {"truncate": False}, 400, REFUSED),
+        ("0.24.0", LONG, {"shift": False}, 200, '"prompt_eval_count":64'),
+        ("0.33.0", LONG, {"shift": False}, 400, "the prompt is longer than the context length currently available"),
+    ],
+)
+def test_how_a_prompt_is_cut(
+    version: str, messages: list[object], asks: dict[str, object], status: int, says: str
+) -> None:
+    with StandIn(["ok"], version=version).in_thread() as server:
+        chat = {**CHAT, "messages": messages, "options": {"num_ctx": 64}, **asks}
+        got, text = get(server.host, "POST", "/api/chat", chat)
+    assert (got, says in text) == (status, True), text
+
+
+@pytest.mark.parametrize(("version", "status"), [("0.24.0", 200), ("0.33.0", 400)])
+def test_a_model_without_a_template_of_ollamas_refuses_in_its_engines_words(version: str, status: int) -> None:
+    models = (Model("qwen2.5-coder:7b", jinja=True),)
+    with StandIn(["ok"], models=models, version=version).in_thread() as server:
+        got, text = get(server.host, "POST", "/api/chat", {**CHAT, "messages": LONG, "options": {"num_ctx": 64}})
+    assert got == status
+    if status == 400:
+        assert REFUSED in json.loads(json.loads(text)["error"])["error"]["message"]
+
+
+def test_a_model_goes_on_beyond_its_window_unless_it_is_told_not_to() -> None:
+    chat = {**CHAT, "options": {"num_ctx": 16}}
+    with StandIn(lambda _: Script("ab" * 20, token=1)).in_thread() as server:
+        goes_on = get(server.host, "POST", "/api/chat", chat)[1]
+        ends = get(server.host, "POST", "/api/chat", {**chat, "shift": False})[1]
+    assert '"done_reason":"stop"' in goes_on
+    assert '"eval_count":40' in goes_on
+    assert '"done_reason":"length"' in ends
+    assert '"eval_count":10' in ends
+
+
+def test_zeros_are_left_out() -> None:
+    with StandIn(lambda _: Script("", prompt_tokens=0)).in_thread() as server:
+        get(server.host, "POST", "/api/chat", CHAT)
+        text = get(server.host, "POST", "/api/chat", CHAT)[1]
+    assert '"done":true' in text
+    assert '"prompt_eval_duration"' in text
+    assert not any(name in text for name in ("load_duration", "eval_count", '"eval_duration"'))
+
+
+def test_line_ends_of_other_scripts_are_escaped_but_one() -> None:
+    with StandIn(["\x85\u2028\u2029<&>"]).in_thread() as server:
+        text = get(server.host, "POST", "/api/chat", CHAT)[1]
+    assert "\x85\\u2028\\u2029\\u003c\\u0026\\u003e" in text
+
+
+def test_a_request_that_names_where_to_stop_replaces_what_the_model_says() -> None:
+    models = (Model("qwen2.5-coder:7b", stop=("B",)),)
+    with StandIn(lambda _: Script("aBcDe", token=1), models=models).in_thread() as server:
+        shown = get(server.host, "POST", "/api/show", CHAT)[1]
+        own = get(server.host, "POST", "/api/chat", CHAT)[1]
+        named = get(server.host, "POST", "/api/chat", {**CHAT, "options": {"stop": ["D"]}})[1]
+    assert json.loads(shown)["parameters"].split() == ["stop", '"B"']
+    assert '"content":"a"' in own
+    assert '"content":"B"' not in own
+    assert '"content":"c"' in named
+    assert '"content":"D"' not in named
 
 
 def test_a_reply_too_many_is_an_error_that_says_so() -> None:

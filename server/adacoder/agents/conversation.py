@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
-from adacoder.agents.prompt import Briefing
-from adacoder.domain import Reply
+from adacoder.agents.prompt import Briefing, Call
+from adacoder.domain import Ended, Reply
 from adacoder.journal import OpenStep
 from adacoder.models.base import ChatModel, Enough
 from adacoder.models.window import Window
+from adacoder.replies.rounds import goes_round
+
+_STRIDE = 256
+"""Characters that a reply grows by before it is looked at again for going round in circles."""
 
 
 class Conversation:
@@ -18,34 +23,45 @@ class Conversation:
         self._model = model
         self._pack = pack
         self._briefing: Briefing | None = None
+        self._said: set[str] = set()
 
-    async def ask(
-        self,
-        instruction: str,
-        step: OpenStep,
-        *,
-        enough: Enough,
-        max_tokens: int | None = None,
-        stop: Sequence[str] = (),
-    ) -> Reply:
-        """The model's reply to `instruction`; `step` hears how far it has come, and keeps what was said.
+    async def briefing(self) -> Briefing:
+        """What every call begins with.
 
-        Without `max_tokens` it may be as long as a whole function takes.
+        Raises:
+            ModelError: the model may not be used, or the task does not fit into its window.
         """
         if self._briefing is None:
             self._briefing = await self._pack(await self._model.window())
+        return self._briefing
+
+    async def ask(self, call: Call, step: OpenStep, *, enough: Enough) -> Reply:
+        """The model's reply to `call`; `step` hears how far it has come, and keeps what was said.
+
+        Once the model only repeats itself the reply is ended too, and counts as one that broke off.
+
+        Raises:
+            ModelError: the model could not reply.
+        """
+        looked = 0
 
         def watch(text: str) -> bool:
+            nonlocal looked
             step.moved(step.written + 1)  # a reply grows by about a token at a time
+            if len(text) - looked >= _STRIDE:
+                looked = len(text)
+                if goes_round(text):
+                    return True
             return enough(text)
 
-        step.details["instruction"] = instruction
-        reply = await self._model.reply(
-            self._briefing.messages(instruction),
-            enough=watch,
-            max_tokens=max_tokens or self._briefing.reply_tokens,
-            stop=stop,
-        )
+        step.details["instruction"] = call.instruction
+        messages = (await self.briefing()).messages(call.instruction)
+        reply = await self._model.reply(messages, enough=watch, max_tokens=call.max_tokens, stop=call.stop)
+        if reply.ended is Ended.STOPPED_EARLY and goes_round(reply.text):
+            reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time
         step.details.update(reply=reply.text, ended=reply.ended.value)
+        if reply.text in self._said:
+            step.details["known"] = True
+        self._said.add(reply.text)
         return reply

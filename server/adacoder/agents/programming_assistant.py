@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
-from adacoder.agents.prompt import write_instruction
 from adacoder.domain import Candidate, Plan, Target
 from adacoder.journal import Journal
 from adacoder.replies.completion import completion
@@ -29,5 +28,6 @@ class ProgrammingAssistant:
             ModelError: the model could not reply.
         """
         with self.journal.step("programming_assistant", "write") as step:
-            reply = await self.conversation.ask(write_instruction(target, plan), step, enough=completion(target))
+            call = (await self.conversation.briefing()).to_write(plan)
+            reply = await self.conversation.ask(call, step, enough=completion(target))
             return extract(reply, target)

@@ -1,78 +1,160 @@
 """Packs what a model is told: one system text, the module's context, the task, and last what changes from call to call.
 
-Everything before the last paragraph is the same in every call of a request, so a server that keeps what it has read
-reads it once (DESIGN, Models). The wording stands in `prompts/*.md`.
+A server that keeps what it has read reads it once. So what never changes stands first, the way in which each role must
+answer too; and all before the last paragraph is the same in every call of a request (DESIGN, Models). The wording
+stands in `prompts/*.md`.
+
+No chat is larger than the window: `Briefing` measures it before it is sent. What does not fit is left out of the
+context; what an error quotes at length, and a plan, lose their middle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from string import Template
 
-from adacoder.domain import Example, Failure, FailureKind, Message, Plan, Target
+from adacoder.agents.failures import describe, fitted, prompted, shortened
+from adacoder.domain import Example, Failure, Message, Plan, Target
 from adacoder.models.base import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.pytext import Lines, normalize
 from adacoder.source.context import Piece
 
-PLAN_TOKENS = 512
-"""What a plan may take. The paper's released code allows 88, which cuts most plans in the middle of a step."""
-_CHANGING_TOKENS = 1024
-"""Kept free for the last paragraph, which holds a plan or an error."""
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """How long the replies of a model-based Agent may be, and where a server may end them."""
+
+    one_in: int
+    """The part of the window that a reply may take at most: one in so many."""
+    most: int | None = None
+    """The tokens that it may take at most; None: whatever that part is."""
+    stop: tuple[str, ...] = ()
+    """A reply ends before any of these texts. At most four, which is what servers take."""
+
+    def tokens(self, window: Window) -> int:
+        """What a reply may take."""
+        part = window.tokens // self.one_in
+        return part if self.most is None else min(part, self.most)
+
+
+WRITER = Role(one_in=2, stop=("\nif __name__ ==", "\nassert "))
+"""The Programming Assistant; models like to echo the module. Its stop texts end no real reply too early, and save
+less than a line; but a reply that a server ends comes with exact counts."""
+PLANNER = Role(one_in=8, most=512)
+"""The Prompt Engineer. The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No
+text tells the end of a plan without what stands before it."""
+DESIGNER = Role(one_in=8, most=512)
+"""The Test Designer."""
+
+_LEAST_REPLY = 4
+"""One in so many of the window's tokens is left for a whole function, however large the task is."""
 _NEARBY_TOKENS = 1024
 """What the rest of the module may take, which nothing points to: reading it costs time, and distracts small models."""
-_ERROR_CHARACTERS = 1500
-"""What an error may show of a value; the ends of a long one say the most."""
+_QUOTED_CHARACTERS = 1500
+"""What an error may show of each value."""
+_CHANGING_TOKENS = (160, 1024)
+"""What is kept free for a plan or an error at least, and at most."""
+_CHANGING = 6
+"""Between the two it is one in so many of the window's tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What one call of a model asks for."""
+
+    instruction: str
+    """The last paragraph."""
+    max_tokens: int
+    stop: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What every call of one request begins with."""
+    """What every call of one request begins with, and the calls themselves."""
 
+    name: str
+    """The target's own name."""
     system: str
     shared: str
     """Context and task."""
+    window: Window
+    changing_tokens: int
+    """What the last paragraph may take."""
     reply_tokens: int
-    """What a reply with a whole function may take."""
+    """What a reply may take, whoever gives it."""
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        """The chat that asks for `instruction`."""
+        """The chat that asks for `instruction`. With a reply to it, it fits into the window."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
+
+    def to_write(self, plan: Plan | None = None) -> Call:
+        """What the Programming Assistant asks for."""
+        if plan is None:
+            return self._call(WRITER, _fill("write", name=self.name))
+        text = plan.text
+        return self._changing_call(WRITER, lambda most: _planned(self.name, shortened(text, most)), len(text))
+
+    def to_plan(self, failure: Failure) -> Call:
+        """What the Prompt Engineer asks for."""
+        return self._changing_call(PLANNER, lambda most: _planning(describe(failure, most)), _QUOTED_CHARACTERS)
+
+    def to_suggest(self) -> Call:
+        """What the Test Designer asks for."""
+        return self._call(DESIGNER, _fill("suggest", name=self.name))
+
+    def _changing_call(self, role: Role, render: Callable[[int], str], most: int) -> Call:
+        """The call with the longest paragraph for which there is room; see `fitted`."""
+        return self._call(role, fitted(render, most, self.changing_tokens, self.window))
+
+    def _call(self, role: Role, instruction: str) -> Call:
+        return Call(instruction, min(role.tokens(self.window), self.reply_tokens), role.stop)
 
 
 def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructions: str) -> Briefing:
     """Pack as many of the ranked `pieces` as the window leaves room for.
 
-    The task, a full reply and the changing paragraph come first; `instructions` are the project's own wishes.
+    The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes.
 
     Raises:
         ContextOverflow: the task alone does not fit.
     """
     system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
     task = _task(target)
-    reply_tokens = window.tokens // 2  # models like to echo the module
-    taken = reply_tokens + _CHANGING_TOKENS + window.measure(system) + window.measure(task)
+    changing = _changing_tokens(target.name, window)
+    bare = Briefing(target.name, system, task, window, changing, 0)
+    taken = window.measure_chat(bare.messages("")) + _rounding(window) + changing
     room = window.tokens - taken
-    if room < 0:
+    if room < window.tokens // _LEAST_REPLY:
         raise ContextOverflow(
-            f"The signature and docstring of '{target.name}' need about {taken} tokens with room for"
-            f" a reply, and the model's window has {window.tokens}: raise adacoder.contextTokens."
+            f"The signature and docstring of '{target.name}' need about {taken + window.tokens // _LEAST_REPLY} tokens"
+            f" with room for a reply, and the model's window has {window.tokens}: raise adacoder.contextTokens."
         )
-    return Briefing(system, _context(target, pieces, room, window) + task, reply_tokens)
+    reply = min(WRITER.tokens(window), room)
+    return replace(bare, shared=_context(target, pieces, room - reply, window) + task, reply_tokens=reply)
+
+
+def _changing_tokens(name: str, window: Window) -> int:
+    """What the last paragraph may take: the longest that says always the same, or one with a plan or an error."""
+    least, most = _CHANGING_TOKENS
+    variable = min(max(window.tokens // _CHANGING, least), most)
+    frames = window.measure(_planned(name, "")), window.measure(_planning(""))
+    return max(max(frames) + variable, window.measure(_fill("suggest", name=name)))
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
     """The most telling of the ranked `pieces` that fit into `room` tokens; one that does not fit is left out whole,
     and makes room for lesser ones."""
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
-    room -= window.measure(frame)
+    room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS
     kept: list[Piece] = []
     for piece in pieces:
-        cost = window.measure(f"{piece.text}\n\n") + 1  # one for what rounding hides
+        cost = window.measure(f"{piece.text}\n\n") + _rounding(window)
         is_nearby = piece.kind == "module"
         if cost <= room and (cost <= nearby or not is_nearby):
             kept.append(piece)
@@ -85,49 +167,17 @@ def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window)
     return _fill("context", module=target.module.name, pieces=text) + "\n"
 
 
-def write_instruction(target: Target, plan: Plan | None) -> str:
-    """The last paragraph for the Programming Assistant."""
-    if plan is None:
-        return _fill("write", name=target.name)
-    return _fill("write_planned", name=target.name, plan=plan.text)
+def _rounding(window: Window) -> int:
+    """By how much two texts together can measure more than both alone."""
+    return math.ceil(window.ratio)
 
 
-def suggest_instruction(target: Target) -> str:
-    """The last paragraph for the Test Designer."""
-    return _fill("suggest", name=target.name)
+def _planned(name: str, plan: str) -> str:
+    return _fill("write_planned", name=name, plan=plan)
 
 
-def plan_instruction(target: Target, failure: Failure) -> str:
-    """The last paragraph for the Prompt Engineer."""
-    return _fill("plan", name=target.name, error=describe(failure))
-
-
-def describe(failure: Failure) -> str:
-    """The error as a planner can use it: which example, what it must give, and what it gave."""
-    if failure.example is None:
-        return "\n".join(part for part in (failure.message, _shortened(failure.error or "")) if part)
-    shown = [_prompted(failure.example.source)]
-    if failure.example.want:
-        shown += ["must give", _shortened(failure.example.want.rstrip("\n"))]
-    if failure.kind is FailureKind.WRONG_OUTPUT:
-        shown += ["but gave", _shortened((failure.got or "").rstrip("\n") or "nothing")]
-    elif failure.error:
-        shown += ["but raised", _shortened(failure.error)]
-    else:
-        shown += ["but this happened:", failure.message]
-    return "\n".join(shown)
-
-
-def _prompted(source: str) -> str:
-    first, *rest = source.rstrip("\n").split("\n")
-    return "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in rest)])
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _ERROR_CHARACTERS:
-        return text
-    half = _ERROR_CHARACTERS // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
+def _planning(error: str) -> str:
+    return _fill("plan", error=error)
 
 
 def _task(target: Target) -> str:
@@ -144,7 +194,7 @@ def _task(target: Target) -> str:
 
 
 def _as_in_docstring(example: Example) -> str:
-    return f"{_prompted(example.source)}\n{example.want}".rstrip("\n")
+    return f"{prompted(example.source)}\n{example.want}".rstrip("\n")
 
 
 def _place(target: Target) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
-from adacoder.agents.prompt import PLAN_TOKENS, plan_instruction
 from adacoder.domain import Plan, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.replies.filters import without_thinking
+from adacoder.replies.steps import are_complete, steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,6 @@ class PromptEngineer:
         if verdict.failure is None:
             raise ValueError("a passed verdict leaves nothing to plan")
         with self.journal.step("prompt_engineer", "plan") as step:
-            reply = await self.conversation.ask(
-                plan_instruction(target, verdict.failure),
-                step,
-                enough=lambda text: False,
-                max_tokens=PLAN_TOKENS,
-            )
-            return Plan(without_thinking(reply.text).strip())
+            call = (await self.conversation.briefing()).to_plan(verdict.failure)
+            reply = await self.conversation.ask(call, step, enough=are_complete)
+            return Plan(steps(without_thinking(reply.text)))

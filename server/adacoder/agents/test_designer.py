@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
-from adacoder.agents.prompt import PLAN_TOKENS, suggest_instruction
 from adacoder.domain import Example, Target
 from adacoder.journal import Journal
 from adacoder.replies.filters import without_thinking
@@ -30,9 +29,8 @@ class TestDesigner:
             ModelError: the model could not reply.
         """
         with self.journal.step("test_designer", "suggest") as step:
-            reply = await self.conversation.ask(
-                suggest_instruction(target), step, enough=lambda text: False, max_tokens=PLAN_TOKENS
-            )
+            call = (await self.conversation.briefing()).to_suggest()
+            reply = await self.conversation.ask(call, step, enough=lambda text: False)
             known = {example.source for example in target.examples}
             owner = target.qualname.rpartition(".")[0].rpartition(".")[2] or None
             found = suggested(without_thinking(reply.text), target.name, owner)

@@ -299,15 +299,16 @@ def demo(*, keep: bool, **values: object) -> int:
 
 @adacoder.command()
 @_as_json
+@click.option("--no-probe", is_flag=True, help="Ask no model for ten tokens, for which it would have to be loaded.")
 @_model
 @_host
 @_interpreter
 @_isolation
-def doctor(*, as_json: bool, **values: object) -> int:
+def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
     """Say what works here, and what to do about the rest."""
     from adacoder.cli.health import show_health
 
-    return _await(show_health(values, as_json=as_json))
+    return _await(show_health(values, as_json=as_json, probes_speed=not no_probe))
 
 
 adacoder.add_command(

@@ -1,20 +1,33 @@
-"""`adacoder doctor`: the findings as a list, or as JSON."""
+"""`adacoder doctor`: the findings as a list, each as soon as it is known, or all of them as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Mapping
+from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.terminal import complain, console, visible
 from adacoder.doctor import Finding, examine
 from adacoder.settings import Settings, from_project, merge
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 _MARKS = {True: ("✓", "bold green"), False: ("✗", "bold red"), None: ("·", "dim")}
+_REMARK = ("!", "bold yellow")
+"""For what nothing depends on, but something can be done about."""
+_NAME_WIDTH = len("Interpreter")
+"""That of the longest name."""
+_INDENT = _NAME_WIDTH + 4
+_LEAST_WIDTH = 40
+"""Of the text beside the names; where a terminal has no room for it, lines run on."""
 
 
-async def show_health(values: Mapping[str, object], *, as_json: bool) -> int:
+async def show_health(values: Mapping[str, object], *, as_json: bool, probes_speed: bool) -> int:
     """Examine where we are, and show it. Returns 0 if AdaCoder can generate here, else 2.
 
     `values` are what the options say, by the fields of Settings; None: not said.
@@ -22,25 +35,71 @@ async def show_health(values: Mapping[str, object], *, as_json: bool) -> int:
     folder = Path.cwd()
     # What a project may not set is among the findings.
     settings = merge(from_project(Settings(), folder, lambda _: None), values, complain)
-    findings = await examine(settings, folder)
-    missing = [finding.name.lower() for finding in findings if finding.ok is False]
+    findings = await _examine(settings, folder, shows=not as_json, probes_speed=probes_speed)
+    missing = list(dict.fromkeys(finding.name.lower() for finding in findings if finding.ok is False))
     if as_json:
         print(json.dumps({"ok": not missing, "findings": [finding.json() for finding in findings]}))
-    else:
-        _show(findings)
     if missing:
         complain(f"AdaCoder cannot generate here yet, for want of: {', '.join(missing)}.")
     return COULD_NOT_RUN if missing else 0
 
 
-def _show(findings: Sequence[Finding]) -> None:
+async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
+    """All findings, shown as they come; on a terminal it is seen meanwhile what is waited for."""
+    out, waiting = console(), _Waiting(console(stderr=True))
+    found: list[Finding] = []
+    async with aclosing(examine(settings, folder, probes_speed=probes_speed, on_wait=waiting.show)) as findings:
+        with waiting:
+            async for finding in findings:
+                waiting.hide()
+                found.append(finding)
+                if shows:
+                    _show(finding, out)
+    return found
+
+
+class _Waiting:
+    """A moving line on a terminal that says what is waited for."""
+
+    def __init__(self, console: Console) -> None:
+        self._line = console.status("", spinner_style="cyan") if console.is_terminal else None
+
+    def __enter__(self) -> None:
+        """Nothing is waited for yet."""
+
+    def __exit__(self, *_: object) -> None:
+        self.hide()
+
+    def show(self, what: str) -> None:
+        """Say that `what` is waited for now."""
+        from rich.text import Text
+
+        if self._line is not None:
+            self._line.update(Text(visible(what), "dim"))
+            self._line.start()
+
+    def hide(self) -> None:
+        """Leave the line to others."""
+        if self._line is not None:
+            self._line.stop()
+
+
+def _show(finding: Finding, out: Console) -> None:
     from rich.text import Text
 
-    out = console()
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        mark, style = _MARKS[finding.ok]
-        name = f"{finding.name:<{width}}"
-        out.print(Text.assemble((mark, style), " ", (name, "bold"), "  ", visible(finding.text)))
-        if finding.advice:
-            out.print(Text.assemble(" " * (width + 4), ("→ " + visible(finding.advice), "yellow")))
+    mark, style = _REMARK if finding.ok is None and finding.advice else _MARKS[finding.ok]
+    name = f"{finding.name:<{_NAME_WIDTH}}"
+    out.print(Text.assemble((mark, style), " ", (name, "bold"), "  ", _block(finding.text, out)))
+    if finding.advice:
+        out.print(Text.assemble(" " * _INDENT, (_block(f"→ {finding.advice}", out, hang=2), "yellow")))
+
+
+def _block(text: str, out: Console, hang: int = 0) -> str:
+    """`text` beside the names; on a terminal it is broken to its width, lines but the first `hang` further right."""
+    width = out.width - _INDENT
+    if not out.is_terminal or width < _LEAST_WIDTH:
+        return visible(text)
+    lines = textwrap.wrap(
+        visible(text), width, break_long_words=False, break_on_hyphens=False, subsequent_indent=" " * hang
+    )
+    return f"\n{' ' * _INDENT}".join(lines)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -21,6 +21,9 @@ from adacoder.lsp.jobs import Job, Mode
 from adacoder.lsp.pygls_fixes import RUN
 from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.snapshot import ParametersError, Place, find, first_folder, read_place, take
+
+if TYPE_CHECKING:
+    from adacoder.models.catalog import Described
 
 
 def register(server: AdaCoderServer) -> None:
@@ -150,27 +153,53 @@ def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
 
 
 async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
-    """`.models`: what the model server has installed, or the reason why that cannot be told."""
-    from adacoder.models.catalog import installed
+    """`.models`: what the model server has installed and what it can do, or the reason why that cannot be told."""
+    from adacoder.models.catalog import described
 
     _cancel_with_request(ls)
     settings = await ls.configuration.settings(first_folder(ls.workspace))
     try:
-        found = await installed(settings.host)
+        found = await described(settings.host)
     except AdaCoderError as error:
         return {"models": [], "reason": str(error)}
-    models = [{"name": model.name, "billions": model.billions, "cloud": model.cloud} for model in found]
-    return {"models": models, "reason": None}
+    return {"models": [_model(each) for each in found], "reason": None}
+
+
+def _model(described: Described) -> dict[str, Any]:
+    """An entry of the answer to `.models`; null is what the server does not tell."""
+    model, facts, running = described.model, described.facts, described.running
+    return {
+        "name": model.name,
+        "billions": model.billions,
+        "cloud": model.cloud or (facts is not None and facts.remote),
+        "bytes": model.size or None,
+        "quantization": model.quantization or None,
+        "chats": facts.chats if facts else None,
+        "thinks": facts.thinking.value if facts else None,
+        "contextTokens": facts.window if facts else None,
+        "loaded": running is not None,
+        "loadedContextTokens": running.window if running else None,
+    }
 
 
 async def on_doctor(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
-    """`.doctor`: what works here and what does not."""
-    from adacoder.doctor import examine
+    """`.doctor` `{probe?}`: what works here and what does not.
 
+    By default each model writes ten tokens, to be measured; but not where a job is at work, which would wait for that.
+    """
+    from adacoder.lsp.health import examine
+
+    options = _first(arguments)
+    probe = options.get("probe", True) if isinstance(options, Mapping) else True
+    if not isinstance(probe, bool):
+        return {"ok": False, "findings": [], "reason": "'probe' must be true or false."}
     _cancel_with_request(ls)
-    folder = first_folder(ls.workspace)
-    findings = await examine(await ls.configuration.settings(folder), folder)
-    return {"findings": [finding.json() for finding in findings]}
+    findings = await examine(ls, probes_speed=probe and not ls.jobs.status())
+    return {
+        "ok": all(finding.ok is not False for finding in findings),
+        "findings": [finding.json() for finding in findings],
+        "reason": None,
+    }
 
 
 def _cancel_with_request(ls: AdaCoderServer) -> None:

@@ -1,23 +1,58 @@
-"""Where an Ollama server is: its address as a user may write it, and what may be sent there."""
+"""Where a model server is: its address as a user may write it, and what may be sent there."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import re
+import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from adacoder.models.base import BadHost
+from adacoder.models.base import BadHost, ModelError
 
 _PORTS = {"http": 80, "https": 443}
 _OLLAMA_PORT = 11434
 _NAME = re.compile(r"[\w.-]+")
+_BLANKS_AND_QUOTES = " \t\r\n'\""
+_HOME = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("127.0.0.0/8", "::1/128"),  # this machine
+            *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),  # private networks (RFC 1918, RFC 4193)
+            *("169.254.0.0/16", "fe80::/10"),  # what is on the same cable (RFC 3927, RFC 4291)
+            "100.64.0.0/10",  # a network that its owner laid over others, such as a VPN (RFC 6598)
+        ),
+    )
+)
+
+
+class BadBaseUrl(BadHost):
+    """What was named as an OpenAI-compatible server is no address."""
+
+    def __init__(self, written: str) -> None:
+        ModelError.__init__(
+            self,
+            f"'{written}' is no address of an OpenAI-compatible server:"
+            " write it as http://HOST:PORT/v1 (or https), without a name or a password.",
+        )
+
+
+class NoBaseUrl(ModelError):
+    """An OpenAI-compatible server is to be asked, and none was named."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No OpenAI-compatible server is named:"
+            " give its address, such as http://localhost:8000/v1, with --base-url or adacoder.openai.baseUrl."
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of an Ollama server."""
+    """The address of a model server."""
 
     url: str
     """Scheme, host, port and, where there is one, path: `http://127.0.0.1:11434`."""
@@ -28,12 +63,24 @@ class Address:
 
     @property
     def may_have_key(self) -> bool:
-        """Whether OLLAMA_API_KEY may go there: only where the user said, never in clear over a network."""
+        """Whether a key may go there: only where the user said, never in clear over a network."""
         return self.named and (self.loopback or self.url.startswith("https:"))
+
+    async def is_at_home(self) -> bool:
+        """Whether it is this machine or in a network of the user's own: whether its name means addresses in such
+        networks, and no others. Asks the system what a name means, and no model server anything.
+
+        Raises:
+            OSError, UnicodeError: the name means nothing.
+        """
+        parts = urlsplit(self.url)
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(parts.hostname, parts.port, type=socket.SOCK_STREAM)
+        return all(_is_home(str(place[0])) for *_, place in found)
 
 
 def address(host: str | None) -> Address:
-    """The address that `host` means, else that of `OLLAMA_HOST`, else Ollama's default.
+    """The address of an Ollama server that `host` means, else that of `OLLAMA_HOST`, else Ollama's default.
 
     Read as Ollama reads `OLLAMA_HOST`: blanks and quotes around it do not count, a bare host has port 11434,
     `http://` 80 and `https://` 443; an address to listen on, such as `0.0.0.0`, stands for this machine.
@@ -41,20 +88,47 @@ def address(host: str | None) -> Address:
     Raises:
         BadHost: it is no address.
     """
-    written = (host or os.environ.get("OLLAMA_HOST") or "").strip(" \t\r\n'\"")
+    written = (host or os.environ.get("OLLAMA_HOST") or "").strip(_BLANKS_AND_QUOTES)
+    try:
+        return _read(written, _OLLAMA_PORT)
+    except ValueError:
+        raise BadHost(written) from None
+
+
+def base_url(written: str | None) -> Address:
+    """The address of an OpenAI-compatible server that `written` means. Its path is kept: most servers have `/v1`.
+
+    Blanks and quotes around it do not count; without a scheme `http://` is meant, without a port that of the scheme.
+
+    Raises:
+        NoBaseUrl: there is none.
+        BadBaseUrl: it is no address.
+    """
+    written = (written or "").strip(_BLANKS_AND_QUOTES)
+    if not written:
+        raise NoBaseUrl
+    try:
+        return _read(written, _PORTS["http"])
+    except ValueError:
+        raise BadBaseUrl(written) from None
+
+
+def _read(written: str, bare_port: int) -> Address:
+    """The address that `written` means, with `bare_port` where it names neither a scheme nor a port.
+
+    Raises:
+        ValueError: it is no address.
+    """
     scheme, separator, rest = written.partition("://")
     if not separator:
         scheme, rest = "http", written
     if scheme not in _PORTS:
-        raise BadHost(written)
-    try:
-        parts = urlsplit(f"{scheme}://{_bracketed(rest)}")
-        port = parts.port or (_PORTS[scheme] if separator else _OLLAMA_PORT)
-    except ValueError:
-        raise BadHost(written) from None
+        raise ValueError(scheme)
+    parts = urlsplit(f"{scheme}://{_bracketed(rest)}")
     if parts.username is not None or parts.query or parts.fragment:
-        raise BadHost(written)
-    name, loopback = _machine(parts.hostname or "127.0.0.1", written)
+        raise ValueError(written)
+    port = parts.port or (_PORTS[scheme] if separator else bare_port)
+    name, loopback = _machine(parts.hostname or "127.0.0.1")
     return Address(f"{scheme}://{name}:{port}{parts.path.rstrip('/')}", loopback, named=bool(written))
 
 
@@ -66,14 +140,26 @@ def _bracketed(rest: str) -> str:
         return rest
 
 
-def _machine(name: str, written: str) -> tuple[str, bool]:
-    """A host's name as a URL spells it, and whether it is this machine."""
+def _machine(name: str) -> tuple[str, bool]:
+    """A host's name as a URL spells it, and whether it is this machine.
+
+    Raises:
+        ValueError: it is no name of a host.
+    """
     try:
         ip = ipaddress.ip_address(name)
     except ValueError:
         if not _NAME.fullmatch(name):
-            raise BadHost(written) from None
+            raise
         return name, name == "localhost" or name.endswith(".localhost")
     if ip.is_unspecified:
         ip = ipaddress.ip_address("127.0.0.1" if ip.version == 4 else "::1")
     return (f"[{ip}]" if ip.version == 6 else str(ip)), ip.is_loopback
+
+
+def _is_home(number: str) -> bool:
+    """Whether an IP address is this machine's, or of a network of the user's own."""
+    ip = ipaddress.ip_address(number)
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    return any(ip in network for network in _HOME)

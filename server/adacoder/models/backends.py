@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adacoder.models.address import address
-from adacoder.models.base import ChatModel, CloudRefused, NoModel, OnWait
+from adacoder.models.about import About
+from adacoder.models.address import address, base_url
+from adacoder.models.base import ChatModel, CloudRefused, ModelError, NoModel, OnWait
 from adacoder.models.catalog import choose, installed
 from adacoder.models.ollama import OllamaServer, is_cloud
-from adacoder.models.replay import Recorder, ReplayModel
+from adacoder.models.openai import OpenAIServer
+from adacoder.models.recorder import Recorder
+from adacoder.models.redaction import Redaction, Surroundings
+from adacoder.models.replay import ReplayModel
 from adacoder.models.served import Deadlines, ServedModel, Server
 from adacoder.models.window import Calibration
 from adacoder.settings import Settings
@@ -28,10 +33,13 @@ class Experience:
     """By server and model."""
 
 
-async def open_model(model_id: str | None, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
+async def open_model(
+    model_id: str | None, settings: Settings, experience: Experience, on_wait: OnWait, about: About | None = None
+) -> ChatModel:
     """The model that `model_id` names; without one, the best code model that is installed.
 
-    With `settings.record` the conversation is written down. `on_wait` hears what requests wait for.
+    With `settings.record` the conversation is written down, with what it is `about`. `on_wait` hears what requests
+    wait for.
 
     Raises:
         ModelError: there is no such model. (Whether the server has the one named shows at its first reply.)
@@ -40,7 +48,15 @@ async def open_model(model_id: str | None, settings: Settings, experience: Exper
     if kind not in BACKENDS:
         kind, name = "ollama", model_id or ""
     model = await BACKENDS[kind](name, settings, experience, on_wait)
-    return model if settings.record is None else Recorder(model, settings.record)
+    if isinstance(model, ReplayModel):
+        model.follow(about, _redaction(settings, about))
+    if settings.record is None:
+        return model
+    try:
+        return Recorder(model, settings.record, _redaction(settings, about), about)
+    except ModelError:
+        await model.close()
+        raise
 
 
 async def _ollama(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
@@ -58,6 +74,11 @@ async def _best(host: str | None) -> str:
     if best is None:
         raise NoModel(address(host).url)
     return best.name
+
+
+async def _openai(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
+    server = OpenAIServer(settings.base_url, deadlines(settings), allow_public=settings.allow_cloud)
+    return _served(server, name, "openai", settings, experience, on_wait)
 
 
 async def _replay(path: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
@@ -87,12 +108,22 @@ def deadlines(settings: Settings) -> Deadlines:
     return Deadlines(first=settings.first_token_timeout, next=settings.token_timeout, whole=settings.reply_timeout)
 
 
+def _redaction(settings: Settings, about: About | None) -> Redaction:
+    """What is taken out of a conversation: what tells of this machine, its user and its servers."""
+    servers: list[str] = []
+    for read, written in ((address, settings.host), (base_url, settings.base_url)):
+        with suppress(ModelError):  # it is no address; what needs one says so
+            servers.append(read(written).url)
+    return Redaction(Surroundings.here(None if about is None else about.workspace, servers))
+
+
 def _file(path: str) -> Path:
     return Path(path).expanduser()
 
 
 BACKENDS: Mapping[str, Callable[[str, Settings, Experience, OnWait], Awaitable[ChatModel]]] = {
     "ollama": _ollama,
+    "openai": _openai,
     "replay": _replay,
 }
 """What opens a model of each kind, by the part of its id before the first colon."""

@@ -84,8 +84,8 @@ def failures_told(url: str, kind: Kind) -> Iterator[None]:
         raise BadReply(url, "the connection broke off") from error
     except httpx.InvalidURL as error:
         raise BadHost(url) from error
-    except (ValueError, TypeError, AttributeError) as error:
-        # Clients and their parsers let these through where an answer is not JSON, or of another shape.
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        # Clients and their parsers let these through where an answer is not JSON, or of another shape or depth.
         raise BadReply(url, f"it does not speak as an {kind.name} server does") from error
 
 

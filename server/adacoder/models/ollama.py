@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
-from adacoder.models.base import OLLAMA, Kind, ModelMissing, Stalled
+from adacoder.models.base import OLLAMA, BadReply, ContextOverflow, Kind, ModelMissing, Stalled
 from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _STOP = re.compile(r'^stop\s+("(?:[^"\\\n]|\\.)*"|\S.*?)\s*$', re.MULTILINE)
 """A line of the parameters that a model is set up with, as `/api/show` writes them."""
 _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Families that can be told to think less, but not to leave it."""
+_NO_REPLY = ("load", "unload")
+"""Why a stream may end that is the answer to nothing."""
 _NANOSECOND = 1e-9
 
 
@@ -88,7 +90,10 @@ class OllamaServer:
     async def is_loaded(self, model: str) -> bool:
         """As `Server.is_loaded`."""
         named = model if ":" in model.rpartition("/")[2] else f"{model}:latest"
-        return named in {str(one.get("name")) for one in await self.running()}
+        try:
+            return named in {str(one.get("name")) for one in await self.running()}
+        except BadReply:
+            return True  # what stands between may know nothing of this; the chat will show
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
@@ -114,9 +119,21 @@ class OllamaServer:
             # The package promises an iterator; what it gives is a generator, and only that can be closed.
             async with aclosing(cast("AsyncGenerator[ollama.ChatResponse]", stream)) as responses:
                 async for response in responses:
+                    if response.done:
+                        self._check(response, chat)
                     yield _part(response)
                     if response.done:
                         return
+
+    def _check(self, response: ollama.ChatResponse, chat: Chat) -> None:
+        """Raise what the last part of a stream says between its lines."""
+        if response.done_reason in _NO_REPLY:
+            raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
+        read, written = response.prompt_eval_count or 0, response.eval_count or 0
+        if read <= chat.context_tokens < read + written - 1:
+            # It went on beyond the window, and to make room for that forgot the beginning of the prompt. (The last
+            # token need not fit in.)
+            raise ContextOverflow.by(chat.model)
 
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
         """The JSON object that answers a request which needs no model to run."""
@@ -131,7 +148,10 @@ class OllamaServer:
                 raise Stalled(self.url, self._deadlines.next) from None
             if not response.is_success:
                 raise ollama.ResponseError(response.text, response.status_code)
-            return dict(response.json())
+            answer = response.json()
+            if not isinstance(answer, dict):
+                raise TypeError(answer)
+            return answer
 
     async def _clients(self) -> _Clients:
         if self._open is None:
@@ -177,7 +197,7 @@ def _objects(value: object) -> list[Mapping[str, object]]:
 def _facts(model: str, shown: Mapping[str, object]) -> Facts:
     """What an answer of `/api/show` says."""
     capabilities = shown.get("capabilities")
-    can = set(capabilities) if isinstance(capabilities, list) else {"completion"}
+    can = set(map(str, capabilities)) if isinstance(capabilities, list) else {"completion"}
     info = shown.get("model_info")
     windows = [
         value

@@ -1,50 +1,57 @@
-"""Recorded conversations: `ReplayModel` answers from a file that `Recorder` wrote, or somebody by hand.
-
-A file holds one or more conversations, one after the other, as JSON values:
-
-    {"adacoder": "conversation", "version": 1, "model": "ollama:qwen2.5-coder:7b"}
-    {"messages": [{"role": "user", "content": "…"}, …],
-     "reply": {"text": "…", "promptTokens": 1, "completionTokens": 1, "estimated": false, "ended": "stop"}}
-    …
-
-Each header begins a conversation, and each request of it follows with its reply. One value a line (JSON
-Lines) is fine. `content` and `text` may be lists of lines instead; a Recorder writes long ones so, each line
-on a line of its own, so that a diff shows what changed in a prompt. Only what was said is written: no host,
-no path, no time.
-"""
+"""`ReplayModel` answers from a recorded conversation: what the demonstration, the tests and bug reports run on."""
 
 from __future__ import annotations
 
 import asyncio
 import difflib
 import json
-import tempfile
+import re
+import stat
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from adacoder.domain import JSON, Ended, Message, Reply, Tokens
-from adacoder.models.base import ChatModel, Enough, ModelError
-from adacoder.models.window import Window, estimate
+from adacoder.domain import JSON, Message, Reply
+from adacoder.models.base import Enough, ModelError
+from adacoder.models.conversation import VERSION, Conversation, OtherVersionError, Trouble, understood
+from adacoder.models.redaction import Redaction, Surroundings
+from adacoder.models.window import Window
 
-_VERSION = 1
-_DIFF_LINES = 40
-"""What a mismatch shows of the two sides."""
+if TYPE_CHECKING:
+    from adacoder.models.about import About
+
+_MOST_BYTES = 64 << 20
+"""What is read of a file; a conversation of a thousand rounds takes less."""
+_CONTEXT = 2
+"""Lines that a mismatch shows around those that differ."""
+_SHOWN_LINES = 40
+"""What it shows in all."""
+_COMPARED_LINES = 400
+_LINE_LENGTH = 160
+"""Longer lines are compared, and shown, by parts of this length."""
+_BEGUN = re.compile(r"[\w\\.-]{0,5}")
+"""What may be left of a file where it breaks off in a word, a number or an escape."""
+_NAME_A_FILE = "name a file that --record wrote"
 
 
 class BadRecording(ModelError):
-    """The file holds no recorded conversation."""
+    """The file holds no conversation that could be replayed."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{path} is no recorded conversation ({why}): name a file that --record wrote.")
+    def __init__(self, path: Path, why: str, remedy: str = _NAME_A_FILE) -> None:
+        super().__init__(f"{path} is no recorded conversation ({why}): {remedy}.")
+        self.why = why
 
 
-class CannotRecord(ModelError):
-    """The file cannot be written."""
+class OtherVersion(BadRecording):
+    """The file holds conversations in another form than this AdaCoder reads."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"The conversation cannot be recorded in {path} ({why}): name another file with --record.")
+    def __init__(self, path: Path, version: int) -> None:
+        is_older = version < VERSION
+        which = "an earlier" if is_older else "a later"
+        remedy = "record it again with --record" if is_older else "update AdaCoder"
+        why = f"{which} AdaCoder wrote it, in form {version}; this one reads form {VERSION}"
+        super().__init__(path, why, remedy)
 
 
 class ReplayMismatch(ModelError):
@@ -61,28 +68,26 @@ class ReplayExhausted(ModelError):
     """The recorded conversation ended earlier."""
 
     def __init__(self, path: Path, number: int) -> None:
-        super().__init__(f"The recorded conversation {path} has no reply number {number}.")
+        super().__init__(
+            f"The recorded conversation {path} has no reply number {number}: record it again with --record."
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One request and its reply."""
+class ReplayedError(ModelError):
+    """An error that was recorded; its text is what was told then."""
 
-    messages: tuple[Message, ...]
-    reply: Reply
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """One recorded conversation."""
-
-    model: str
-    """The id of the model that spoke."""
-    exchanges: tuple[Exchange, ...]
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(trouble.message)
+        self.kind = trouble.kind
+        """The name of its class then."""
 
 
 class ReplayModel:
     """A `ChatModel` that gives the replies of a recorded conversation, in order, to the very same requests.
+
+    The window is the recorded one, so that the same prompts are packed whatever settings and experience there are
+    here. Requests are compared as they would be recorded here; of what they ask for besides, such as the most tokens,
+    nothing is compared: it was heeded when the reply was recorded, and cannot change it any more.
 
     Of several conversations in one file it follows the last that begins with its first request.
     """
@@ -94,7 +99,8 @@ class ReplayModel:
             BadRecording: it cannot be read, or holds something else.
         """
         self._path = path
-        self._recordings = read(path)
+        self._choice = read(path)
+        self._redaction = Redaction(Surroundings())
         self._answered = 0
 
     @property
@@ -107,235 +113,181 @@ class ReplayModel:
         """As `ChatModel.lease_key`: each conversation is had by itself."""
         return id(self)
 
+    @property
+    def speaker(self) -> str:
+        """The id of the model that spoke when the conversation was recorded."""
+        return self._choice[-1].model
+
+    def reads(self, path: Path) -> bool:
+        """Whether `path` is the file that is replayed."""
+        return path.exists() and path.samefile(self._path)
+
+    def follow(self, about: About | None, redaction: Redaction) -> None:
+        """Compare requests as `redaction` leaves them, and of the conversations in the file follow those about this
+        request, if there are any."""
+        self._redaction = redaction
+        if about is None:
+            return
+        target = {"path": redaction(about.path), "qualname": redaction(about.target.qualname)}
+        of_target = tuple(one for one in self._choice if one.about.get("target") == target)
+        of_rung = tuple(one for one in of_target if one.about.get("rung") == about.rung)
+        self._choice = of_rung or of_target or self._choice
+
     async def close(self) -> None:
         """Nothing is held open."""
 
     async def window(self) -> Window:
-        """As `ChatModel.window`."""
-        return Window(8192)
+        """As `ChatModel.window`: the recorded one.
+
+        Raises:
+            ReplayedError: there was none.
+        """
+        window = self._choice[-1].window
+        if isinstance(window, Trouble):
+            raise ReplayedError(window)
+        return window
 
     async def reply(
         self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
     ) -> Reply:
-        """As `ChatModel.reply`; `max_tokens` was heeded when the reply was recorded.
+        """As `ChatModel.reply`. The reply is the recorded one, also where `enough` had its end earlier.
 
         Raises:
             ReplayMismatch: `messages` are not the recorded ones.
             ReplayExhausted: there is no reply left.
+            ReplayedError: there was none when it was recorded.
         """
-        recorded = self._next(tuple(messages))
+        recorded = self._next(messages)
+        if isinstance(recorded, Trouble):
+            raise ReplayedError(recorded)
         text = ""
         for line in recorded.text.splitlines(keepends=True):
             await asyncio.sleep(0)
             text += line
-            # A reply that was stopped when it was recorded is short already.
-            cut = enough(text) and recorded.ended is not Ended.STOPPED_EARLY
-            if cut and len(text) < len(recorded.text):
-                tokens = Tokens(recorded.tokens.prompt, estimate(text), estimated=True)
-                return Reply(text, tokens, Ended.STOPPED_EARLY)
+            enough(text)
         return recorded
 
-    def _next(self, messages: tuple[Message, ...]) -> Reply:
+    def _next(self, messages: Sequence[Message]) -> Reply | Trouble:
+        asked = self._comparable(messages)
         number = self._answered + 1
         if number == 1:
-            begun = [one for one in self._recordings if one.exchanges and one.exchanges[0].messages == messages]
-            self._recordings = (*self._recordings[-1:], *begun)[-1:]
-        (recording,) = self._recordings
-        if number > len(recording.exchanges):
+            self._choice = (self._begun_with(asked),)
+        (conversation,) = self._choice
+        if number > len(conversation.exchanges):
             raise ReplayExhausted(self._path, number)
-        exchange = recording.exchanges[number - 1]
-        if exchange.messages != messages:
-            raise ReplayMismatch(self._path, number, exchange.messages, messages)
+        exchange = conversation.exchanges[number - 1]
+        recorded = self._comparable(exchange.messages)
+        if recorded != asked:
+            raise ReplayMismatch(self._path, number, recorded, asked)
         self._answered = number
         return exchange.reply
 
+    def _begun_with(self, asked: Sequence[Message]) -> Conversation:
+        """The last conversation that begins so, of those with the model and the window that were told already."""
+        last = self._choice[-1]
+        for one in reversed(self._choice):
+            is_alike = (one.model, one.window) == (last.model, last.window)
+            if is_alike and one.exchanges and self._comparable(one.exchanges[0].messages) == asked:
+                return one
+        return last
 
-class Recorder:
-    """A `ChatModel` that passes everything on to another and writes down what was said.
-
-    A file that holds conversations already is continued. What is on disk is always whole: each write replaces
-    the file by one that holds an exchange more.
-    """
-
-    def __init__(self, model: ChatModel, path: Path) -> None:
-        """Begin a conversation in the file.
-
-        Raises:
-            CannotRecord: it cannot be written, or holds something else.
-        """
-        self._model = model
-        self._path = path
-        if path.exists() and path.stat().st_size and not _is_recording(path):
-            raise CannotRecord(path, "it holds something else")
-        header: dict[str, JSON] = {"adacoder": "conversation", "version": _VERSION, "model": model.name}
-        self._append(json.dumps(header, ensure_ascii=False))
-
-    @property
-    def name(self) -> str:
-        """The id of the model that speaks."""
-        return self._model.name
-
-    @property
-    def lease_key(self) -> Hashable:
-        """As the model that speaks."""
-        return self._model.lease_key
-
-    async def close(self) -> None:
-        """As the model that speaks."""
-        await self._model.close()
-
-    async def window(self) -> Window:
-        """As the model that speaks."""
-        return await self._model.window()
-
-    async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
-    ) -> Reply:
-        """As the model that speaks.
-
-        Raises:
-            CannotRecord: the reply came, but the file cannot be written.
-        """
-        reply = await self._model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
-        exchange = _json(Exchange(tuple(messages), reply))
-        self._append(json.dumps(exchange, ensure_ascii=False, indent=1))
-        return reply
-
-    def _append(self, value: str) -> None:
-        target = self._path.resolve()
-        # A lone surrogate cannot be encoded; its escape in Python is its escape in JSON too.
-        added = f"{value}\n".encode("utf-8", "backslashreplace")
-        try:
-            before = target.read_bytes() if target.exists() else b""
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".adacoder-") as folder:
-                whole = Path(folder) / target.name
-                whole.write_bytes(before + added)
-                whole.replace(target)
-        except OSError as error:
-            raise CannotRecord(self._path, error.strerror or str(error)) from error
+    def _comparable(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        return tuple(Message(one.role, self._redaction.comparable(one.content)) for one in messages)
 
 
-def _is_recording(path: Path) -> bool:
-    try:
-        read(path)
-    except BadRecording:
-        return False
-    return True
-
-
-def read(path: Path) -> tuple[Recording, ...]:
+def read(path: Path) -> tuple[Conversation, ...]:
     """The conversations in a file, at least one.
 
     Raises:
         BadRecording: it cannot be read, or holds something else.
     """
-    try:
-        values = list(_values(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise BadRecording(path, error.strerror or str(error)) from error
-    except ValueError as error:
-        raise BadRecording(path, "it is not JSON") from error
-    recordings: list[tuple[str, list[Exchange]]] = []
-    for number, value in enumerate(values, 1):
-        try:
-            if "adacoder" in value:
-                recordings.append((_model(value), []))
-            else:
-                recordings[-1][1].append(_exchange(value))
-        except (LookupError, TypeError, ValueError) as error:
-            raise BadRecording(path, f"its JSON value number {number} is not understood") from error
-    if not recordings:
+    text = _text_of(path)
+    if not text.strip():
         raise BadRecording(path, "it is empty")
-    return tuple(Recording(model, tuple(exchanges)) for model, exchanges in recordings)
+    if not text.lstrip().startswith("{"):
+        raise BadRecording(path, "it holds something else")
+    values = _Values(text)
+    try:
+        return tuple(understood(values))
+    except OtherVersionError as error:
+        raise OtherVersion(path, error.version) from None
+    except json.JSONDecodeError as error:
+        is_cut = error.msg.startswith("Unterminated string") or _BEGUN.fullmatch(text[error.pos :].rstrip())
+        why = f"it breaks off in line {error.lineno}" if is_cut else f"its line {error.lineno} is not JSON"
+        raise BadRecording(path, why) from None
+    except (LookupError, TypeError, ValueError, RecursionError):
+        raise BadRecording(path, f"what begins in line {values.line} is not understood") from None
 
 
-def _values(text: str) -> Iterator[dict[str, JSON]]:
-    """The JSON values of `text`, one after the other."""
-    decoder = json.JSONDecoder()
-    position = _after_space(text, 0)
-    while position < len(text):
-        value, end = decoder.raw_decode(text, position)
-        yield value
-        position = _after_space(text, end)
+def _text_of(path: Path) -> str:
+    try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise BadRecording(path, "it is no regular file")
+        if state.st_size > _MOST_BYTES:
+            raise BadRecording(path, f"it is larger than {_MOST_BYTES >> 20} MB")
+        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before it
+    except OSError as error:
+        raise BadRecording(path, error.strerror or str(error)) from None
+    except UnicodeDecodeError:
+        raise BadRecording(path, "it is not UTF-8") from None
 
 
-def _after_space(text: str, position: int) -> int:
-    return len(text) - len(text[position:].lstrip())
+class _Values:
+    """The JSON values of a text, one after the other."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._begin = 0
 
-def _model(header: dict[str, JSON]) -> str:
-    """The model that a conversation's header names."""
-    if header["adacoder"] != "conversation" or header["version"] != _VERSION:
-        raise ValueError(header)
-    return _text(header["model"])
+    @property
+    def line(self) -> int:
+        """Where the last value begins: the number of its line, from 1."""
+        return self._text.count("\n", 0, self._begin) + 1
 
+    def __iter__(self) -> Iterator[JSON]:
+        decoder = json.JSONDecoder()
+        begin = self._after_space(0)
+        while begin < len(self._text):
+            self._begin = begin
+            value, end = decoder.raw_decode(self._text, begin)
+            yield value
+            begin = self._after_space(end)
 
-def _exchange(value: dict[str, JSON]) -> Exchange:
-    messages, reply = _list(value["messages"]), _object(value["reply"])
-    return Exchange(
-        tuple(Message(_text(_object(one)["role"]), _text(_object(one)["content"])) for one in messages),
-        Reply(
-            _text(reply["text"]),
-            Tokens(_count(reply["promptTokens"]), _count(reply["completionTokens"]), reply["estimated"] is True),
-            Ended(_text(reply["ended"])),
-        ),
-    )
-
-
-def _object(value: JSON) -> dict[str, JSON]:
-    if not isinstance(value, dict):
-        raise TypeError(value)
-    return value
-
-
-def _list(value: JSON) -> list[JSON]:
-    if not isinstance(value, list):
-        raise TypeError(value)
-    return value
-
-
-def _count(value: JSON) -> int:
-    if not isinstance(value, int):
-        raise TypeError(value)
-    return value
-
-
-def _text(value: JSON) -> str:
-    """A text that is written as it is, or as its lines."""
-    if isinstance(value, str):
-        return value
-    lines = [line for line in _list(value) if isinstance(line, str)]
-    if len(lines) != len(_list(value)):
-        raise TypeError(value)
-    return "\n".join(lines)
-
-
-def _written(text: str) -> JSON:
-    """`text` as a recording holds it: by lines if it has several."""
-    lines: list[JSON] = [*text.split("\n")]
-    return lines if len(lines) > 1 else text
-
-
-def _json(exchange: Exchange) -> JSON:
-    reply = exchange.reply
-    return {
-        "messages": [{"role": one.role, "content": _written(one.content)} for one in exchange.messages],
-        "reply": {
-            "text": _written(reply.text),
-            "promptTokens": reply.tokens.prompt,
-            "completionTokens": reply.tokens.completion,
-            "estimated": reply.tokens.estimated,
-            "ended": reply.ended.value,
-        },
-    }
+    def _after_space(self, position: int) -> int:
+        while position < len(self._text) and self._text[position] in " \t\r\n":
+            position += 1
+        return position
 
 
 def _difference(recorded: Sequence[Message], asked: Sequence[Message]) -> Iterator[str]:
-    """The first message that differs, as a short unified diff."""
+    """The first message that differs, as the beginning of a unified diff."""
+    if len(recorded) != len(asked):
+        yield f"It has {len(asked)} messages; recorded are {len(recorded)}."
     pairs = zip_longest(map(_lines, recorded), map(_lines, asked), fillvalue=list[str]())
-    before, after = next(pair for pair in pairs if pair[0] != pair[1])
-    return islice(difflib.unified_diff(before, after, "recorded", "asked", n=2, lineterm=""), _DIFF_LINES)
+    number, (before, after) = next((number, pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1])
+    same = _common(before, after)
+    alike = _common(before[:same:-1], after[:same:-1])
+    begin, end = max(same - _CONTEXT, 0), max(alike - _CONTEXT, 0)
+    # What is far behind the first difference would take its time, and not be shown anyway.
+    before, after = (lines[begin : len(lines) - end][:_COMPARED_LINES] for lines in (before, after))
+    yield from ("--- recorded", "+++ asked", f"@@ message {number}, line {max(same, 1)} @@")
+    difference = islice(difflib.unified_diff(before, after, n=_CONTEXT, lineterm=""), 2, None)
+    shown = [line for line in difference if not line.startswith("@@")]
+    yield from shown[:_SHOWN_LINES]
+    if len(shown) > _SHOWN_LINES:
+        yield "[…]"
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _lines(message: Message) -> list[str]:
-    return [f"[{message.role}]", *message.content.split("\n")]
+    """The role, and the lines of the text, those that are too long in parts."""
+    return [f"[{message.role}]", *(part for line in message.content.split("\n") for part in _parts(line))]
+
+
+def _parts(line: str) -> list[str]:
+    return [line[at : at + _LINE_LENGTH] for at in range(0, len(line), _LINE_LENGTH)] or [""]

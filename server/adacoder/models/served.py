@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Hashable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Hashable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -51,6 +51,8 @@ class Deadlines:
     """For the next token, and for an answer that needs no model."""
     whole: float | None = None
     """For a whole reply, its waits included; None: as long as it takes."""
+    sign: float = 3.0
+    """How often it is told that the first token has not come yet."""
     busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
     """Before asking again a server that turned a request away because of others; then that is an error."""
 
@@ -190,6 +192,7 @@ class ServedModel:
         self._facts: Facts | None = None
         self._window: Window | None = None
         self._asked: Counter[tuple[Message, ...]] = Counter()
+        self._is_known_to_be_loaded = False
 
     @property
     def name(self) -> str:
@@ -202,8 +205,8 @@ class ServedModel:
         return self._server.url, self._model
 
     async def close(self) -> None:
-        """Close the connections to the server."""
-        await self._server.aclose()
+        """Close the connections to the server, also if this is cancelled meanwhile."""
+        await asyncio.shield(self._server.aclose())
 
     async def window(self) -> Window:
         """As `ChatModel.window`."""
@@ -218,14 +221,19 @@ class ServedModel:
     ) -> Reply:
         """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
         window = await self.window()
-        if least(messages) > window.tokens:
+        if least(messages) > window.tokens or (
+            # Of several messages a server may drop the oldest, which no count betrays.
+            len(messages) > 2 and window.measure_chat(messages) > window.tokens
+        ):
             raise ContextOverflow.by(self._model)
         chat = self._chat(tuple(messages), await self._permitted(), window, max_tokens, stop)
         try:
-            async with asyncio.timeout(self._deadlines.whole):
+            async with asyncio.timeout(self._deadlines.whole) as limit:
                 return await self._answer(chat, window, enough)
         except TimeoutError:
-            raise TooSlow(self._model, self._deadlines.whole or 0) from None
+            if self._deadlines.whole is None or not limit.expired():
+                raise
+            raise TooSlow(self._model, self._deadlines.whole) from None
 
     async def _permitted(self) -> Facts:
         """What the server says of the model, once it is clear that the model may be used."""
@@ -254,7 +262,7 @@ class ServedModel:
             model=self._model,
             messages=tuple(Message(message.role, _encodable(message.content)) for message in messages),
             max_tokens=min(max_tokens, room),
-            context_tokens=self._context_tokens,
+            context_tokens=window.tokens,
             temperature=max(self._temperature, _LIVELY) if again else self._temperature,
             seed=None if self._seed is None else self._seed + again,
             stop=(*facts.stop, *stop) if stop else (),
@@ -273,31 +281,50 @@ class ServedModel:
         return await self._read(chat, window, enough)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
-        if not await self._server.is_loaded(self._model):
-            self._on_wait(f"loading {self._model}")
+        await self._say_if_it_must_load()
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, parts, has_thought = "", 0, False
-        began = first = time.perf_counter()
+        began = time.perf_counter()
         async with aclosing(self._server.chat(chat)) as stream:
-            while True:
-                part = await self._next(stream, self._deadlines.next if parts else self._deadlines.first)
-                if part.end is not None:
-                    text += part.text
-                    if has_thought and not text.strip() and part.end.ended is Ended.LENGTH:
-                        raise OnlyThought(self._model)
-                    return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
-                if not parts:
-                    first = time.perf_counter()
+            with self._telling_that_it_waits():
+                part = await self._next(stream, self._deadlines.first)
+            first = time.perf_counter()
+            while part.end is None:
                 parts += 1
                 has_thought = has_thought or part.thought
                 if part.text and not part.thought:
                     text += part.text
                     if enough(text) and may_stop:
-                        break
-        # A part is about a token, but some servers put several into one.
-        tokens = Tokens(window.measure_chat(chat.messages), max(parts, len(text.split())), estimated=True)
-        return Reply(text, tokens, Ended.STOPPED_EARLY, _by_our_clock(began, first))
+                        return self._stopped(chat, text, parts, window, _by_our_clock(began, first))
+                part = await self._next(stream, self._deadlines.next)
+        text += part.text
+        if has_thought and not text.strip() and part.end.ended is Ended.LENGTH:
+            raise OnlyThought(self._model)
+        return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
+
+    async def _say_if_it_must_load(self) -> None:
+        """Tell, once a request, that the first token has to wait for the model to be loaded."""
+        if not self._is_known_to_be_loaded and not await self._server.is_loaded(self._model):
+            self._on_wait(f"loading {self._model}")
+        self._is_known_to_be_loaded = True
+
+    @contextmanager
+    def _telling_that_it_waits(self) -> Iterator[None]:
+        """Within this block, tell every few seconds for how long nothing has come yet."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+
+        def tell() -> None:
+            nonlocal timer
+            self._on_wait(f"waiting for the first token, {loop.time() - began:.0f} s")
+            timer = loop.call_later(self._deadlines.sign, tell)
+
+        timer = loop.call_later(self._deadlines.sign, tell)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     async def _next(self, stream: AsyncGenerator[Part], seconds: float) -> Part:
         """The next part, which must come within `seconds`."""
@@ -310,22 +337,32 @@ class ServedModel:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
+    def _stopped(self, chat: Chat, text: str, parts: int, window: Window, time: Timing) -> Reply:
+        """The reply that was ended here, with `text`, because it is enough: its counts never came."""
+        read = window.measure_chat(chat.messages)
+        cached = self._calibration.cached(chat.messages, read, time.prompt)
+        # A part is about a token, but some servers put several into one.
+        tokens = Tokens(read, max(parts, len(text.split())), estimated=True, cached=cached)
+        return Reply(text, tokens, Ended.STOPPED_EARLY, time)
+
     def _whole(self, chat: Chat, text: str, end: End, window: Window, time: Timing) -> Reply:
         """The reply that `end` ends."""
         if end.prompt:
             if self._calibration.was_cut(chat.messages, end.prompt, window.tokens):
                 raise ContextOverflow.by(self._model)
             self._calibration.learn(chat.messages, end.prompt)
-        cached = end.cached
-        if cached is None:
-            cached = self._calibration.cached(end.prompt, end.time.prompt) if end.prompt and end.time else 0
+            if end.time is not None:
+                self._calibration.learn_speed(end.prompt, end.time.prompt)
+        time = end.time or time
+        read = end.prompt or window.measure_chat(chat.messages)
+        cached = self._calibration.cached(chat.messages, read, time.prompt)
         tokens = Tokens(
-            end.prompt or window.measure_chat(chat.messages),
+            read,
             end.completion or estimate(text),
             estimated=not (end.prompt and end.completion),
-            cached=cached,
+            cached=cached if end.cached is None else end.cached,
         )
-        return Reply(text, tokens, end.ended, end.time or time)
+        return Reply(text, tokens, end.ended, time)
 
 
 def _by_our_clock(began: float, first: float) -> Timing:

@@ -12,12 +12,15 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 
 from adacoder.domain import Message
 
 _PIECE = re.compile(r"[A-Za-z]{1,4}|\n|[ \t]{2,}|[ ](?=\d)|\S")
 """What counts as one token: four letters, a line end, a run of blanks, a blank before a number, and any other
 character. Code models split words at least as coarsely, and most write digits and operators one by one."""
+_LETTERS = re.compile(r"[A-Za-z\x80-\U0010ffff]+")
+"""What a tokenizer may take as one token: it joins no letters that an ASCII digit or sign parts."""
 _ROLE_TOKENS = 8
 """What a chat template puts around one message."""
 _SLACK = 8
@@ -51,8 +54,12 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 def least(messages: Sequence[Message]) -> int:
-    """How many tokens `messages` take at the very least: no tokenizer joins words that white space parts."""
-    return sum(len(message.content.split()) for message in messages)
+    """How many tokens `messages` take at the very least.
+
+    No tokenizer joins what white space parts, nor the letters on both sides of a sign.
+    """
+    words = (word for message in messages for word in message.content.split())
+    return sum(max(1, len(_LETTERS.findall(word))) for word in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,9 @@ class Calibration:
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
         self._seconds_a_token = 0.0
-        """Of a prompt that was read without help of a cache, or with the least help so far."""
+        """Of the prompt that was read with the least help of a cache so far."""
+        self._last = ""
+        """The prompt that the server has read last."""
 
     @property
     def ratio(self) -> float:
@@ -93,32 +102,40 @@ class Calibration:
         """Take to heart that a server which saw all of `messages` counted so many tokens."""
         self._ratios.append(counted / max(estimate_chat(messages), 1))
 
+    def learn_speed(self, counted: int, seconds: float) -> None:
+        """Take to heart that a server read a prompt of `counted` tokens in so many seconds."""
+        if counted >= _TELLING_TOKENS:
+            self._seconds_a_token = max(self._seconds_a_token, seconds / counted)
+
+    def cached(self, messages: Sequence[Message], counted: int, seconds: float) -> int:
+        """How many of the `counted` tokens of `messages` the server had read before, if it took at most `seconds`
+        to read the rest. To be asked once for each prompt, since the next is compared with it.
+
+        Rather too few than too many: the slowest prompt so far counts as one of which nothing was cached, and only
+        what this prompt and the last have in common can have been.
+        """
+        prompt = "\0".join(message.content for message in messages)
+        shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # of characters it is to be
+        if not self._seconds_a_token:
+            return 0
+        saved = counted - math.ceil(seconds / self._seconds_a_token)
+        return max(0, min(saved, counted * len(shared) // max(len(prompt), 1)))
+
     def was_cut(self, messages: Sequence[Message], counted: int, window: int) -> bool:
         """Whether a server that read `counted` tokens of `messages` through `window` certainly cut them.
 
         Ollama cuts silently. Up to 0.24 a cut prompt fills the window; from 0.30 on it takes half of it and two. A
-        server may also have a smaller window than it was asked for.
+        server may also have a smaller window than it was asked for; one that counts more has a larger one.
         """
-        if counted >= window or counted < least(messages):
+        if window <= counted <= window + _SLACK or counted < least(messages):
             return True
-        expected = estimate_chat(messages)
-        if expected > window and _is_what_is_left(counted, window):
+        expected = estimate_chat(messages) * min(self.ratio, 1.0)
+        if expected > window and _is_half(counted, window):
             return True
-        is_far_lower = counted < _FAR_LOWER * expected * min(self.ratio, 1.0)
-        return is_far_lower and any(_is_what_is_left(counted, other) for other in _USUAL_WINDOWS)
-
-    def cached(self, counted: int, seconds: float) -> int:
-        """How many of a prompt's `counted` tokens the server had read before, if it took `seconds` to read the rest.
-
-        Rather too few than too many: the slowest prompt so far counts as one of which nothing was cached.
-        """
-        if counted >= _TELLING_TOKENS:
-            self._seconds_a_token = max(self._seconds_a_token, seconds / counted)
-        if not self._seconds_a_token:
-            return 0
-        return max(0, counted - math.ceil(seconds / self._seconds_a_token))
+        is_far_lower = counted < _FAR_LOWER * expected
+        return is_far_lower and any(counted == other or _is_half(counted, other) for other in _USUAL_WINDOWS)
 
 
-def _is_what_is_left(counted: int, window: int) -> bool:
-    """Whether a prompt that was cut to fit into `window` would count so many tokens."""
-    return min(abs(counted - window), abs(counted - (window // 2 + 2))) <= _SLACK
+def _is_half(counted: int, window: int) -> bool:
+    """Whether a prompt that was cut to half of `window` would count so many tokens."""
+    return abs(counted - (window // 2 + 2)) <= _SLACK

@@ -1,0 +1,354 @@
+"""What a request costs in tokens: how much early stops save, how much of its prompts a server's prefix cache can reuse,
+and what the loop takes for what it verifies.
+
+A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval that need several rounds: two that fail in
+the loop, and at last one that passes. What it serves for plans is real too: the part of other replies to the same task
+in which a model explains, mostly in numbered steps, how to solve it. All goes through the service, with real
+evaluations. No time passes between two tokens, so that a few more are sent before the connection is closed than a
+model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden tests only choose among them.
+Prints one JSON line:
+
+* `early_stop`: the tokens that the stand-in sent before the connection was closed, with early stops and without, of
+  the same replies, and by role. A token is four characters.
+* `prefix`: of every request from the second of a task on, the share of tokens that stand in the beginning that it has
+  in common with the request before it, as the stand-in logged them. What the model itself wrote in between is not
+  counted, though most servers hold that too. Tokens are estimated as everywhere in AdaCoder.
+* `loop`: calls, tokens and verified tasks of `adacoder` and of `direct`, which gets the first of the same replies. As
+  the tasks are those whose first replies fail, `direct` verifies none of them. `uncached_prompt_tokens` are those that
+  the request before, also that of another task, does not begin with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import os
+import re
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+from unittest.mock import patch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from measuring import Figure, Report
+
+from adacoder.agents.prompt import PLANNER
+from adacoder.domain import Message, Outcome, Reply, Status, Target, TargetError
+from adacoder.journal import Journal
+from adacoder.models.served import ServedModel
+from adacoder.models.window import estimate
+from adacoder.replies.steps import are_complete, steps
+from adacoder.service import Project, Service, from_reply
+from adacoder.settings import Settings
+from adacoder.source.locate import locate
+from standin import Body, Script, Stream  # the path above leads to it
+from standin_ollama import StandIn  # likewise
+
+if TYPE_CHECKING:
+    from adacoder.domain import JSON
+
+    Row: TypeAlias = Mapping[str, str]
+
+DATA = "ADACODER_DATA"
+"""The environment variable that names the folder with `HumanEval.jsonl.gz` and `model_replies.jsonl.gz`."""
+MODEL = "qwen2.5-coder:7b"
+TASKS = 30
+FAILING = 2
+"""Replies that are served before the one that passes."""
+TOKEN = 4
+"""Characters that the stand-in sends as one token."""
+LONGEST_PLAN = PLANNER.most or 0
+"""Tokens of the longest plan that is served: longer ones are not allowed."""
+REUSABLE = 0.8
+"""What a prefix cache is to reuse of the median prompt."""
+_EXPLAINED = re.compile(r"^#+ *Tutorial[^\n]*\n(?P<plan>.*?)^#+ *Example Problems", re.DOTALL | re.MULTILINE)
+"""Where a reply to the prompt of MapCoder's "Analogical" explains how to solve the task."""
+_NOT_FROM_CHATS = "continuation"
+"""What was written by a model that only continues a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task, and what the model is to say to it."""
+
+    target: Target
+    folder: Path
+    replies: tuple[str, ...]
+    """To the Programming Assistant, in order."""
+    plans: tuple[str, ...]
+    """To the Prompt Engineer; all over again if there are too few."""
+
+    @property
+    def said(self) -> Iterator[str]:
+        """What is said in the loop: a reply first, then a plan and a reply by turns."""
+        for number, reply in enumerate(self.replies):
+            if number:
+                yield self.plans[(number - 1) % len(self.plans)]
+            yield reply
+
+
+@dataclass(slots=True)
+class Run:
+    """What came of one task."""
+
+    outcome: Outcome
+    requests: Sequence[str]
+    """Every request's messages as one text."""
+    sent: Sequence[int]
+    """The tokens that were sent of each reply."""
+
+    @property
+    def prompts(self) -> list[int]:
+        """The tokens of each request."""
+        return [estimate(request) for request in self.requests]
+
+    @property
+    def shared(self) -> list[int]:
+        """Of each request but the first, the tokens that it begins with as the one before."""
+        return [estimate(text) for text in _shared(self.requests)]
+
+    @property
+    def is_verified(self) -> bool:
+        return self.outcome.status is Status.VERIFIED
+
+
+class Model:
+    """A stand-in's model: says what it is told to say, and counts what of it is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[int] = []
+        """The tokens of each reply, the last one so far."""
+        self._says: Iterator[str] = iter(())
+
+    def is_to_say(self, texts: Iterator[str]) -> None:
+        """From now on answer with `texts`, one after the other."""
+        self._says = texts
+
+    def __call__(self, body: Body) -> Script:
+        self.sent.append(0)
+        return Script(next(self._says), token=TOKEN, prompt_tokens=estimate(_as_text(body)))
+
+    def counting(self) -> AbstractContextManager[object]:
+        """Within this block, count. What ends a stream is no token."""
+        send = Stream.send
+
+        async def counted(stream: Stream, text: str) -> None:
+            await send(stream, text)
+            self.sent[-1] += '"done":true' not in text
+
+        return patch.object(Stream, "send", counted)
+
+
+class Desk:
+    """Where tasks are chosen and run: a folder, the service and the stand-in."""
+
+    def __init__(self, folder: Path, model: Model, server: StandIn) -> None:
+        self._settings = Settings(models=(MODEL,), host=server.host, max_iterations=FAILING)
+        self._folder = folder
+        self._model = model
+        self._server = server
+        self._service = Service()
+
+    async def close(self) -> None:
+        """End every process."""
+        await self._service.close()
+
+    async def run(self, task: Task, strategy: str = "adacoder") -> Run:
+        """Let the strategy do the task."""
+        settings = replace(self._settings, strategy=strategy)
+        asked, sent = len(self._server.requests), len(self._model.sent)
+        self._model.is_to_say(task.said)
+        outcome = await self._service.run(task.target, None, settings, Project(self._folder), Journal())
+        requests = [_as_text(body) for body in self._server.requests[asked:]]
+        return Run(outcome, requests, self._model.sent[sent:])
+
+    async def task(self, row: Row, rows: Sequence[Row]) -> Task | None:
+        """The task of a row of HumanEval, with what of `rows` is said to it; None if that is not enough."""
+        path = self._folder / f"task_{row['task_id'].partition('/')[2]}.py"
+        path.write_text(row["prompt"], encoding="utf-8")
+        try:
+            target = locate(row["prompt"], path, self._folder, qualname=row["entry_point"])
+        except TargetError:
+            return None
+        plans = tuple(dict.fromkeys(plan for each in rows if (plan := _plan(each["reply"]))))
+        failing: list[str] = []
+        passing: str | None = None
+        for text, label in _in_order(rows, target.name):
+            if label == "pass" and passing is None and await self._verifies(target, text):
+                passing = text
+            elif label == "fail" and len(failing) < FAILING and not await self._verifies(target, text):
+                failing.append(text)
+        if passing is None or len(failing) < FAILING or not plans:
+            return None
+        return Task(target, self._folder, (*failing, passing), plans)
+
+    async def _verifies(self, target: Target, text: str) -> bool:
+        """Whether the loop would end with this reply: its examples pass, with the help of rules or without."""
+        settings = replace(self._settings, max_iterations=0)
+        candidate = from_reply(text, target)
+        outcome = await self._service.run(target, candidate, settings, Project(self._folder), Journal())
+        return outcome.status is Status.VERIFIED
+
+
+def _plan(reply: str) -> str | None:
+    """What a reply explains in numbered steps, with what it says around them."""
+    explained = _EXPLAINED.search(reply)
+    text = explained["plan"] if explained else ""
+    return text if are_complete(f"{text}\n\nThese are all steps.\n") and estimate(steps(text)) <= LONGEST_PLAN else None
+
+
+def _in_order(rows: Sequence[Row], name: str) -> Iterator[tuple[str, str]]:
+    """Distinct replies with their labels, those of chats first; otherwise as they stand in the file."""
+    seen: set[str] = set()
+    for row in sorted(rows, key=lambda row: row["kind"] != "chat-reply"):
+        if row["reply"] not in seen and row["kind"] != _NOT_FROM_CHATS and f"def {name}" in row["reply"]:
+            seen.add(row["reply"])
+            yield row["reply"], row["hidden_tests"]
+
+
+def _as_text(body: Body) -> str:
+    """A logged request's messages as one text."""
+    messages = body["messages"]
+    assert isinstance(messages, list)
+    return "\n".join(f"<{message['role']}>\n{message['content']}" for message in messages)
+
+
+def _shared(requests: Sequence[str]) -> Iterator[str]:
+    """Of each request but the first, what it begins with as the one before."""
+    for before, request in pairwise(requests):
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(before, request, strict=False))
+        yield request[: sum(1 for _ in same)]
+
+
+def without_early_stops() -> AbstractContextManager[object]:
+    """Within this block every reply is read to its end."""
+    reply = ServedModel.reply
+
+    async def whole(model: ServedModel, messages: Sequence[Message], *, max_tokens: int, **_: object) -> Reply:
+        return await reply(model, messages, enough=lambda text: False, max_tokens=max_tokens)
+
+    return patch.object(ServedModel, "reply", whole)
+
+
+async def measure(folder: Path, data: Path, count: int) -> dict[str, JSON]:
+    """The benchmark's line; `folder` is the workspace of the tasks."""
+    model = Model()
+    with model.counting():
+        async with StandIn(model) as server:
+            desk = Desk(folder, model, server)
+            try:
+                tasks = await _chosen(desk, data, count)
+                runs = [await desk.run(task) for task in tasks]
+                with without_early_stops():
+                    whole = [await desk.run(task) for task in tasks]
+                direct = [await desk.run(task, "direct") for task in tasks]
+            finally:
+                await desk.close()
+    return {
+        "tasks": len(tasks),
+        "early_stop": early_stop(runs, whole).json(),
+        "prefix": prefix(runs).json(),
+        "loop": {"adacoder": totals(runs), "direct": totals(direct)},
+    }
+
+
+async def _chosen(desk: Desk, data: Path, count: int) -> list[Task]:
+    """The first tasks for which there is enough that was said to them."""
+    replies: dict[str, list[Row]] = {}
+    for row in _read(data / "model_replies.jsonl.gz"):
+        replies.setdefault(row["task_id"], []).append(row)
+    tasks: list[Task] = []
+    for row in _read(data / "HumanEval.jsonl.gz"):
+        if len(tasks) < count and (task := await desk.task(row, replies.get(row["task_id"], []))):
+            tasks.append(task)
+    return tasks
+
+
+def _read(path: Path) -> Iterator[Row]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def early_stop(runs: Sequence[Run], whole: Sequence[Run]) -> Report:
+    """Tokens of replies that were ended early, against those of the same replies read to their ends."""
+    with_it, without = _by_role(runs), _by_role(whole)
+    return Report(
+        len(runs),
+        {"completion": Figure(sum(with_it.values()) / sum(without.values()), at_most=1.0)},
+        {
+            f"{role}_tokens_{how}": counts[role]
+            for how, counts in (("with", with_it), ("without", without))
+            for role in counts
+        },
+    )
+
+
+def _by_role(runs: Sequence[Run]) -> Counter[str]:
+    """The tokens that were sent, by whom they were asked for."""
+    counts: Counter[str] = Counter()
+    for run in runs:
+        agents = [step.agent for step in run.outcome.steps if "reply" in step.details]
+        for agent, sent in zip(agents, run.sent, strict=True):
+            counts[agent] += sent
+    return counts
+
+
+def prefix(runs: Sequence[Run]) -> Report:
+    """What a prefix cache can reuse."""
+    later = [share for run in runs for share in _shares(run)]
+    tasks = [sum(run.shared) / sum(run.prompts[1:]) for run in runs]
+    return Report(
+        len(later),
+        {
+            "median_of_requests": Figure(statistics.median(later), at_least=REUSABLE),
+            "median_of_tasks": Figure(statistics.median(tasks), at_least=REUSABLE),
+        },
+        {"least_of_requests": round(min(later), 4), "least_of_tasks": round(min(tasks), 4)},
+    )
+
+
+def _shares(run: Run) -> Iterator[float]:
+    """Of each request but the first, the share that it has in common with the one before it."""
+    for shared, prompt in zip(run.shared, run.prompts[1:], strict=True):
+        yield shared / prompt
+
+
+def totals(runs: Sequence[Run]) -> dict[str, JSON]:
+    """What all tasks took together."""
+    requests = [request for run in runs for request in run.requests]
+    prompt = sum(map(estimate, requests))
+    return {
+        "verified": sum(run.is_verified for run in runs),
+        "calls": len(requests),
+        "prompt_tokens": prompt,
+        "uncached_prompt_tokens": prompt - sum(map(estimate, _shared(requests))),
+        "completion_tokens": sum(sum(run.sent) for run in runs),
+    }
+
+
+def main() -> None:
+    """Measure, and print the line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, default=TASKS)
+    arguments = parser.parse_args()
+    folder = os.environ.get(DATA)
+    if folder is None:
+        print(json.dumps({"skipped": f"{DATA} does not name a folder with real replies"}))
+        return
+    with tempfile.TemporaryDirectory() as workspace:
+        line = asyncio.run(measure(Path(workspace).resolve(), Path(folder), arguments.tasks))
+    print(json.dumps(line))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,374 @@
+"""OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others that speak as they do.
+
+The only file that imports `openai`: at the first request, in a thread, because that takes a good part of a
+second. These servers agree on the form of a chat, and differ in what else they say and take: their lists of
+models, the words of their errors, how a model is kept from thinking. What is particular to one of them is here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from adacoder.domain import Ended, Timing
+from adacoder.models.address import base_url
+from adacoder.models.base import OPENAI, BadReply, CloudRefused, Kind, ModelError, ModelMissing, NotRunning, Stalled
+from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
+
+if TYPE_CHECKING:
+    import httpx
+    import openai
+    from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
+
+_HEADERS = frozenset(
+    {"host", "connection", "user-agent", "accept", "accept-encoding", "content-type", "content-length"}
+)
+"""What a request needs. The library adds what it knows of this machine, and of an account with OpenAI."""
+_MOST_STOPS = 4
+"""How many texts to stop at the protocol allows."""
+_INSISTS_ON_NAMES = "vllm"
+"""Who owns the models of a server that surely answers for none but those in its list."""
+_MISSING = re.compile(r"model_not_found|\bmodel\b.{0,200}\b(not found|not exist|identifier)\b", re.IGNORECASE)
+_TELLING_CODES = ("context_length_exceeded", "exceed_context_size_error", "model_not_found")
+"""Names of errors whose words need not tell what they are."""
+_THINKS_ALWAYS = "gpt-oss"
+"""A family of models that can be told to think less, but not to leave it."""
+_GAVE_UP = ("abort", "content_filter", "error")
+"""Reasons to finish a reply that is not whole."""
+_NOT_THERE = "nothing of an OpenAI-compatible server is at this address, and that of most ends in /v1"
+_MILLISECOND = 1e-3
+
+
+class LeavesNetwork(CloudRefused):
+    """The server is out in the internet, and nobody allowed that."""
+
+    def __init__(self, url: str) -> None:
+        ModelError.__init__(
+            self,
+            f"The server at {url} is neither on this machine nor in a private network, so your code would leave yours:"
+            " name one that is with --base-url, or allow it with adacoder.allowCloud.",
+        )
+
+
+class NotInstalled(ModelError):
+    """The library for these servers is missing."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
+        )
+
+
+class OpenAIServer:
+    """One OpenAI-compatible server. Nothing is imported and no connection made before the first request.
+
+    Raises:
+        NoBaseUrl: `url` is None or empty: the server is never guessed, or taken from the library.
+        BadBaseUrl: it is no address.
+    """
+
+    def __init__(self, url: str | None, deadlines: Deadlines | None = None, *, allow_public: bool = False) -> None:
+        self._address = base_url(url)
+        self._deadlines = deadlines or Deadlines()
+        self._allow_public = allow_public
+        self._open: openai.AsyncOpenAI | None = None
+        self._listed: list[str] = []
+        self._takes_template_arguments = True
+
+    @property
+    def url(self) -> str:
+        """The server's address."""
+        return self._address.url
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of server it is."""
+        return OPENAI
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        client, self._open = self._open, None
+        if client is not None:
+            await client.close()
+
+    async def models(self) -> list[Mapping[str, object]]:
+        """The server's models, as it lists them; empty if it keeps no list.
+
+        Raises:
+            ModelError: it does not answer, or not as such a server does.
+        """
+        client = await self._client()
+        with self._told(""):
+            import openai
+
+            try:
+                async with asyncio.timeout(self._deadlines.next):
+                    listed = await client.get("/models", cast_to=object)
+            except TimeoutError:
+                raise Stalled(self.url, self._deadlines.next, OPENAI) from None
+            except openai.NotFoundError:
+                return []
+            cards = _object(listed).get("data")
+        if not isinstance(cards, list):
+            raise BadReply(self.url, _NOT_THERE)
+        return [card for card in cards if isinstance(card, dict)]
+
+    async def facts(self, model: str) -> Facts:
+        """As `Server.facts`. Most servers answer for names that they do not list, so that only one which surely does
+        not is taken at its word."""
+        cards = await self.models()
+        self._listed = [str(card.get("id")) for card in cards]
+        card = _card(model, cards)
+        if card is None and any(card.get("owned_by") == _INSISTS_ON_NAMES for card in cards):
+            raise self._missing(model)
+        return Facts(
+            thinking=Thinking.ALWAYS if _THINKS_ALWAYS in model.lower() else Thinking.UNLESS_TOLD,
+            window=None if card is None else _window(card, cards),
+        )
+
+    async def is_loaded(self, model: str) -> bool:
+        """As `Server.is_loaded`: these servers do not tell."""
+        return True
+
+    async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
+        """As `Server.chat`."""
+        client = await self._client()
+        began = time.perf_counter()
+        reason: object = None
+        usage: Mapping[str, object] = {}
+        timings: Mapping[str, object] = {}
+        with self._told(chat.model):
+            async with await self._begin(client, chat) as stream:
+                if "text/event-stream" not in stream.response.headers.get("content-type", ""):
+                    raise TypeError("no stream of events")
+                async for chunk in stream:
+                    said = chunk.to_dict(warnings=False)
+                    choice = _first(said.get("choices"))
+                    for part in _parts(_object(choice.get("delta"))):
+                        yield part
+                    # The counts come with the last choice, or after it.
+                    reason = choice.get("finish_reason") or reason
+                    usage = _object(said.get("usage")) or usage
+                    timings = _object(said.get("timings")) or timings
+            if reason in _GAVE_UP:
+                raise BadReply(self.url, f"it gave up, for the reason '{reason}'")
+            if reason:
+                yield Part(end=_end(reason, usage, timings, time.perf_counter() - began))
+
+    async def _begin(self, client: openai.AsyncOpenAI, chat: Chat) -> openai.AsyncStream[ChatCompletionChunk]:
+        """The stream of a reply. What only some servers understand is left out if this one does not."""
+        import openai
+
+        if self._takes_template_arguments:
+            try:
+                return await _create(client, chat, _template_arguments(chat.thinking))
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if not isinstance(self._refusal(error, chat.model), BadReply):
+                    raise
+        stream = await _create(client, chat, {})
+        self._takes_template_arguments = False
+        return stream
+
+    async def _client(self) -> openai.AsyncOpenAI:
+        if self._open is None:
+            if not self._allow_public:
+                await self._stay_at_home()
+            self._open = await asyncio.to_thread(self._connect)
+        return self._open
+
+    async def _stay_at_home(self) -> None:
+        """Raise a ModelError unless the server is on this machine or in a network of the user's own."""
+        try:
+            async with asyncio.timeout(self._deadlines.connect):
+                is_at_home = await self._address.is_at_home()
+        except (OSError, UnicodeError):  # a TimeoutError is an OSError
+            raise NotRunning(self.url, OPENAI) from None
+        if not is_at_home:
+            raise LeavesNetwork(self.url)
+
+    def _connect(self) -> openai.AsyncOpenAI:
+        try:
+            import openai
+        except ImportError:
+            raise NotInstalled from None
+        import httpx
+
+        from adacoder.models.http import client_settings
+
+        settings = client_settings(self._address, os.environ.get("OPENAI_API_KEY"), self._deadlines.connect)
+        authorize = settings["auth"]
+
+        def send_no_more_than_needed(request: httpx.Request) -> httpx.Request:
+            for name in request.headers.keys() - _HEADERS:
+                del request.headers[name]
+            return authorize(request)
+
+        settings["auth"] = send_no_more_than_needed
+        return openai.AsyncOpenAI(
+            api_key="no key",  # else it takes one from the environment, for whatever address
+            base_url=self.url,
+            max_retries=0,
+            http_client=httpx.AsyncClient(**settings),  # type: ignore[arg-type]  # it takes httpx as well as httpx2
+        )
+
+    @contextmanager
+    def _told(self, model: str) -> Iterator[None]:
+        """Within this block whatever goes wrong becomes a ModelError."""
+        import httpx
+        import openai
+
+        from adacoder.models.http import failures_told
+
+        with failures_told(self.url, OPENAI):
+            try:
+                yield
+            except openai.APIConnectionError as error:
+                if isinstance(error.__cause__, httpx.HTTPError):
+                    raise error.__cause__ from None
+                raise BadReply(self.url, "the connection broke off") from error
+            except openai.APIError as error:
+                raise self._refusal(error, model) from None
+
+    def _refusal(self, error: openai.APIError, model: str) -> ModelError:
+        """The error for what the server said instead of a reply, or in the middle of one."""
+        import openai
+
+        from adacoder.models.http import refusal
+
+        status = error.status_code if isinstance(error, openai.APIStatusError) else -1
+        said = _said(error)
+        if _MISSING.search(said) or (status == 404 and "model" in said.lower()):
+            return self._missing(model)
+        if status == 404:
+            return BadReply(self.url, _NOT_THERE)
+        return refusal(status, said, model, self.url, OPENAI)
+
+    def _missing(self, model: str) -> ModelMissing:
+        return ModelMissing(model, self.url, [f"openai:{name}" for name in self._listed], OPENAI)
+
+
+async def _create(
+    client: openai.AsyncOpenAI, chat: Chat, besides: Mapping[str, object]
+) -> openai.AsyncStream[ChatCompletionChunk]:
+    from openai import omit
+
+    messages = [{"role": message.role, "content": message.content} for message in chat.messages]
+    return await client.chat.completions.create(
+        model=chat.model,
+        messages=cast("list[ChatCompletionMessageParam]", messages),
+        stream=True,
+        stream_options={"include_usage": True},
+        max_tokens=chat.max_tokens,
+        temperature=chat.temperature,
+        seed=omit if chat.seed is None else chat.seed,
+        stop=list(chat.stop[:_MOST_STOPS]) or omit,
+        extra_body=besides,
+    )
+
+
+def _template_arguments(thinking: Thinking) -> Mapping[str, object]:
+    """What to tell a model of thinking, by way of its chat template: it takes its tokens from the reply, and is on
+    unless it is switched off. Templates leave aside what they do not know."""
+    match thinking:
+        case Thinking.NEVER:
+            return {}
+        case Thinking.UNLESS_TOLD:
+            return {"chat_template_kwargs": {"enable_thinking": False}}
+        case Thinking.ALWAYS:
+            effort = {"reasoning_effort": "low"}
+            return {**effort, "chat_template_kwargs": effort}
+
+
+def _card(model: str, cards: Sequence[Mapping[str, object]]) -> Mapping[str, object] | None:
+    """What a server's list says of the model that it would answer for `model` with; None: that does not show."""
+    for card in cards:
+        aliases = card.get("aliases")
+        if model == card.get("id") or (isinstance(aliases, list) and model in aliases):
+            return card
+    only = cards[0] if len(cards) == 1 else None
+    # A llama-server with one model answers for any name.
+    return only if only is not None and only.get("owned_by") == "llamacpp" else None
+
+
+def _window(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> int | None:
+    """The window that a server's list tells of a model.
+
+    vLLM and SGLang tell the one they serve it with (`max_model_len`), of an adapter only with the model that it
+    adapts. llama-server tells that of one slot (`n_ctx`) while the model is loaded, and otherwise at least the one
+    it was trained with, which is an upper bound (`n_ctx_train`).
+    """
+    meta = _object(card.get("meta"))
+    tokens = _count(card, "max_model_len") or _count(meta, "n_ctx") or _count(meta, "n_ctx_train")
+    if tokens:
+        return tokens
+    adapted = [other for other in cards if other.get("id") == card.get("parent")]
+    return (_count(adapted[0], "max_model_len") or None) if adapted else None
+
+
+def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
+    """What has come with one chunk. One that brings nothing is no part: some servers send such before they begin."""
+    if thought := _text(delta.get("reasoning_content") or delta.get("reasoning")):
+        yield Part(thought, thought=True)
+    if text := _text(delta.get("content")):
+        yield Part(text)
+
+
+def _end(reason: object, usage: Mapping[str, object], timings: Mapping[str, object], seconds: float) -> End:
+    """The end of a reply that took `seconds`, with what the server tells of it; `timings` only llama-server has."""
+    cached = _object(usage.get("prompt_tokens_details")).get("cached_tokens", timings.get("cache_n"))
+    prompt, generation = _seconds(timings.get("prompt_ms")), _seconds(timings.get("predicted_ms"))
+    return End(
+        Ended.LENGTH if reason == "length" else Ended.STOP,
+        prompt=_count(usage, "prompt_tokens"),
+        completion=_count(usage, "completion_tokens"),
+        cached=cached if isinstance(cached, int) else None,
+        time=Timing(max(0.0, seconds - prompt - generation), 0.0, prompt, generation) if timings else None,
+    )
+
+
+def _said(error: openai.APIError) -> str:
+    """A server's own words, with its name for the error where that tells more."""
+    body = error.body
+    words = (body.get("message") or body.get("detail")) if isinstance(body, dict) else body
+    names = [name for name in (error.code, error.type) if name in _TELLING_CODES]
+    return " ".join([str(words or ""), *names])
+
+
+def _object(value: object) -> Mapping[str, object]:
+    """A JSON object; empty for null.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise TypeError(f"no object: {value!r}")
+    return value
+
+
+def _first(value: object) -> Mapping[str, object]:
+    """The first of a list of JSON objects; empty if there is none."""
+    return _object(value[0]) if isinstance(value, list) and value else {}
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"no text: {value!r}")
+    return value
+
+
+def _count(of: Mapping[str, object], name: str) -> int:
+    value = of.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _seconds(milliseconds: object) -> float:
+    return milliseconds * _MILLISECOND if isinstance(milliseconds, int | float) else 0.0

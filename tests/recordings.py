@@ -1,0 +1,76 @@
+"""What the tests of recorded conversations share: a model that says what it is told to, and a talk with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.models.base import ChatModel, Enough, ModelError
+from adacoder.models.recorder import Recorder
+from adacoder.models.redaction import Redaction, Surroundings
+from adacoder.models.window import Window
+
+SYSTEM = Message("system", "You write Python.\nNothing else.")
+CODE = "def f(x):\n    return x + 1\n"
+TALK = (
+    ((SYSTEM, Message("user", "Write f.")), Reply(CODE, Tokens(20, 9), Ended.STOP)),
+    ((SYSTEM, Message("user", "Plan f.\nWhy did it fail?")), Reply("1. Add.", Tokens(30, 3), Ended.LENGTH)),
+    ((SYSTEM, Message("user", "Write f.")), Reply("x", Tokens(30, 1, True), Ended.STOPPED_EARLY)),
+)
+NOTHING = Redaction(Surroundings())
+WINDOW = Window(8192)
+
+
+def never(text: str) -> bool:
+    return False
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+class Told:
+    """A model that says what it is told to; an error among the replies is raised."""
+
+    lease_key = "told"
+
+    def __init__(
+        self,
+        replies: Sequence[Reply | BaseException],
+        window: Window | ModelError = WINDOW,
+        name: str = "ollama:m",
+    ) -> None:
+        self.name = name
+        self._replies = iter(replies)
+        self._window = window
+        self.closed = False
+
+    async def window(self) -> Window:
+        if isinstance(self._window, ModelError):
+            raise self._window
+        return self._window
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
+        reply = next(self._replies)
+        if isinstance(reply, BaseException):
+            raise reply
+        enough(reply.text)
+        return reply
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def ask(model: ChatModel, messages: Sequence[Message], enough: Enough = never) -> Reply:
+    return await model.reply(messages, enough=enough, max_tokens=100, stop=("\n\n\n",))
+
+
+async def record(path: Path, talk: Sequence[tuple[Sequence[Message], Reply]] = TALK, window: Window = WINDOW) -> None:
+    """Record `talk`, which is not to be redacted."""
+    recorder = Recorder(Told([reply for _, reply in talk], window), path, NOTHING)
+    for messages, reply in talk:
+        assert await ask(recorder, messages) == reply
+    await recorder.close()

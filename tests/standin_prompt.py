@@ -1,0 +1,62 @@
+"""What a stand-in makes of a prompt: its tokens, and which of them its one slot still holds from the prompt before.
+
+A token is a word, and each message takes some more for the template around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Message = Mapping[str, object]
+TOKENS_A_MESSAGE = 4
+"""What is counted for the template around a message."""
+
+
+def messages_of(body: Mapping[str, object]) -> Sequence[Message]:
+    """The messages of a chat."""
+    messages = body.get("messages") or []
+    assert isinstance(messages, list)
+    return messages
+
+
+def tokens_of(messages: Sequence[Message]) -> list[str]:
+    """The tokens of a prompt."""
+    return [token for message in messages for token in _tokens_of_one(message)]
+
+
+def count_tokens(body: Mapping[str, object]) -> int:
+    """How many tokens a stand-in finds in a chat's messages."""
+    return len(tokens_of(messages_of(body)))
+
+
+def without_oldest(messages: Sequence[Message], window: int) -> Sequence[Message]:
+    """`messages` without the oldest, as many as it takes to fit into `window`; system messages and the last stay."""
+    kept = list(messages)
+    while len(tokens_of(kept)) > window:
+        oldest = next((one for one in kept[:-1] if one.get("role") != "system"), None)
+        if oldest is None:
+            break
+        kept.remove(oldest)
+    return kept
+
+
+@dataclass
+class Loaded:
+    """A model in memory, with the one prompt that its slot holds."""
+
+    window: int
+    prompt: list[str] = field(default_factory=list)
+
+    def read(self, prompt: list[str]) -> int:
+        """Read a prompt; returns how many of its first tokens need not be read again. The last always is."""
+        cached = 0
+        while cached < min(len(prompt) - 1, len(self.prompt)) and prompt[cached] == self.prompt[cached]:
+            cached += 1
+        self.prompt = prompt
+        return cached
+
+
+def _tokens_of_one(message: Message) -> list[str]:
+    content = message.get("content")
+    return [f"<{message.get('role')}>"] * TOKENS_A_MESSAGE + str("" if content is None else content).split()

@@ -1,0 +1,148 @@
+"""What a request says to its model, and what it makes of the replies."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from adacoder.agents import ProgrammingAssistant, PromptEngineer
+from adacoder.agents.conversation import Conversation
+from adacoder.agents.prompt import DESIGNER, PLANNER, WRITER, Briefing, Role, brief
+from adacoder.agents.test_designer import TestDesigner as Designer  # or pytest would collect it
+from adacoder.domain import Ended, Failure, FailureKind, Message, Plan, Reply, Verdict
+from adacoder.journal import Journal
+from adacoder.models.base import Enough
+from adacoder.models.window import Window
+from adacoder.replies.extract import extract
+from adacoder.source.locate import locate
+
+MODULE = '''def mean(values):
+    """The mean of values.
+
+    >>> mean([1, 2, 3])
+    2.0
+    """
+'''
+MEAN = "```python\ndef mean(values):\n    return sum(values) / len(values)\n```"
+PLAN = "Here are the steps:\n\n1. Add the values.\n2. Count them.\n3. Divide.\n"
+LINE = "    values = sorted(values)  # to be sure that they are in order\n"
+FAILED = Verdict(Failure(FailureKind.EXCEPTION, "It failed."))
+TARGET = locate(MODULE, Path("/w/numbers.py"), Path("/w"), qualname="mean")
+
+
+class Model:
+    """A ChatModel that says its replies a few characters at a time, until there is enough."""
+
+    name = lease_key = "model"
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
+        self.asked: list[tuple[tuple[Message, ...], int, tuple[str, ...]]] = []
+
+    async def window(self) -> Window:
+        return Window(8192)
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
+        self.asked.append((tuple(messages), max_tokens, tuple(stop)))
+        text = self.replies.pop(0)
+        for end in range(4, len(text), 4):
+            if enough(text[:end]):
+                return Reply(text[:end], ended=Ended.STOPPED_EARLY)
+        return Reply(text)
+
+    async def close(self) -> None:
+        pass
+
+
+class Request:
+    """The model-based Agents of one request to a model with these replies."""
+
+    def __init__(self, *replies: str) -> None:
+        self.model = Model(*replies)
+        self.packed = 0
+        self.journal = Journal()
+        conversation = Conversation(self.model, self._pack)
+        self.assistant = ProgrammingAssistant(conversation, self.journal)
+        self.engineer = PromptEngineer(conversation, self.journal)
+        self.designer = Designer(conversation, self.journal)
+
+    async def _pack(self, window: Window) -> Briefing:
+        self.packed += 1
+        return brief(TARGET, (), window=window, instructions="")
+
+
+async def test_each_role_has_its_own_limits_and_the_briefing_is_packed_once() -> None:
+    request = Request(MEAN, PLAN, MEAN, MEAN)
+    await request.assistant.write(TARGET)
+    await request.engineer.plan(TARGET, FAILED)
+    await request.assistant.write(TARGET, Plan(PLAN))
+    await request.designer.suggest(TARGET)
+    limits = [(max_tokens, stop) for _, max_tokens, stop in request.model.asked]
+    roles: list[Role] = [WRITER, PLANNER, WRITER, DESIGNER]
+    assert limits == [(role.tokens(Window(8192)), role.stop) for role in roles]
+    assert [tokens for tokens, _ in limits] == [4096, 512, 4096, 512]
+    assert all(len(role.stop) <= 4 for role in roles)
+    assert request.packed == 1
+
+
+async def test_a_plan_is_its_steps_and_ends_where_something_else_begins() -> None:
+    request = Request(f"{PLAN}\nLet me know if you want the code, or ask me what it means.\n")
+    plan = await request.engineer.plan(TARGET, FAILED)
+    assert plan.text == "1. Add the values.\n2. Count them.\n3. Divide."
+    (step,) = request.journal.steps
+    assert step.details["ended"] == "stopped_early"
+    assert "what it means" not in str(step.details["reply"])
+
+
+async def test_a_reply_that_goes_round_in_circles_is_ended_and_counts_as_one_that_broke_off() -> None:
+    request = Request("```python\ndef mean(values):\n" + LINE * 500)
+    candidate = await request.assistant.write(TARGET)
+    assert candidate.cut
+    (step,) = request.journal.steps
+    assert step.details["ended"] == "length"
+    assert len(str(step.details["reply"])) < 50 * len(LINE)
+
+
+async def test_a_reply_that_repeats_a_little_is_whole() -> None:
+    request = Request("```python\ndef mean(values):\n" + LINE * 10 + "    return 2.0\n```\nDone.\n")
+    candidate = await request.assistant.write(TARGET)
+    assert not candidate.cut
+    assert candidate.function.count("\n") == 11
+
+
+@pytest.mark.parametrize(("second", "known"), [(MEAN, True), (f"{MEAN}\n", None)])
+async def test_a_reply_that_was_given_before_is_marked(second: str, known: bool | None) -> None:
+    request = Request(MEAN, second)
+    await request.assistant.write(TARGET)
+    await request.assistant.write(TARGET, Plan(PLAN))
+    first, later = request.journal.steps
+    assert "known" not in first.details
+    assert later.details.get("known") is known
+
+
+FOLDER = os.environ.get("ADACODER_DATA")
+
+
+@pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+def test_no_recorded_reply_is_another_for_what_a_server_stops_at() -> None:
+    with gzip.open(Path(FOLDER or "") / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
+        tasks = {task["task_id"]: task for task in map(json.loads, lines)}
+    with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["task_id"] in tasks]
+    for stop in WRITER.stop:
+        stopped = [row for row in rows if stop in row["reply"]]
+        assert stopped
+        for row in stopped:
+            task, text = tasks[row["task_id"]], row["reply"]
+            of = locate(
+                task["prompt"].rstrip() + "\n    pass\n", Path("/w/m.py"), Path("/w"), qualname=task["entry_point"]
+            )
+            assert extract(Reply(text[: text.index(stop)]), of) == extract(Reply(text), of), row["id"]

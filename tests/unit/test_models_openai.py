@@ -1,0 +1,565 @@
+"""OpenAI-compatible servers over real HTTP: what the engines say in their own words, and what is sent to them.
+
+What they have in common with all other model servers is tested in `test_models_contract*.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from adacoder.domain import Message
+from adacoder.models import address
+from adacoder.models.backends import Experience, open_model
+from adacoder.models.base import (
+    BadReply,
+    Busy,
+    CloudRefused,
+    ContextOverflow,
+    Denied,
+    ModelError,
+    ModelMissing,
+    NotRunning,
+    OnlyThought,
+)
+from adacoder.models.openai import NotInstalled, OpenAIServer
+from adacoder.models.served import Deadlines, ServedModel
+from adacoder.settings import Settings
+from serving import CODE, CODER, KINDS, MESSAGES, ask, model_at, sentence, talking, words
+from standin import Replies, Script, StandInServer
+from standin_openai import Engine, Model, StandIn
+
+KIND = KINDS["openai"]
+THINKER = Model("qwen3:8b", thinks=True)
+KEY = "sk-secret"
+AT_ONCE = Deadlines(connect=5.0, busy=())
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def model_of(url: str) -> ServedModel:
+    return model_at(url, kind=KIND, deadlines=AT_ONCE)
+
+
+def chatting(
+    replies: Replies, name: str = CODER, **stand_in: object
+) -> AbstractAsyncContextManager[tuple[StandInServer, ServedModel]]:
+    """A stand-in that serves a model which thinks and one which does not, and a model of it."""
+    stand_in = {"models": (Model(CODER), THINKER), **stand_in}
+    return talking(KIND, replies, name, stand_in, deadlines=AT_ONCE)
+
+
+async def trouble(model: ServedModel, messages: tuple[Message, ...] = MESSAGES) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await ask(model, messages)
+    return caught.value
+
+
+# What is sent.
+
+
+async def test_what_is_asked_for() -> None:
+    async with chatting([CODE]) as (server, model):
+        await ask(model, max_tokens=100, stop=("1", "2", "3", "4", "5"))
+        assert server.requests == [
+            {
+                "model": CODER,
+                "messages": [{"role": one.role, "content": one.content} for one in MESSAGES],
+                "stream": True,
+                "stream_options": {"include_usage": True},
+                "max_tokens": 100,
+                "temperature": 0.2,
+                "stop": ["1", "2", "3", "4"],
+                "chat_template_kwargs": {"enable_thinking": False},
+            }
+        ]
+
+
+async def test_no_more_is_told_of_this_machine_or_an_account_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-secret")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "admin-secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Api-Key: custom-secret")
+    async with chatting([CODE]) as (server, model):
+        await ask(model)
+        assert [request.path for request in server.seen] == ["/v1/models", "/v1/chat/completions"]
+        for request in server.seen:
+            needed = {"host", "accept", "accept-encoding", "connection", "user-agent"}
+            assert request.headers.keys() - {"content-type", "content-length"} == needed
+
+
+@pytest.mark.parametrize(
+    ("url", "is_sent"),
+    [("http://127.0.0.1:{port}/v1", True), ("http://gpu:{port}/v1", False)],
+    ids=["this machine", "in clear over a network"],
+)
+async def test_where_the_key_goes(url: str, is_sent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    resolve_to_this_machine(monkeypatch, "gpu")
+    async with StandIn([CODE]) as server:
+        model = model_of(url.format(port=server.port))
+        await ask(model)
+        await model.close()
+        assert [request.headers.get("authorization") for request in server.seen] == (
+            [f"Bearer {KEY}"] * 2 if is_sent else [None] * 2
+        )
+
+
+def resolve_to_this_machine(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    loop = asyncio.get_running_loop()
+    ask = loop.getaddrinfo
+
+    async def resolve(host: str | bytes, port: int, **hints: int) -> object:
+        name = host.decode() if isinstance(host, bytes) else host
+        return await ask("127.0.0.1" if name in names else name, port, **hints)
+
+    monkeypatch.setattr(loop, "getaddrinfo", resolve)
+
+
+async def test_no_proxy_stands_between_this_machine_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with StandIn([CODE]) as server, StandIn([CODE]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.host.removesuffix("/v1"))
+        near, far = model_of(server.host), model_of("http://10.1.2.3:8000/v1")
+        for model in (near, far):
+            await ask(model)
+            await model.close()
+        assert len(server.requests) == len(proxy.requests) == 1
+        assert proxy.seen[0].headers["host"] == "10.1.2.3:8000"
+
+
+# Where the code stays.
+
+
+async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with chatting([CODE]) as (server, model):
+        with monkeypatch.context() as patched:
+            patched.setattr(address, "_HOME", ())  # now this machine is as far away as any other
+            error = await trouble(model)
+            assert server.seen == []
+            allowed = OpenAIServer(server.host, allow_public=True)
+            assert (await allowed.facts(CODER)).window == 32768
+            await allowed.aclose()
+        assert isinstance(error, CloudRefused)
+        assert str(error) == (
+            f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
+            " leave yours: name one that is with --base-url, or allow it with adacoder.allowCloud."
+        )
+        assert (await ask(model)).text == CODE
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8", "[2001:4860:4860::8888]"])
+async def test_a_public_number_is_refused(host: str) -> None:
+    assert isinstance(await trouble(model_of(f"https://{host}/v1")), CloudRefused)
+
+
+@pytest.mark.parametrize("name", ["nothing", "a..b", "x" * 64])
+async def test_a_name_without_meaning(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    ask_system = loop.getaddrinfo
+
+    async def resolve(host: str, port: int, **hints: int) -> object:
+        if host == "nothing":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return await ask_system(host, port, **hints)  # which is told of no such names: nothing can encode them
+
+    monkeypatch.setattr(loop, "getaddrinfo", resolve)
+    model = model_of(f"http://{name}:8000/v1")
+    assert sentence(await trouble(model), f"http://{name}:8000/v1") == (
+        "No OpenAI-compatible server answers at HOST: start it, or name another with --base-url."
+    )
+
+
+async def test_a_name_of_which_nobody_tells_the_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def resolve(host: str, port: int, **hints: int) -> object:
+        return await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    model = model_at("http://gpu:8000/v1", kind=KIND, deadlines=Deadlines(connect=0.05))
+    assert isinstance(await trouble(model), NotRunning)
+
+
+async def test_no_address_is_guessed() -> None:
+    with pytest.raises(ModelError, match="No OpenAI-compatible server is named"):
+        await open_model(f"openai:{CODER}", Settings(), Experience(), lambda _: None)
+    near = await open_model(f"openai:{CODER}", Settings(base_url="localhost/v1"), Experience(), lambda _: None)
+    assert near.name == f"openai:{CODER}"
+
+
+async def test_redirects_are_not_followed() -> None:
+    class Redirecting(StandIn):
+        async def _answer(self, request, number, writer):  # type: ignore[no-untyped-def]  # as the base
+            head = f"HTTP/1.1 307 -\r\nLocation: {elsewhere.host}{request.path}\r\nContent-Length: 0\r\n\r\n"
+            writer.write(head.encode())
+            await writer.drain()
+
+    async with StandIn([CODE]) as elsewhere, Redirecting() as server:
+        model = model_of(server.host)
+        assert "it only names another address; name that one instead" in str(await trouble(model))
+        await model.close()
+        assert elsewhere.seen == []
+
+
+CONTACTS = """
+import asyncio, json, sys
+
+contacts = []
+def hook(event, arguments):
+    if event == "socket.connect":
+        contacts.append(arguments[1][:2])
+    elif event == "socket.getaddrinfo":
+        contacts.append(arguments[:2])
+sys.addaudithook(hook)
+
+from adacoder.domain import Message
+from adacoder.models.backends import Experience, open_model
+from adacoder.settings import Settings
+
+async def main():
+    settings = Settings(base_url=sys.argv[1])
+    model = await open_model("openai:qwen2.5-coder:7b", settings, Experience(), lambda said: None)
+    before = sorted({"openai", "httpx", "httpx2", "pydantic", "ollama"} & sys.modules.keys())
+    reply = await model.reply([Message("user", "Write f.")], enough=lambda text: False, max_tokens=100)
+    await model.close()
+    after = sorted({"openai", "httpx"} & sys.modules.keys())
+    print(json.dumps([reply.text, contacts, before, after]))
+
+asyncio.run(main())
+"""
+
+
+def test_nothing_else_is_contacted_and_nothing_is_imported_before_it_is_needed() -> None:
+    with StandIn([CODE]).in_thread() as server:
+        ran = subprocess.run(
+            [sys.executable, "-c", CONTACTS, server.host],
+            env={"OPENAI_BASE_URL": "http://192.0.2.1/v1", "OPENAI_API_KEY": KEY},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        text, contacts, before, after = json.loads(ran.stdout)
+        assert text == CODE
+        assert {tuple(contact) for contact in contacts} == {("127.0.0.1", server.port)}
+        assert before == []
+        assert after == ["httpx", "openai"]
+
+
+async def test_the_library_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with chatting([CODE]) as (server, model):
+        with monkeypatch.context() as patched:
+            patched.setitem(sys.modules, "openai", None)
+            error = await trouble(model)
+        assert isinstance(error, NotInstalled)
+        assert str(error) == (
+            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
+        )
+        assert server.seen == []
+        assert (await ask(model)).text == CODE
+
+
+# What the engines say of their models.
+
+
+@pytest.mark.parametrize(
+    ("engine", "models", "name", "window"),
+    [
+        (Engine.VLLM, (Model(CODER, 4096), Model("other", 2048)), CODER, 4096),
+        (Engine.VLLM, (Model(CODER, 4096), Model("adapter", parent=CODER)), "adapter", 4096),
+        (Engine.VLLM, (Model(CODER, 4096), Model("adapter", parent="gone")), "adapter", None),
+        (Engine.LLAMA_CPP, (Model(CODER, 4096),), CODER, 4096),
+        (Engine.LLAMA_CPP, (Model("qwen.gguf", 4096, aliases=(CODER,)), Model("other", 2048)), CODER, 4096),
+        (Engine.LLAMA_CPP, (Model("qwen.gguf", 4096),), "whatever", 4096),
+        (Engine.LLAMA_CPP, (Model(CODER, 0, 8192), Model("other", 2048)), CODER, 8192),
+        (Engine.LLAMA_CPP, (Model(CODER, 4096), Model("other", 2048)), "whatever", None),
+        (Engine.LM_STUDIO, (Model(CODER, 4096),), CODER, None),
+        (Engine.LM_STUDIO, (Model(CODER, 4096),), "whatever", None),
+    ],
+)
+async def test_the_window(engine: Engine, models: tuple[Model, ...], name: str, window: int | None) -> None:
+    async with StandIn(models=models, engine=engine) as server:
+        asked = OpenAIServer(server.host)
+        assert (await asked.facts(name)).window == window
+        assert await asked.is_loaded(name)
+        await asked.aclose()
+
+
+async def test_a_window_smaller_than_the_setting_is_kept_to() -> None:
+    async with chatting([CODE], models=(Model(CODER, 2048),)) as (_, model):
+        assert (await model.window()).tokens == 2048
+
+
+async def test_a_server_that_insists_on_names_is_not_asked_for_another() -> None:
+    models = (Model("llama3.2:3b"), Model("gemma3:4b"))
+    async with chatting([CODE], "whatever", models=models) as (server, model):
+        error = await trouble(model)
+        assert isinstance(error, ModelMissing)
+        assert str(error) == (
+            f"The server at {server.host} has no model 'whatever': serve it there,"
+            " or choose one that is there with --model (openai:llama3.2:3b, openai:gemma3:4b)."
+        )
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("engine", [Engine.LLAMA_CPP, Engine.LM_STUDIO])
+async def test_a_server_that_answers_for_any_name_is_asked(engine: Engine) -> None:
+    async with chatting([CODE], "whatever", models=(Model("one"),), engine=engine) as (_, model):
+        assert (await ask(model)).text == CODE
+
+
+async def test_a_server_that_only_then_finds_that_it_has_no_such_model() -> None:
+    models = (Model("one"), Model("two"))
+    async with chatting([CODE], "whatever", models=models, engine=Engine.LM_STUDIO) as (_, model):
+        error = await trouble(model)
+        assert isinstance(error, ModelMissing)
+        assert "has no model 'whatever'" in str(error)
+        assert "(openai:one, openai:two)" in str(error)
+
+
+async def test_a_server_without_a_list_of_models() -> None:
+    unlisted = {"/v1/models": Script(status=404, body='{"detail":"Not Found"}')}
+    async with chatting([CODE], instead=unlisted) as (_, model):
+        assert (await model.window()).tokens == 8192
+        assert (await ask(model)).text == CODE
+
+
+@pytest.mark.parametrize("engine", Engine)
+async def test_an_address_without_its_path(engine: Engine) -> None:
+    async with StandIn([CODE], engine=engine) as server:
+        model = model_of(server.host.removesuffix("/v1"))
+        error = await trouble(model)
+        await model.close()
+        assert isinstance(error, BadReply)
+        assert "(nothing of an OpenAI-compatible server is at this address, and that of most ends in /v1)" in str(error)
+
+
+# Thinking.
+
+
+@pytest.mark.parametrize("engine", Engine)
+async def test_a_model_that_can_think_is_told_not_to(engine: Engine) -> None:
+    async with chatting([Script(CODE, thinking="Hm.")], THINKER.name, engine=engine) as (server, model):
+        grown: list[str] = []
+        await ask(model, enough=lambda text: bool(grown.append(text)))
+        assert server.requests[0]["chat_template_kwargs"] == {"enable_thinking": False}
+        assert all("Hm" not in text for text in grown)
+
+
+@pytest.mark.parametrize("reasoning", ["reasoning_content", "reasoning"])
+async def test_thoughts_are_no_part_of_the_reply(reasoning: str) -> None:
+    thoughtful = Script(CODE, thinking="return None?", token=100)
+    refused = ("chat_template_kwargs",)
+    async with chatting([thoughtful], THINKER.name, reasoning=reasoning, unknown=refused) as (_, model):
+        grown: list[str] = []
+        reply = await ask(model, enough=lambda text: bool(grown.append(text)))
+        assert grown == [CODE]
+        assert reply.text == CODE
+        assert reply.tokens.completion == 2
+
+
+async def test_nothing_but_thoughts() -> None:
+    endless = Script(CODE, thinking="Hm. " * 5000)
+    async with chatting([endless], THINKER.name, unknown=("chat_template_kwargs",)) as (_, model):
+        assert isinstance(await trouble(model), OnlyThought)
+
+
+async def test_what_a_server_refuses_to_hear_is_not_said_again() -> None:
+    async with chatting([CODE, CODE], unknown=("chat_template_kwargs",)) as (server, model):
+        for _ in range(2):
+            assert (await ask(model)).text == CODE
+        assert ["chat_template_kwargs" in body for body in server.requests] == [True, False, False]
+
+
+async def test_a_request_that_is_refused_for_another_reason_is_asked_without_only_once() -> None:
+    async with chatting([CODE], unknown=("temperature",)) as (server, model):
+        for _ in range(2):
+            assert "(Unrecognized request argument supplied: temperature)" in str(await trouble(model))
+        assert ["chat_template_kwargs" in body for body in server.requests] == [True, False, True, False]
+
+
+async def test_a_model_that_cannot_leave_it_is_told_to_think_less() -> None:
+    async with chatting([CODE], "gpt-oss-20b", models=(Model("gpt-oss-20b"),)) as (server, model):
+        await ask(model)
+        asked = server.requests[0]
+        assert asked["reasoning_effort"] == "low"
+        assert asked["chat_template_kwargs"] == {"reasoning_effort": "low"}
+        assert asked["max_tokens"] > 512  # thoughts take theirs besides
+
+
+# How replies end, and what is told of them.
+
+
+async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() -> None:
+    again = (*MESSAGES, Message("assistant", CODE), Message("user", "Write g."))
+    async with chatting([Script(CODE, token=9)] * 2, engine=Engine.LLAMA_CPP) as (_, model):
+        first = await ask(model)
+        second = await ask(model, again)
+    assert first.time is not None
+    assert second.time is not None
+    assert (first.tokens.cached, second.tokens.cached) == (0, first.tokens.prompt)
+    assert first.time.prompt == pytest.approx(first.tokens.prompt / 1000)
+    assert second.time.prompt == pytest.approx((second.tokens.prompt - first.tokens.prompt) / 1000)
+    assert first.time.generation == pytest.approx(0.03)
+
+
+async def test_the_time_that_a_server_does_not_tell_is_taken() -> None:
+    async with chatting([CODE]) as (_, model):
+        reply = await ask(model)
+        assert reply.time is not None
+        assert reply.time.prompt > 0
+
+
+@pytest.mark.parametrize(
+    ("reason", "says"),
+    [
+        ("abort", "(it gave up, for the reason 'abort')"),
+        ("content_filter", "(it gave up, for the reason 'content_filter')"),
+        ("", "(the reply broke off before it was done)"),
+    ],
+)
+async def test_a_reply_that_is_not_whole(reason: str, says: str) -> None:
+    async with chatting([Script(CODE, done_reason=reason), Script(CODE, done_reason="eos")]) as (_, model):
+        assert says in str(await trouble(model))
+        assert (await ask(model)).text == CODE
+
+
+# Errors in the engines' own words.
+
+ERRORS: dict[str, tuple[int, object, type[ModelError], str]] = {
+    "vLLM, of a prompt that is too long": (
+        400,
+        {
+            "error": {
+                "message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
+                "type": "BadRequestError",
+                "param": None,
+                "code": 400,
+            }
+        },
+        ContextOverflow,
+        "raise adacoder.contextTokens",
+    ),
+    "an older vLLM": (
+        400,
+        {"object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400},
+        ContextOverflow,
+        "raise adacoder.contextTokens",
+    ),
+    "SGLang": (
+        400,
+        {"object": "error", "message": "The input (9000 tokens) is longer than the model's context length (8192)."},
+        ContextOverflow,
+        "raise adacoder.contextTokens",
+    ),
+    "llama.cpp": (
+        400,
+        {"error": {"code": 400, "message": "the request is too long", "type": "exceed_context_size_error"}},
+        ContextOverflow,
+        "raise adacoder.contextTokens",
+    ),
+    "what OpenAI calls it": (
+        400,
+        {"error": {"message": "Too long.", "type": "invalid_request_error", "code": "context_length_exceeded"}},
+        ContextOverflow,
+        "raise adacoder.contextTokens",
+    ),
+    "vLLM, of a model that it lost": (
+        404,
+        {"error": {"message": f"The model `{CODER}` does not exist.", "type": "NotFoundError", "code": 404}},
+        ModelMissing,
+        f"The server at HOST has no model '{CODER}': serve it there, or choose one that is there with --model (",
+    ),
+    "llama.cpp, of a model that it cannot find": (
+        400,
+        {"error": {"code": 400, "message": f"model '{CODER}' not found", "type": "invalid_request_error"}},
+        ModelMissing,
+        "serve it there",
+    ),
+    "LM Studio, of no model": (
+        404,
+        {"error": {"message": "No models loaded. Please load a model in the developer page.", "param": "model"}},
+        ModelMissing,
+        "serve it there",
+    ),
+    "what OpenAI calls a missing model": (
+        400,
+        {"error": {"message": "No.", "type": "invalid_request_error", "code": "model_not_found"}},
+        ModelMissing,
+        "serve it there",
+    ),
+    "llama.cpp, while it loads": (
+        503,
+        {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}},
+        Busy,
+        "has too many requests waiting",
+    ),
+    "a rate limit": (429, {"error": {"message": "Slow down."}}, Busy, "has too many requests waiting"),
+    "vLLM, without a key": (
+        401,
+        {"error": "Unauthorized"},
+        Denied,
+        "The server at HOST denies access (HTTP 401): set OPENAI_API_KEY,",
+    ),
+    "a gateway": (403, "<html>Forbidden</html>", Denied, "denies access (HTTP 403)"),
+    "FastAPI, of a request it does not understand": (
+        422,
+        {"detail": "stream_options: Extra inputs are not permitted"},
+        BadReply,
+        "(stream_options: Extra inputs are not permitted)",
+    ),
+    "LM Studio, in one word": (400, {"error": "Crashed."}, BadReply, "(Crashed)"),
+    "plain text": (500, "Internal Server Error", BadReply, "(Internal Server Error)"),
+    "a list": (500, ["no"], BadReply, "(['no'])"),
+    "nothing": (500, "", BadReply, "(HTTP 500)"),
+}
+
+
+@pytest.mark.parametrize(("status", "body", "kind", "says"), ERRORS.values(), ids=ERRORS.keys())
+async def test_errors(status: int, body: object, kind: type[ModelError], says: str) -> None:
+    script = Script(status=status, body=body if isinstance(body, str) else json.dumps(body))
+    async with chatting(lambda _: script) as (server, model):
+        error = await trouble(model)
+        assert type(error) is kind
+        assert says in sentence(error, server)
+
+
+async def test_a_prompt_of_which_only_the_stream_says_that_it_is_too_long() -> None:
+    small = {"models": (Model(CODER, 64),), "engine": Engine.LM_STUDIO}
+    async with chatting([CODE] * 2, **small) as (_, model):
+        assert isinstance(await trouble(model, words(100)), ContextOverflow)
+        assert (await ask(model, words(10))).text == CODE
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["[]", '"models"', '{"data": "none"}', '{"error": "Unexpected endpoint."}', "<html>Welcome to the router</html>"],
+)
+async def test_a_list_of_models_that_is_none(answer: str) -> None:
+    async with chatting([CODE], instead={"/v1/models": Script(body=answer)}) as (server, model):
+        assert isinstance(await trouble(model), BadReply)
+        assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "event", ["[]", "3", '{"choices": 3}', '{"choices": [3]}', '{"choices": [{"delta": []}]}', "{"]
+)
+async def test_events_of_another_shape(event: str) -> None:
+    class Odd(StandIn):
+        def _reply(self, *_: object) -> object:  # type: ignore[override]  # as the base, whose names do not matter
+            return [f"data: {event}\n\n"], {}
+
+    async with Odd([CODE]) as server:
+        model = model_of(server.host)
+        error = await trouble(model)
+        await model.close()
+        assert isinstance(error, BadReply)

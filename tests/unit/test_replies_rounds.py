@@ -1,0 +1,55 @@
+"""Whether a model goes round in circles."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from adacoder.replies.rounds import goes_round
+
+LINE = "    # Hint: use a list of all that is open at a level.\n"
+BLOCK = "".join(f"    if value == {number}:\n        return {number}\n" for number in range(8))
+
+
+@pytest.mark.parametrize("passage", [LINE, BLOCK, "#", "ab ", "\n", "語", "x" * 400])
+def test_one_passage_over_and_over(passage: str) -> None:
+    text = "def f():\n" + passage * (1500 // len(passage) + 20)
+    assert goes_round(text)
+    assert goes_round(text + passage[: len(passage) // 2])
+    assert not goes_round(f"{text}    return 1\n")
+
+
+ROW = "    [0, 0, 0, 0, 0, 0, 0, 0, 0],\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        LINE * 19,
+        ROW * 9,
+        f"def f():\n    board = [\n{ROW * 40}",
+        "".join(f"    if value == {number}:\n        return {number}\n" for number in range(200)),
+        "x" * 1499,
+        "x" * 401 * 2,
+        ("x" * 400 + "y") * 30,
+    ],
+)
+def test_what_only_repeats_itself_a_little_or_changes(text: str) -> None:
+    assert not goes_round(text)
+
+
+FOLDER = os.environ.get("ADACODER_DATA")
+
+
+@pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
+def test_no_recorded_reply_that_is_right_goes_round() -> None:
+    with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = list(map(json.loads, lines))
+    found = [row for row in rows if any(goes_round(row["reply"][:end]) for end in range(1500, len(row["reply"]), 64))]
+    assert found
+    assert {row["hidden_tests"] for row in found} == {"fail"}
