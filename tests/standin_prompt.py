@@ -1,14 +1,16 @@
 """What a stand-in makes of a prompt: its tokens, and which of them its one slot still holds from the prompt before.
 
-A token is a word, and each message takes some more for the template around it.
+A token is a word, a number or a sign, and each message takes some more for the template around it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 Message = Mapping[str, object]
+_TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 TOKENS_A_MESSAGE = 4
 """What is counted for the template around a message."""
 
@@ -59,4 +61,5 @@ class Loaded:
 
 def _tokens_of_one(message: Message) -> list[str]:
     content = message.get("content")
-    return [f"<{message.get('role')}>"] * TOKENS_A_MESSAGE + str("" if content is None else content).split()
+    words = _TOKEN.findall(str("" if content is None else content))
+    return [f"<{message.get('role')}>"] * TOKENS_A_MESSAGE + words

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from adacoder.models.address import NoBaseUrl, address, base_url
-from adacoder.models.base import BadHost
+from adacoder.models.address import address, base_url
+from adacoder.models.base import BadHost, NoBaseUrl
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def test_how_an_address_is_read(written: str | None, url: str) -> None:
     ["box:port", "box:99999", "ftp://box", "http://[::1", "a b", "http://user:pass@box", "box?x=1", "box#x"],
 )
 def test_what_is_no_address(written: str) -> None:
-    with pytest.raises(BadHost, match="is no address of a model server"):
+    with pytest.raises(BadHost, match="is no address of an Ollama server"):
         address(written)
 
 
@@ -115,7 +115,7 @@ def test_what_is_no_base_url(written: str) -> None:
         base_url(written)
     assert str(caught.value) == (
         f"'{written}' is no address of an OpenAI-compatible server:"
-        " write it as http://HOST:PORT/v1 (or https), without a name or a password."
+        " write http://HOST:PORT/v1 (or https), without a user or a password."
     )
 
 

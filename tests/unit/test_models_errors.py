@@ -23,7 +23,7 @@ async def test_what_is_no_address(host: str) -> None:
     with pytest.raises(BadHost) as caught:
         await ask(model_at(host))
     assert sentence(caught.value, host) == (
-        "'HOST' is no address of a model server: write HOST:PORT or http://HOST:PORT (or https)."
+        "'HOST' is no address of an Ollama server: write HOST:PORT or http://HOST:PORT (or https)."
     )
 
 

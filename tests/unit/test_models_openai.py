@@ -20,15 +20,16 @@ from adacoder.models.backends import Experience, open_model
 from adacoder.models.base import (
     BadReply,
     Busy,
-    CloudRefused,
     ContextOverflow,
     Denied,
+    LeavesNetwork,
     ModelError,
     ModelMissing,
+    NotInstalled,
     NotRunning,
     OnlyThought,
 )
-from adacoder.models.openai import NotInstalled, OpenAIServer
+from adacoder.models.openai import OpenAIServer
 from adacoder.models.served import Deadlines, ServedModel
 from adacoder.settings import Settings
 from serving import CODE, CODER, KINDS, MESSAGES, ask, model_at, sentence, talking, words
@@ -149,7 +150,7 @@ async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.Mo
             allowed = OpenAIServer(server.host, allow_public=True)
             assert (await allowed.facts(CODER)).window == 32768
             await allowed.aclose()
-        assert isinstance(error, CloudRefused)
+        assert isinstance(error, LeavesNetwork)
         assert str(error) == (
             f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
             " leave yours: name one that is with --base-url, or allow it with adacoder.allowCloud."
@@ -159,7 +160,7 @@ async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("host", ["8.8.8.8", "[2001:4860:4860::8888]"])
 async def test_a_public_number_is_refused(host: str) -> None:
-    assert isinstance(await trouble(model_of(f"https://{host}/v1")), CloudRefused)
+    assert isinstance(await trouble(model_of(f"https://{host}/v1")), LeavesNetwork)
 
 
 @pytest.mark.parametrize("name", ["nothing", "a..b", "x" * 64])

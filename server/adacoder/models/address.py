@@ -10,7 +10,7 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from adacoder.models.base import BadHost, ModelError
+from adacoder.models.base import OPENAI, BadHost, NoBaseUrl
 
 _PORTS = {"http": 80, "https": 443}
 _OLLAMA_PORT = 11434
@@ -27,27 +27,6 @@ _HOME = tuple(
         ),
     )
 )
-
-
-class BadBaseUrl(BadHost):
-    """What was named as an OpenAI-compatible server is no address."""
-
-    def __init__(self, written: str) -> None:
-        ModelError.__init__(
-            self,
-            f"'{written}' is no address of an OpenAI-compatible server:"
-            " write it as http://HOST:PORT/v1 (or https), without a name or a password.",
-        )
-
-
-class NoBaseUrl(ModelError):
-    """An OpenAI-compatible server is to be asked, and none was named."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "No OpenAI-compatible server is named:"
-            " give its address, such as http://localhost:8000/v1, with --base-url or adacoder.openai.baseUrl."
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +81,7 @@ def base_url(written: str | None) -> Address:
 
     Raises:
         NoBaseUrl: there is none.
-        BadBaseUrl: it is no address.
+        BadHost: it is no address.
     """
     written = (written or "").strip(_BLANKS_AND_QUOTES)
     if not written:
@@ -110,7 +89,7 @@ def base_url(written: str | None) -> Address:
     try:
         return _read(written, _PORTS["http"])
     except ValueError:
-        raise BadBaseUrl(written) from None
+        raise BadHost(written, OPENAI) from None
 
 
 def _read(written: str, bare_port: int) -> Address:

@@ -62,6 +62,8 @@ class Kind:
     """A kind of model server, as far as what users are told depends on it."""
 
     name: str
+    write: str
+    """How to write its address, as the end of a sentence."""
     start: str
     """How to have a server, as the end of a sentence."""
     get: str
@@ -74,6 +76,7 @@ class Kind:
 
 OLLAMA = Kind(
     "Ollama",
+    write="write HOST:PORT or http://HOST:PORT (or https)",
     start="start it with `ollama serve`, or name another with --host or OLLAMA_HOST",
     get="run `ollama pull {model}`",
     look="see what it is doing with `ollama ps`",
@@ -81,6 +84,7 @@ OLLAMA = Kind(
 )
 OPENAI = Kind(
     "OpenAI-compatible",
+    write="write http://HOST:PORT/v1 (or https), without a user or a password",
     start="start it, or name another with --base-url",
     get="serve it there",
     look="see what it is doing in its log",
@@ -95,8 +99,27 @@ class ModelError(AdaCoderError):
 class BadHost(ModelError):
     """What was named as the model server is no address."""
 
-    def __init__(self, host: str) -> None:
-        super().__init__(f"'{host}' is no address of a model server: write HOST:PORT or http://HOST:PORT (or https).")
+    def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
+        super().__init__(f"'{host}' is no address of an {kind.name} server: {kind.write}.")
+
+
+class NoBaseUrl(ModelError):
+    """An OpenAI-compatible server is to be asked, and none was named."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No OpenAI-compatible server is named:"
+            " give its address, such as http://localhost:8000/v1, with --base-url or adacoder.openai.baseUrl."
+        )
+
+
+class NotInstalled(ModelError):
+    """The library for OpenAI-compatible servers is missing."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
+        )
 
 
 class NotRunning(ModelError):
@@ -131,6 +154,16 @@ class CloudRefused(ModelError):
         super().__init__(
             f"The model '{model}' runs on Ollama's servers, so your code would leave this machine:"
             " choose a local model with --model, or allow it with adacoder.allowCloud."
+        )
+
+
+class LeavesNetwork(ModelError):
+    """The server is out in the internet, and nobody allowed that."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"The server at {url} is neither on this machine nor in a private network, so your code would leave yours:"
+            " name one that is with --base-url, or allow it with adacoder.allowCloud."
         )
 
 

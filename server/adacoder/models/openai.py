@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import base_url
-from adacoder.models.base import OPENAI, BadReply, CloudRefused, Kind, ModelError, ModelMissing, NotRunning, Stalled
+from adacoder.models.base import (
+    OPENAI,
+    BadReply,
+    Kind,
+    LeavesNetwork,
+    ModelError,
+    ModelMissing,
+    NotInstalled,
+    NotRunning,
+    Stalled,
+)
 from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
 
 if TYPE_CHECKING:
@@ -44,32 +54,12 @@ _NOT_THERE = "nothing of an OpenAI-compatible server is at this address, and tha
 _MILLISECOND = 1e-3
 
 
-class LeavesNetwork(CloudRefused):
-    """The server is out in the internet, and nobody allowed that."""
-
-    def __init__(self, url: str) -> None:
-        ModelError.__init__(
-            self,
-            f"The server at {url} is neither on this machine nor in a private network, so your code would leave yours:"
-            " name one that is with --base-url, or allow it with adacoder.allowCloud.",
-        )
-
-
-class NotInstalled(ModelError):
-    """The library for these servers is missing."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
-        )
-
-
 class OpenAIServer:
     """One OpenAI-compatible server. Nothing is imported and no connection made before the first request.
 
     Raises:
         NoBaseUrl: `url` is None or empty: the server is never guessed, or taken from the library.
-        BadBaseUrl: it is no address.
+        BadHost: it is no address.
     """
 
     def __init__(self, url: str | None, deadlines: Deadlines | None = None, *, allow_public: bool = False) -> None:

@@ -265,7 +265,8 @@ class ServedModel:
             context_tokens=window.tokens,
             temperature=max(self._temperature, _LIVELY) if again else self._temperature,
             seed=None if self._seed is None else self._seed + again,
-            stop=(*facts.stop, *stop) if stop else (),
+            # A model that thinks may think of such a text, and would be stopped there.
+            stop=(*facts.stop, *stop) if stop and facts.thinking is Thinking.NEVER else (),
             thinking=facts.thinking,
             keep_alive=self._keep_alive,
         )
@@ -314,17 +315,17 @@ class ServedModel:
         """Within this block, tell every few seconds for how long nothing has come yet."""
         loop = asyncio.get_running_loop()
         began = loop.time()
+        timers: list[asyncio.TimerHandle] = []
 
         def tell() -> None:
-            nonlocal timer
             self._on_wait(f"waiting for the first token, {loop.time() - began:.0f} s")
-            timer = loop.call_later(self._deadlines.sign, tell)
+            timers[:] = [loop.call_later(self._deadlines.sign, tell)]
 
-        timer = loop.call_later(self._deadlines.sign, tell)
+        timers[:] = [loop.call_later(self._deadlines.sign, tell)]
         try:
             yield
         finally:
-            timer.cancel()
+            timers[0].cancel()
 
     async def _next(self, stream: AsyncGenerator[Part], seconds: float) -> Part:
         """The next part, which must come within `seconds`."""
