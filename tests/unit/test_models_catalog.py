@@ -9,7 +9,7 @@ import pytest
 
 from adacoder.models import catalog
 from adacoder.models.base import BadReply, NotRunning
-from adacoder.models.catalog import best, choose, described, find, installed, running, version
+from adacoder.models.catalog import best, described, find, installed, running, version
 from adacoder.models.served import Thinking
 from standin_ollama import Model, Script, StandIn
 
@@ -63,9 +63,8 @@ def shown(standin: StandIn) -> list[object]:
 )
 async def test_the_best_code_model_is_chosen(names: list[str], chosen: str | None) -> None:
     async with StandIn(models=[Model(name, parameter_size="") for name in names]) as server:
-        by_name, by_server = choose(await installed(server.host)), await best(server.host)
-        assert (by_name.name if by_name else None) == chosen
-        assert by_server == by_name
+        found = await best(server.host)
+        assert (found.name if found else None) == chosen
         await server.until_idle()
 
 
@@ -82,8 +81,9 @@ async def test_what_fits_into_memory_comes_first(
     models: list[tuple[str, float]], chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "memory", lambda: 16 * GIGABYTE)
-    async with StandIn(instead={"/api/tags": tags(*models)}) as server:
-        found = choose(await installed(server.host))
+    named = [Model(name) for name, _ in models]
+    async with StandIn(models=named, instead={"/api/tags": tags(*models)}) as server:
+        found = await best(server.host)
     assert found is not None
     assert found.name == chosen
 

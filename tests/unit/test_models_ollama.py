@@ -146,6 +146,17 @@ async def test_a_model_that_always_thinks_is_told_to_think_little_and_gets_more_
 
 
 @every_ollama
+async def test_a_model_that_always_thinks_is_not_stopped_in_its_thoughts(kind: ServerKind) -> None:
+    async with talking(kind, [CODE] * 2, ALWAYS_THINKER.name, having(ALWAYS_THINKER)) as (server, model):
+        await ask(model, stop=("\nassert",))
+        assert "stop" not in server.requests[0]["options"]  # type: ignore[operator]  # a dict, as tested above
+        usual = model_at(server.host, kind=kind)
+        await ask(usual, stop=("\nassert",))
+        await usual.close()
+        assert server.requests[1]["options"]["stop"] == ["\nassert"]  # type: ignore[index]  # likewise
+
+
+@every_ollama
 async def test_thoughts_that_use_up_all_tokens_are_no_reply(kind: ServerKind) -> None:
     endless = Script(CODE, thinking="Hm, let me see. " * 1000, token=5)
     async with talking(kind, [endless, CODE], ALWAYS_THINKER.name, having(ALWAYS_THINKER)) as (server, model):

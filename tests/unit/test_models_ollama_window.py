@@ -9,7 +9,7 @@ from adacoder.models.base import ContextOverflow
 from adacoder.models.window import Calibration
 from serving import CODE, CODER, MESSAGES, ServerKind, ask, every_ollama, fate, model_at, sentence, talking, words
 from standin import Script
-from standin_ollama import Model
+from standin_ollama import Model, count_tokens
 
 pytestmark = every_ollama
 STREAMED = ["request", "first byte", "done"]
@@ -96,10 +96,13 @@ async def test_a_model_that_cannot_go_on_beyond_the_window_ends_there(kind: Serv
 
 
 async def test_a_reply_that_fills_what_is_left_of_the_window_is_a_reply(kind: ServerKind) -> None:
-    exact = Script("a b " * 60, token=2)
-    async with talking(kind, [exact], context_tokens=1024) as (_, model):
-        reply = await ask(model, words(900), max_tokens=120)
-        assert (reply.ended.value, reply.tokens.prompt + reply.tokens.completion) == ("stop", 1024)
+    """The last token is not read again, so that it need not fit in."""
+    exact, one_too_many = (Script(("a b " * 61)[: 2 * count], token=2) for count in (121, 122))
+    async with talking(kind, [exact, one_too_many], context_tokens=1024) as (_, model):
+        reply = await ask(model, words(900))
+        assert (reply.ended.value, reply.tokens.prompt + reply.tokens.completion) == ("stop", 1025)
+        with pytest.raises(ContextOverflow):
+            await ask(model, words(900))
 
 
 async def test_two_requests_with_one_calibration_judge_alike(kind: ServerKind) -> None:
@@ -122,7 +125,7 @@ async def test_two_requests_with_one_calibration_judge_alike(kind: ServerKind) -
 async def test_the_prompts_of_one_request_have_their_beginning_in_common(kind: ServerKind) -> None:
     """What the slot holds of the prompt before need not be read again: all of it but the last message."""
     shared = (*MESSAGES, Message("user", "context " * 200))
-    async with talking(kind, [CODE] * 3) as (_, model):
+    async with talking(kind, [CODE] * 3) as (server, model):
         times = [(await ask(model, (*shared, Message("user", f"{'plan ' * 20}{number}")))).time for number in range(3)]
         cold, *warm = (time.prompt for time in times if time is not None)
-        assert [cold, *warm] == pytest.approx([0.242, 0.001, 0.001])
+        assert [cold, *warm] == pytest.approx([count_tokens(server.requests[0]) / 1000, 0.001, 0.001])

@@ -113,8 +113,10 @@ def test_edits_are_counted_in_the_named_encoding(encoding: PositionEncoding, cha
         (replace(FAILED, status=Status.UNVERIFIED, reason="No examples."), "Unverified 'f': No examples. ("),
         (
             replace(VERIFIED, verdict=replace(VERDICT, notes=("Line 40 was left out.",))),
-            "Verified 'f': 1/1 examples passed, 2 rounds, m, 1,240 tokens, 8.1 s, isolation full."
-            " Line 40 was left out.",
+            (
+                "Verified 'f': 1/1 examples passed, 2 rounds, m, 1,240 tokens, 8.1 s, isolation full."
+                " Line 40 was left out."
+            ),
         ),
         (Outcome(Status.ERROR, TARGET, "Start it."), "Start it."),
         (Outcome(Status.CANCELLED, TARGET), "Cancelled 'f'; nothing was changed."),

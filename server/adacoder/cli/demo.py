@@ -17,7 +17,7 @@ from adacoder.cli.story import Story
 from adacoder.cli.terminal import complain, console
 from adacoder.domain import AdaCoderError, Level, Outcome, Status
 from adacoder.journal import Journal
-from adacoder.models.catalog import choose, installed
+from adacoder.models.catalog import best
 from adacoder.sandbox.probe import probe
 from adacoder.service import Project, Service
 from adacoder.settings import Settings, merge
@@ -123,7 +123,7 @@ async def _model_at_hand(host: str | None) -> str | None:
     """The model to use of the Ollama server, if one answers soon and has one."""
     try:
         async with asyncio.timeout(_PATIENCE):
-            best = choose(await installed(host))
+            found = await best(host)
     except (AdaCoderError, TimeoutError):
         return None
-    return None if best is None else best.name
+    return None if found is None else found.name

@@ -14,7 +14,7 @@ from pathlib import Path
 from adacoder.models.about import About
 from adacoder.models.address import address, base_url
 from adacoder.models.base import ChatModel, CloudRefused, ModelError, NoModel, OnWait
-from adacoder.models.catalog import choose, installed
+from adacoder.models.catalog import best
 from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.recorder import Recorder
@@ -70,10 +70,10 @@ async def _ollama(name: str, settings: Settings, experience: Experience, on_wait
 
 
 async def _best(host: str | None) -> str:
-    best = choose(await installed(host))
-    if best is None:
+    found = await best(host)
+    if found is None:
         raise NoModel(address(host).url)
-    return best.name
+    return found.name
 
 
 async def _openai(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:

@@ -210,11 +210,6 @@ async def best(host: str | None) -> Installed | None:
     return None
 
 
-def choose(models: Iterable[Installed]) -> Installed | None:
-    """The best of `models` for writing code, as far as shows without asking their server; None if none will do."""
-    return next(iter(rank(models)), None)
-
-
 def rank(models: Iterable[Installed]) -> list[Installed]:
     """Those of `models` that may be used unasked, the best first.
 

@@ -48,6 +48,7 @@ class OllamaServer:
         self._address = address(host)
         self._deadlines = deadlines or Deadlines()
         self._open: _Clients | None = None
+        self._opening = asyncio.Lock()
 
     @property
     def url(self) -> str:
@@ -154,9 +155,10 @@ class OllamaServer:
             return answer
 
     async def _clients(self) -> _Clients:
-        if self._open is None:
-            self._open = await asyncio.to_thread(self._connect)
-        return self._open
+        async with self._opening:
+            if self._open is None:
+                self._open = await asyncio.to_thread(self._connect)
+            return self._open
 
     def _connect(self) -> _Clients:
         import httpx

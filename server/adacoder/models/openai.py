@@ -67,6 +67,7 @@ class OpenAIServer:
         self._deadlines = deadlines or Deadlines()
         self._allow_public = allow_public
         self._open: openai.AsyncOpenAI | None = None
+        self._opening = asyncio.Lock()
         self._listed: list[str] = []
         self._takes_template_arguments = True
 
@@ -165,11 +166,12 @@ class OpenAIServer:
         return stream
 
     async def _client(self) -> openai.AsyncOpenAI:
-        if self._open is None:
-            if not self._allow_public:
-                await self._stay_at_home()
-            self._open = await asyncio.to_thread(self._connect)
-        return self._open
+        async with self._opening:
+            if self._open is None:
+                if not self._allow_public:
+                    await self._stay_at_home()
+                self._open = await asyncio.to_thread(self._connect)
+            return self._open
 
     async def _stay_at_home(self) -> None:
         """Raise a ModelError unless the server is on this machine or in a network of the user's own."""

@@ -265,8 +265,8 @@ class ServedModel:
             context_tokens=window.tokens,
             temperature=max(self._temperature, _LIVELY) if again else self._temperature,
             seed=None if self._seed is None else self._seed + again,
-            # A model that thinks may think of such a text, and would be stopped there.
-            stop=(*facts.stop, *stop) if stop and facts.thinking is Thinking.NEVER else (),
+            # A model that thinks all the same may think of such a text, and would be stopped there.
+            stop=(*facts.stop, *stop) if stop and facts.thinking is not Thinking.ALWAYS else (),
             thinking=facts.thinking,
             keep_alive=self._keep_alive,
         )

@@ -36,8 +36,9 @@ _RATIOS = (0.5, 2.0)
 """The least and the greatest that are believed."""
 _FAR_LOWER = 0.6
 """A count below this share of what was expected is a sign of cutting, though none that convicts by itself."""
-_USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 8))
-"""What servers take for a window that do not do as they are asked."""
+_USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
+"""What servers take for a window that do not do as they are asked. Half of each is about the one before, so that one
+that was filled shows as well."""
 _TELLING_TOKENS = 64
 """Prompts shorter than this say nothing of a server's speed."""
 
@@ -133,7 +134,7 @@ class Calibration:
         if expected > window and _is_half(counted, window):
             return True
         is_far_lower = counted < _FAR_LOWER * expected
-        return is_far_lower and any(counted == other or _is_half(counted, other) for other in _USUAL_WINDOWS)
+        return is_far_lower and any(_is_half(counted, other) for other in _USUAL_WINDOWS)
 
 
 def _is_half(counted: int, window: int) -> bool:
