@@ -142,7 +142,6 @@ def test_every_chat_and_its_reply_fit_into_the_window(
         messages = packed.messages(call.instruction)
         assert target.docstring.splitlines()[0] in messages[-1].content
         assert window.measure_chat(messages) + call.max_tokens <= window.tokens
-        assert window.measure_chat(messages) + packed.reply_tokens <= window.tokens
 
 
 @pytest.mark.parametrize("tokens", [1024, 2048, 4096, 8192, 32_768])
@@ -156,6 +155,37 @@ def test_a_small_task_fits_into_any_window_that_may_be_set(tokens: int) -> None:
     assert "must give\n2\nbut gave" in call.instruction
     assert "characters …]" in call.instruction
     assert call.max_tokens == min(512, tokens // 8)
+
+
+def test_an_error_is_whole_while_there_is_room_for_it_even_where_context_fills_the_window() -> None:
+    value = ", ".join(f"'key {number}': {number}" for number in range(100))[:1000]
+    failure = Failure(FailureKind.WRONG_OUTPUT, "…", Example(f"f({{{value}}})\n", f"{value}\n", 0), got=f"{value}!\n")
+    context = [Piece("mentioned", f"mentioned_{number} = {number}", number) for number in range(1000)]
+    full = prompt.brief(stubs()[0], context, window=Window(8192), instructions="")
+    assert describe(failure, 1500) in full.to_plan(failure).instruction
+    assert full.window.measure_chat(full.messages("")) + full.reply_tokens > 6000
+    small = prompt.brief(stubs()[0], context, window=Window(2048), instructions="")
+    assert "characters …]" in small.to_plan(failure).instruction
+
+
+SCRIPT = '''
+def script(name):
+    """A script that calls a function.
+
+    >>> print(script("main"))
+    if __name__ == "__main__":
+        main()
+    """
+'''
+
+
+def test_no_server_stops_at_what_the_function_itself_may_hold() -> None:
+    of = locate(SCRIPT, Path("/nowhere/scripts.py"), Path("/nowhere"), qualname="script")
+    main, test = prompt.WRITER.stop
+    assert briefing(of).to_write().stop == (test,)
+    assert briefing(of).to_write(Plan("1. Begin with `assert x`.")).stop == ()
+    assert briefing(stubs()[0]).to_write(PLAN).stop == (main, test)
+    assert briefing(stubs()[0], instructions="Write assert statements.").to_write().stop == (main,)
 
 
 def test_a_plan_of_its_full_length_is_never_cut() -> None:

@@ -12,6 +12,7 @@ from adacoder.models.base import (
     Busy,
     ContextOverflow,
     Denied,
+    Loading,
     ModelError,
     NotRunning,
     OutOfMemory,
@@ -254,3 +255,37 @@ async def test_an_answer_of_another_shape(kind: ServerKind, body: str) -> None:
             await ask(model)
         assert "gave no usable reply" in sentence(caught.value, server)
         assert server.requests == []
+
+
+LOADING = Script(status=503, error="Loading model")
+
+
+async def test_a_server_that_still_loads_is_waited_for(kind: ServerKind) -> None:
+    heard: list[str] = []
+    soon = Deadlines(busy=(), sign=0.01)
+    async with talking(kind, [LOADING, LOADING, CODE], deadlines=soon, on_wait=heard.append) as (server, model):
+        assert (await ask(model)).text == CODE
+        assert [fate(server, number) for number in (1, 2)] == [["request", "refused"]] * 2
+        assert f"loading {CODER}" in heard
+
+
+async def test_a_server_that_loads_for_too_long(kind: ServerKind) -> None:
+    async with talking(kind, [LOADING, LOADING, CODE], deadlines=Deadlines(first=1.0, busy=(), sign=1.0)) as (
+        server,
+        model,
+    ):
+        with pytest.raises(Loading) as caught:
+            await ask(model)
+        assert sentence(caught.value, server) == (
+            "The server at HOST is still loading its model: try again when it has."
+        )
+        assert (await ask(model)).text == CODE
+
+
+async def test_a_reply_that_does_not_end(kind: ServerKind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adacoder.models.served._MOST_CHARACTERS", 100)
+    async with talking(kind, [Script("x" * 1000, token=10), CODE]) as (server, model):
+        with pytest.raises(BadReply, match=r"\(the reply does not end\)"):
+            await ask(model)
+        await server.until("disconnected 1")
+        assert (await ask(model)).text == CODE

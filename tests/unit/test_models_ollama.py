@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from adacoder.domain import Ended, Message
-from adacoder.models.base import BadReply, CloudRefused, NoChat, OnlyThought
+from adacoder.models.base import BadReply, CloudDisabled, CloudRefused, NoChat, OnlyThought
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.served import Thinking
 from serving import CODE, CODER, KINDS, MESSAGES, ServerKind, ask, every_ollama, fate, model_at, sentence, talking
@@ -307,8 +307,12 @@ async def test_a_cloud_model_is_refused_unless_allowed(kind: ServerKind, name: s
 async def test_a_server_that_does_not_pass_requests_on(kind: ServerKind) -> None:
     away = {**having(Model("renamed:latest", remote_host="https://ollama.com:443")), "cloud": False}
     async with talking(kind, [CODE], "renamed", away, allow_cloud=True) as (server, model):
-        with pytest.raises(CloudRefused):
+        with pytest.raises(CloudDisabled) as caught:
             await ask(model)
+        assert sentence(caught.value, server) == (
+            "The model 'renamed' runs on Ollama's servers, and your server is set up without them:"
+            " choose a local model with --model, or start the server without OLLAMA_NO_CLOUD."
+        )
         assert fate(server, 1) == ["request", "refused"]
         at_home = model_at(server.host, kind=kind)
         assert (await ask(at_home)).text == CODE

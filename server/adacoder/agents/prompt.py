@@ -5,7 +5,7 @@ answer too; and all before the last paragraph is the same in every call of a req
 stands in `prompts/*.md`.
 
 No chat is larger than the window: `Briefing` measures it before it is sent. What does not fit is left out of the
-context; what an error quotes at length, and a plan, lose their middle.
+context. A plan, and what an error quotes, lose their middle only where the window has no room for them even so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Role:
     most: int | None = None
     """The tokens that it may take at most; None: whatever that part is."""
     stop: tuple[str, ...] = ()
-    """A reply ends before any of these texts. At most four, which is what servers take."""
+    """A reply ends before any of these texts, unless the model is shown them: what it is shown, it may have to write.
+    At most four, which is what servers take."""
 
     def tokens(self, window: Window) -> int:
         """What a reply may take."""
@@ -43,7 +44,7 @@ class Role:
 
 
 WRITER = Role(one_in=2, stop=("\nif __name__ ==", "\nassert "))
-"""The Programming Assistant; models like to echo the module. Its stop texts end no real reply too early, and save
+"""The Programming Assistant; models like to echo the module. Its stop texts end no recorded reply too early, and save
 less than a line; but a reply that a server ends comes with exact counts."""
 PLANNER = Role(one_in=8, most=512)
 """The Prompt Engineer. The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No
@@ -56,7 +57,7 @@ _LEAST_REPLY = 4
 _NEARBY_TOKENS = 1024
 """What the rest of the module may take, which nothing points to: reading it costs time, and distracts small models."""
 _QUOTED_CHARACTERS = 1500
-"""What an error may show of each value."""
+"""What an error shows of each value at most, even where there is room for more."""
 _CHANGING_TOKENS = (160, 1024)
 """What is kept free for a plan or an error at least, and at most."""
 _CHANGING = 6
@@ -83,8 +84,6 @@ class Briefing:
     shared: str
     """Context and task."""
     window: Window
-    changing_tokens: int
-    """What the last paragraph may take."""
     reply_tokens: int
     """What a reply may take, whoever gives it."""
 
@@ -108,11 +107,18 @@ class Briefing:
         return self._call(DESIGNER, _fill("suggest", name=self.name))
 
     def _changing_call(self, role: Role, render: Callable[[int], str], most: int) -> Call:
-        """The call with the longest paragraph for which there is room; see `fitted`."""
-        return self._call(role, fitted(render, most, self.changing_tokens, self.window))
+        """The call with the longest paragraph that the window has room for, besides the reply; see `fitted`."""
+        taken = self.window.measure_chat(self.messages("")) + _rounding(self.window) + self._most(role)
+        return self._call(role, fitted(render, most, self.window.tokens - taken, self.window))
 
     def _call(self, role: Role, instruction: str) -> Call:
-        return Call(instruction, min(role.tokens(self.window), self.reply_tokens), role.stop)
+        shown = f"{self.system}{self.shared}{instruction}"
+        stop = tuple(text for text in role.stop if text.strip() not in shown)
+        return Call(instruction, self._most(role), stop)
+
+    def _most(self, role: Role) -> int:
+        """The tokens that a reply in this role may take."""
+        return min(role.tokens(self.window), self.reply_tokens)
 
 
 def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructions: str) -> Briefing:
@@ -126,7 +132,7 @@ def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructio
     system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
     task = _task(target)
     changing = _changing_tokens(target.name, window)
-    bare = Briefing(target.name, system, task, window, changing, 0)
+    bare = Briefing(target.name, system, task, window, 0)
     taken = window.measure_chat(bare.messages("")) + _rounding(window) + changing
     room = window.tokens - taken
     if room < window.tokens // _LEAST_REPLY:
@@ -139,7 +145,7 @@ def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructio
 
 
 def _changing_tokens(name: str, window: Window) -> int:
-    """What the last paragraph may take: the longest that says always the same, or one with a plan or an error."""
+    """What is left for the last paragraph: the longest that says always the same, or one with a plan or an error."""
     least, most = _CHANGING_TOKENS
     variable = min(max(window.tokens // _CHANGING, least), most)
     frames = window.measure(_planned(name, "")), window.measure(_planning(""))

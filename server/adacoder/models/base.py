@@ -157,6 +157,16 @@ class CloudRefused(ModelError):
         )
 
 
+class CloudDisabled(ModelError):
+    """The model would run on someone else's machine, and the server is set up never to let it."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"The model '{model}' runs on Ollama's servers, and your server is set up without them:"
+            " choose a local model with --model, or start the server without OLLAMA_NO_CLOUD."
+        )
+
+
 class LeavesNetwork(ModelError):
     """The server is out in the internet, and nobody allowed that."""
 
@@ -211,6 +221,13 @@ class Busy(ModelError):
 
     def __init__(self, host: str) -> None:
         super().__init__(f"The server at {host} has too many requests waiting: try again when it has worked them off.")
+
+
+class Loading(ModelError):
+    """The server still loads the model, and answers nothing meanwhile."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"The server at {host} is still loading its model: try again when it has.")
 
 
 class Stalled(ModelError):

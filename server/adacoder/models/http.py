@@ -17,10 +17,11 @@ from adacoder.models.base import (
     BadHost,
     BadReply,
     Busy,
-    CloudRefused,
+    CloudDisabled,
     ContextOverflow,
     Denied,
     Kind,
+    Loading,
     ModelError,
     ModelMissing,
     NotRunning,
@@ -92,12 +93,14 @@ def failures_told(url: str, kind: Kind) -> Iterator[None]:
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
     """The error for what a server said instead of an answer; `status` is -1 where a stream had begun."""
     lower = said.lower()
+    if status == 503 and "loading" in lower:  # llama-server, as long as it has no model yet
+        return Loading(url)
     if status in (429, 503):
         return Busy(url)
     if status == 404 and "model" in lower:
         return ModelMissing(model, url, kind=kind)
     if "cloud is disabled" in lower:
-        return CloudRefused(model)
+        return CloudDisabled(model)
     if status in (401, 403):
         return Denied(url, status, kind)
     if any(word in lower for word in _OVERFLOW_WORDS):

@@ -1,4 +1,4 @@
-"""Keeps httpx from breaking lines of JSON where JSON does not.
+"""Keeps httpx from breaking lines of JSON where JSON does not, and from reading one without end.
 
 Imported at the first request only, for it imports httpx.
 """
@@ -14,6 +14,8 @@ _BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 """NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR: httpx ends a line there, and Ollama sends NEL as it is."""
 _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
+_LONGEST_LINE = 16 * 1024 * 1024
+"""In bytes; all of a line is held in memory before anybody can look at it."""
 
 
 async def escape_breaks(response: httpx.Response) -> None:
@@ -30,8 +32,11 @@ class _Escaped(httpx.AsyncByteStream):
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        held = b""
+        held, length = b"", 0
         async for chunk in self._stream:
+            length = len(chunk) - chunk.rfind(b"\n") if b"\n" in chunk else length + len(chunk)
+            if length > _LONGEST_LINE:
+                raise ValueError("a line without end")
             data = held + chunk
             held = next((beginning for beginning in _BEGINNINGS if data.endswith(beginning)), b"")
             yield _BREAK.sub(lambda match: _ESCAPES[match.group()], data.removesuffix(held))

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Hashable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from adacoder.domain import Ended, Message, Reply, Timing, Tokens
 from adacoder.models.base import (
@@ -24,6 +24,7 @@ from adacoder.models.base import (
     ContextOverflow,
     Enough,
     Kind,
+    Loading,
     NoChat,
     OnlyThought,
     OnWait,
@@ -32,10 +33,14 @@ from adacoder.models.base import (
 )
 from adacoder.models.window import Calibration, Window, estimate, least
 
+T = TypeVar("T")
+
 _LEAST_REPLY = 256
 """Tokens that a reply may always take: what is left of a window is known too roughly to give it less."""
 _THOUGHT_TOKENS = 2048
 """What a reply may take besides where the model cannot be kept from thinking first."""
+_MOST_CHARACTERS = 4 * 1024 * 1024
+"""What a reply may have: a server that heeds none of what it is asked for must not fill our memory."""
 _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
 
@@ -229,7 +234,7 @@ class ServedModel:
         chat = self._chat(tuple(messages), await self._permitted(), window, max_tokens, stop)
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
-                return await self._answer(chat, window, enough)
+                return await self._patiently(lambda: self._read(chat, window, enough))
         except TimeoutError:
             if self._deadlines.whole is None or not limit.expired():
                 raise
@@ -238,7 +243,7 @@ class ServedModel:
     async def _permitted(self) -> Facts:
         """What the server says of the model, once it is clear that the model may be used."""
         if self._facts is None:
-            facts = await self._server.facts(self._model)
+            facts = await self._patiently(lambda: self._server.facts(self._model))
             if facts.remote and not self._allow_cloud:
                 raise CloudRefused(self._model)
             if not facts.chats:
@@ -271,15 +276,25 @@ class ServedModel:
             keep_alive=self._keep_alive,
         )
 
-    async def _answer(self, chat: Chat, window: Window, enough: Enough) -> Reply:
-        """The reply to `chat`, which is made again where the server has too much to do just now."""
-        for pause in self._deadlines.busy:
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What `ask` gives. It is asked again where the server has too much to do just now, and as long as it loads."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._deadlines.first
+        pauses = iter(self._deadlines.busy)
+        while True:
             try:
-                return await self._read(chat, window, enough)
+                return await ask()
+            except Loading:
+                if loop.time() >= until:
+                    raise
+                pause = self._deadlines.sign
+                self._on_wait(f"loading {self._model}")
             except Busy:
+                pause = next(pauses, 0.0)
+                if not pause:
+                    raise
                 self._on_wait(f"the server has too many requests waiting, asking again in {pause:g} s")
-                await asyncio.sleep(pause)
-        return await self._read(chat, window, enough)
+            await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
         await self._say_if_it_must_load()
@@ -296,6 +311,8 @@ class ServedModel:
                 has_thought = has_thought or part.thought
                 if part.text and not part.thought:
                     text += part.text
+                    if len(text) > _MOST_CHARACTERS:
+                        raise BadReply(self._server.url, "the reply does not end")
                     if enough(text) and may_stop:
                         return self._stopped(chat, text, parts, window, _by_our_clock(began, first))
                 part = await self._next(stream, self._deadlines.next)

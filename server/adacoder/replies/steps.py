@@ -7,26 +7,63 @@ from dataclasses import dataclass
 
 from adacoder.replies.filters import is_thinking, without_thinking
 
-_STEP = re.compile(r" {0,3}(?:#{1,6} +)?[*_]{0,2}(?:[Ss]tep +)?(?P<number>\d{1,2})[*_]{0,2}[.):]")
+_PIECE = re.compile(r"^[ \t]*(?P<fence>```|~~~)(?:.|\n)*?(?:\n[ \t]*(?P=fence)[ \t]*$|\Z)|^.*\S.*$", re.MULTILINE)
+"""A fence with what stands in it, or any other line that is not blank."""
+_STEP = re.compile(r"(?P<indent> {0,3})(?:#{1,6} +)?[*_]{0,2}(?:[Ss]tep +)?(?P<number>\d{1,2})[*_]{0,2}[.):]")
+_IN_STEP = re.compile(r"[ \t]|[-*+•] ")
+"""How what belongs to a step begins, even behind a blank line."""
 _ENDS_STEPS = re.compile(r"```|~~~|#")
-"""What no step goes on with, even without a blank line before it."""
+"""How what no step goes on with begins, even without a blank line before it."""
+_ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
+"""A line that says what comes next, which may be more steps: a heading, or what ends with a colon."""
+_PROMISES = re.compile(r":[*_ ]*\Z")
+"""The end of a step that goes on with whatever follows."""
 _LEAST_STEPS = 3
 """What a plan is asked to have at least; with fewer, what follows may still belong to it."""
-_TELLING_CHARACTERS = 16
-"""So much of a line shows that it is no further step."""
+_TELLING_CHARACTERS = 64
+"""What is longer announces nothing, and is no further step."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+@dataclass(slots=True)
+class _Steps:
+    """Numbered steps, read piece by piece."""
+
     start: int
+    indent: int
     end: int
-    is_followed: bool
-    """Whether something else begins behind the steps."""
+    """Where the last piece ends that belongs to them."""
+    count: int = 1
+    number: int = 1
+    """That of the last step."""
+    is_announced: bool = False
+    """Whether what stands behind them announces something."""
+
+    def take(self, piece: re.Match[str], *, is_behind_blank: bool) -> bool:
+        """Go on with `piece`; False if it is something else."""
+        step = _STEP.match(piece[0])
+        if step is not None and self._is_next(step):
+            self.count, self.number, self.is_announced = self.count + 1, int(step["number"]), False
+        elif self.is_announced or not self._holds(piece, is_behind_blank):
+            self.is_announced = _ANNOUNCES.match(piece[0]) is not None
+            return self.is_announced
+        self.end = piece.end()
+        return True
+
+    def _is_next(self, step: re.Match[str]) -> bool:
+        """Whether it is no step within a step. Where steps were announced, they may begin with 1 again."""
+        numbers = (self.number + 1, 1) if self.is_announced else (self.number + 1,)
+        return len(step["indent"]) <= self.indent and int(step["number"]) in numbers
+
+    def _holds(self, piece: re.Match[str], is_behind_blank: bool) -> bool:
+        """Whether the last step goes on with `piece`."""
+        if _IN_STEP.match(piece[0]) or _PROMISES.search(piece.string, self.start, self.end):
+            return True
+        return not (is_behind_blank or _ENDS_STEPS.match(piece[0]))
 
 
 def steps(text: str) -> str:
     """The numbered steps in `text`, without what is said before and after; all of it where there are too few."""
-    found = _find(text)
+    found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
 
 
@@ -34,34 +71,32 @@ def are_complete(text: str) -> bool:
     """Whether a growing reply holds all the steps it will have: something else begins behind them."""
     if is_thinking(text):
         return False
-    found = _find(without_thinking(text))
-    return found is not None and found.is_followed
+    _, is_followed = _find(without_thinking(text))
+    return is_followed
 
 
-def _find(text: str) -> _Found | None:
-    """The first numbered steps that are enough for a plan.
+def _find(text: str) -> tuple[_Steps | None, bool]:
+    """The first numbered steps that are enough for a plan, and whether something else begins behind them.
 
-    They go on over lines that are indented, and end at a fence, a heading, or at any other text behind a blank line.
+    They go on over what is indented, or promised by a colon, and end at a fence, a heading, or at any other text behind
+    a blank line, unless that only announces more of them.
     """
-    start = offset = count = 0
-    is_behind_blank = False
-    for line in text.splitlines(keepends=True):
-        number = _STEP.match(line)
-        if number is not None and int(number["number"]) == count + 1:
-            start = offset if count == 0 else start
-            count += 1
-        elif count and _is_something_else(line, is_behind_blank):
-            if count >= _LEAST_STEPS:
-                return _Found(start, offset, is_followed=True)
-            count = 0
-        is_behind_blank = not line.strip()
-        offset += len(line)
-    return _Found(start, offset, is_followed=False) if count >= _LEAST_STEPS else None
+    found: _Steps | None = None
+    end = 0
+    for piece in _PIECE.finditer(text):
+        is_behind_blank = text.count("\n", end, piece.start()) > 1
+        end = piece.end()
+        if found is not None and not found.take(piece, is_behind_blank=is_behind_blank):
+            if not _is_telling(piece):
+                break
+            if found.count >= _LEAST_STEPS:
+                return found, True
+            found = None
+        if found is None and (first := _STEP.match(piece[0])) and int(first["number"]) == 1:
+            found = _Steps(piece.start(), len(first["indent"]), end)
+    return (found if found is not None and found.count >= _LEAST_STEPS else None), False
 
 
-def _is_something_else(line: str, is_behind_blank: bool) -> bool:
-    if not line.strip() or line[0] in " \t":
-        return False
-    if not (line.endswith("\n") or len(line) >= _TELLING_CHARACTERS):
-        return False
-    return is_behind_blank or _ENDS_STEPS.match(line) is not None
+def _is_telling(piece: re.Match[str]) -> bool:
+    """Whether enough of a piece has come to say that it is something else."""
+    return "\n" in piece.string[piece.start() :] or len(piece[0]) >= _TELLING_CHARACTERS
