@@ -2,20 +2,24 @@
 and what the loop takes for what it verifies.
 
 A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval that need several rounds: two that fail in
-the loop, and at last one that passes. What it serves for plans is real too: the part of other replies to the same task
-in which a model explains, mostly in numbered steps, how to solve it. All goes through the service, with real
-evaluations. No time passes between two tokens, so that a few more are sent before the connection is closed than a
-model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden tests only choose among them.
-Prints one JSON line:
+the loop, and at last one that passes. Raw replies of chats come first, but for most tasks there are too few; the others
+are code that its system had cut out already, of which an early stop can save nothing. What is served for plans is real
+too, but was an answer to another question: the part of other replies to the same task in which a model explains how to
+solve it. Only those in numbered steps are taken, which is what a planner is asked for. All goes through the service,
+with real evaluations. No time passes between two tokens, so that a few more are sent before the connection is closed
+than a model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden tests only choose
+among them. Prints one JSON line:
 
-* `early_stop`: the tokens that the stand-in sent before the connection was closed, with early stops and without, of
-  the same replies, and by role. A token is four characters.
+* `early_stop`: the tokens that the stand-in sent before the connection was closed, with early stops as a share of
+  those without, of the same replies; both also by role. A token is four characters. And the tasks verified with early
+  stops as a share of those without: they must cost none.
 * `prefix`: of every request from the second of a task on, the share of tokens that stand in the beginning that it has
   in common with the request before it, as the stand-in logged them. What the model itself wrote in between is not
   counted, though most servers hold that too. Tokens are estimated as everywhere in AdaCoder.
-* `loop`: calls, tokens and verified tasks of `adacoder` and of `direct`, which gets the first of the same replies. As
-  the tasks are those whose first replies fail, `direct` verifies none of them. `uncached_prompt_tokens` are those that
-  the request before, also that of another task, does not begin with.
+* `loop`: calls, tokens and verified tasks of `adacoder` and of `direct`, which gets the first of the same replies. It
+  tells what rounds cost, not which strategy is better: tasks and replies are chosen so that the first reply fails and
+  the third passes. `uncached_prompt_tokens` are those that the request before, also that of another task, does not
+  begin with.
 """
 
 from __future__ import annotations
@@ -69,10 +73,14 @@ TOKEN = 4
 """Characters that the stand-in sends as one token."""
 LONGEST_PLAN = PLANNER.most or 0
 """Tokens of the longest plan that is served: longer ones are not allowed."""
+CHOICE = f"tasks with {FAILING} replies that fail and then one that passes: what is verified shows the choice alone"
+"""What nobody may take the numbers of verified tasks for."""
 REUSABLE = 0.8
 """What a prefix cache is to reuse of the median prompt."""
 _EXPLAINED = re.compile(r"^#+ *Tutorial[^\n]*\n(?P<plan>.*?)^#+ *Example Problems", re.DOTALL | re.MULTILINE)
 """Where a reply to the prompt of MapCoder's "Analogical" explains how to solve the task."""
+_RAW = "chat-reply"
+"""What is as the model wrote it."""
 _NOT_FROM_CHATS = "continuation"
 """What was written by a model that only continues a text."""
 
@@ -82,11 +90,12 @@ class Task:
     """A task, and what the model is to say to it."""
 
     target: Target
-    folder: Path
     replies: tuple[str, ...]
     """To the Programming Assistant, in order."""
     plans: tuple[str, ...]
     """To the Prompt Engineer; all over again if there are too few."""
+    raw: int
+    """How many of `replies` are as the model wrote them."""
 
     @property
     def said(self) -> Iterator[str]:
@@ -116,10 +125,6 @@ class Run:
     def shared(self) -> list[int]:
         """Of each request but the first, the tokens that it begins with as the one before."""
         return [estimate(text) for text in _shared(self.requests)]
-
-    @property
-    def is_verified(self) -> bool:
-        return self.outcome.status is Status.VERIFIED
 
 
 class Model:
@@ -181,16 +186,19 @@ class Desk:
         except TargetError:
             return None
         plans = tuple(dict.fromkeys(plan for each in rows if (plan := _plan(each["reply"]))))
-        failing: list[str] = []
-        passing: str | None = None
-        for text, label in _in_order(rows, target.name):
-            if label == "pass" and passing is None and await self._verifies(target, text):
-                passing = text
+        failing: list[Row] = []
+        passing: list[Row] = []
+        for each in _in_order(rows, target.name):
+            label, text = each["hidden_tests"], each["reply"]
+            if label == "pass" and not passing and await self._verifies(target, text):
+                passing.append(each)
             elif label == "fail" and len(failing) < FAILING and not await self._verifies(target, text):
-                failing.append(text)
-        if passing is None or len(failing) < FAILING or not plans:
+                failing.append(each)
+        if not passing or len(failing) < FAILING or not plans:
             return None
-        return Task(target, self._folder, (*failing, passing), plans)
+        served = [*failing, *passing]
+        raw = sum(each["kind"] == _RAW for each in served)
+        return Task(target, tuple(each["reply"] for each in served), plans, raw)
 
     async def _verifies(self, target: Target, text: str) -> bool:
         """Whether the loop would end with this reply: its examples pass, with the help of rules or without."""
@@ -207,13 +215,13 @@ def _plan(reply: str) -> str | None:
     return text if are_complete(f"{text}\n\nThese are all steps.\n") and estimate(steps(text)) <= LONGEST_PLAN else None
 
 
-def _in_order(rows: Sequence[Row], name: str) -> Iterator[tuple[str, str]]:
-    """Distinct replies with their labels, those of chats first; otherwise as they stand in the file."""
+def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
+    """Distinct replies, raw ones first; otherwise as they stand in the file."""
     seen: set[str] = set()
-    for row in sorted(rows, key=lambda row: row["kind"] != "chat-reply"):
+    for row in sorted(rows, key=lambda row: row["kind"] != _RAW):
         if row["reply"] not in seen and row["kind"] != _NOT_FROM_CHATS and f"def {name}" in row["reply"]:
             seen.add(row["reply"])
-            yield row["reply"], row["hidden_tests"]
+            yield row
 
 
 def _as_text(body: Body) -> str:
@@ -256,9 +264,10 @@ async def measure(folder: Path, data: Path, count: int) -> dict[str, JSON]:
                 await desk.close()
     return {
         "tasks": len(tasks),
+        "replies": {"served": sum(len(task.replies) for task in tasks), "raw": sum(task.raw for task in tasks)},
         "early_stop": early_stop(runs, whole).json(),
         "prefix": prefix(runs).json(),
-        "loop": {"adacoder": totals(runs), "direct": totals(direct)},
+        "loop": {"choice": CHOICE, "adacoder": totals(runs), "direct": totals(direct)},
     }
 
 
@@ -284,13 +293,20 @@ def early_stop(runs: Sequence[Run], whole: Sequence[Run]) -> Report:
     with_it, without = _by_role(runs), _by_role(whole)
     return Report(
         len(runs),
-        {"completion": Figure(sum(with_it.values()) / sum(without.values()), at_most=1.0)},
+        {"verified": Figure(_verified(runs) / _verified(whole), at_least=1.0)},
         {
-            f"{role}_tokens_{how}": counts[role]
-            for how, counts in (("with", with_it), ("without", without))
-            for role in counts
+            "completion": round(with_it.total() / without.total(), 4),
+            **{
+                f"{role}_tokens_{how}": counts[role]
+                for how, counts in (("with", with_it), ("without", without))
+                for role in counts
+            },
         },
     )
+
+
+def _verified(runs: Sequence[Run]) -> int:
+    return sum(run.outcome.status is Status.VERIFIED for run in runs)
 
 
 def _by_role(runs: Sequence[Run]) -> Counter[str]:
@@ -328,7 +344,7 @@ def totals(runs: Sequence[Run]) -> dict[str, JSON]:
     requests = [request for run in runs for request in run.requests]
     prompt = sum(map(estimate, requests))
     return {
-        "verified": sum(run.is_verified for run in runs),
+        "verified": _verified(runs),
         "calls": len(requests),
         "prompt_tokens": prompt,
         "uncached_prompt_tokens": prompt - sum(map(estimate, _shared(requests))),

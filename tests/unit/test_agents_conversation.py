@@ -93,7 +93,7 @@ async def test_each_role_has_its_own_limits_and_the_briefing_is_packed_once() ->
 
 
 async def test_a_plan_is_its_steps_and_ends_where_something_else_begins() -> None:
-    request = Request(f"{PLAN}\nLet me know if you want the code, or ask me what it means.\n")
+    request = Request(f"{PLAN}\nLet me know if you want the code, and I write it; or ask me what it means.\n")
     plan = await request.engineer.plan(TARGET, FAILED)
     assert plan.text == "1. Add the values.\n2. Count them.\n3. Divide."
     (step,) = request.journal.steps

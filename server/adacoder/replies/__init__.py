@@ -1,6 +1,7 @@
-"""A model's words: where the code stands in them, and whether it is whole. Its doors are `extract` and `completion`.
+"""A model's words: where the code or the plan stands in them, and whether it is whole.
 
-In the order in which a reply goes through it:
+Its doors are `extract` and `completion` for code, `steps` for plans, and `rounds`, which tells of any reply whether it
+only repeats itself. In the order in which a reply with code goes through it:
 
     filters       takes off what a server or a model put around the whole reply: thinking, control tokens
     blocks        what is marked as code (fences; JSON and XML by `structured`), cut where prose stands between

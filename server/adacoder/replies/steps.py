@@ -32,9 +32,10 @@ class _Steps:
     indent: int
     end: int
     """Where the last piece ends that belongs to them."""
-    count: int = 1
     number: int = 1
     """That of the last step."""
+    greatest: int = 1
+    """The greatest number so far."""
     is_announced: bool = False
     """Whether what stands behind them announces something."""
 
@@ -42,7 +43,8 @@ class _Steps:
         """Go on with `piece`; False if it is something else."""
         step = _STEP.match(piece[0])
         if step is not None and self._is_next(step):
-            self.count, self.number, self.is_announced = self.count + 1, int(step["number"]), False
+            self.number, self.is_announced = int(step["number"]), False
+            self.greatest = max(self.greatest, self.number)
         elif self.is_announced or not self._holds(piece, is_behind_blank):
             self.is_announced = _ANNOUNCES.match(piece[0]) is not None
             return self.is_announced
@@ -89,12 +91,12 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
         if found is not None and not found.take(piece, is_behind_blank=is_behind_blank):
             if not _is_telling(piece):
                 break
-            if found.count >= _LEAST_STEPS:
+            if found.greatest >= _LEAST_STEPS:
                 return found, True
             found = None
         if found is None and (first := _STEP.match(piece[0])) and int(first["number"]) == 1:
             found = _Steps(piece.start(), len(first["indent"]), end)
-    return (found if found is not None and found.count >= _LEAST_STEPS else None), False
+    return (found if found is not None and found.greatest >= _LEAST_STEPS else None), False
 
 
 def _is_telling(piece: re.Match[str]) -> bool:
