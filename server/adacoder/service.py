@@ -33,7 +33,7 @@ from adacoder.journal import Journal
 from adacoder.models.about import About
 from adacoder.models.backends import Experience, open_model
 from adacoder.models.base import ChatModel, Enough, Leases, ModelError
-from adacoder.models.recorder import Recorder
+from adacoder.models.recorder import CannotRecord, Recorder
 from adacoder.models.window import Window
 from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract
@@ -150,9 +150,7 @@ class Service:
         """
         best: Outcome | None = None
         troubles: dict[str, None] = {}
-        needs_model = start is None or settings.max_iterations > 0
-        rungs = settings.rungs(is_started=start is not None)[: None if needs_model else 1]
-        for number, (name, most) in enumerate(rungs, 1):
+        for number, (name, most) in enumerate(settings.rungs(is_started=start is not None), 1):
             about = partial(self._about, target, start, settings, project, rung=number)
             async with self._model(name, settings, journal, about) as model:
                 try:
@@ -160,6 +158,8 @@ class Service:
                 except ModelError as error:
                     troubles[str(error)] = None
                     model.concluded(Outcome(Status.ERROR, target, str(error)))
+                    if isinstance(error, CannotRecord):
+                        break  # no other model mends that
                     continue
                 outcome = model.concluded(outcome)
             outcome = replace(outcome, model=model.name if model.was_asked else None)
@@ -169,7 +169,7 @@ class Service:
                 break
         if best is None:
             raise ModelError(" ".join(troubles))
-        return replace(best, rounds=journal.round, notes=(*best.notes, *troubles))
+        return replace(best, rounds=journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> _Model:
         return _Model(name, settings, self._leases, self._experience, journal, about)

@@ -85,15 +85,16 @@ class Settings:
 
     def rungs(self, *, is_started: bool) -> tuple[tuple[str | None, int], ...]:
         """Each model of the ladder, with the most rounds after its first; one that is started begins without a
-        model."""
+        model, and where that is all it is to do, only the first is named."""
+        if is_started and not self.max_iterations:
+            return ((self.ladder[0], 0),)
         *lower, top = self.ladder
         most = min(self.rounds_per_model - (not is_started), self.max_iterations)
         return (*((model, most) for model in lower), (top, self.max_iterations))
 
-    @property
-    def most_rounds(self) -> int:
+    def most_rounds(self, *, is_started: bool) -> int:
         """How many rounds a request may take at most."""
-        return sum(most + 1 for _, most in self.rungs(is_started=True))
+        return sum(most + 1 for _, most in self.rungs(is_started=is_started))
 
 
 _DURATION = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|[+-]?\d+(?:\.\d+)?")

@@ -70,6 +70,21 @@ async def test_progress_begins_and_moves_and_ends(editor: Client) -> None:
     assert end == {"kind": "end"}
 
 
+@pytest.mark.parametrize(
+    ("command", "rounds"), [("generate", 2 + 6), ("fix", 3 + 6), ("repair", 1), ("check", 1), ("suggestExamples", 1)]
+)
+async def test_progress_announces_no_more_rounds_than_there_may_be(editor: Client, command: str, rounds: int) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = {**told_of(standin), "model": ["qwen2.5-coder:7b"] * 2}
+        uri = await editor.write("names.py", STUB)
+        await editor.execute(command, {"uri": uri, "qualifiedName": "initials"})
+        await editor.told()
+    shown = [str(each["value"].get("message", "")) for each in editor.all("$/progress")]
+    told = {line.split()[1] for line in shown if line.startswith("round ")}
+    assert told
+    assert {line.partition("/")[2] for line in told} == {str(rounds)}
+
+
 AWKWARD = '''"""Größen und 𝔐."""
 𝔫 = 3
 

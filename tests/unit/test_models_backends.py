@@ -116,3 +116,9 @@ async def test_a_recording_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(BadRecording, match="No such file") as caught:
         await open_model(f"replay:{tmp_path / 'none'}", Settings())
     assert isinstance(caught.value, ModelError)
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/talk", "a\0b", "a\ud800b", "x" * 5000, ""])
+async def test_a_recording_whose_name_means_no_file(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadRecording):
+        await open_model(f"replay:{name}", Settings())

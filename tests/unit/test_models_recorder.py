@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,7 +20,7 @@ from adacoder.models.redaction import Redaction, Surroundings
 from adacoder.models.replay import ReplayedError, ReplayModel, read
 from adacoder.models.window import Window
 from adacoder.source.locate import locate
-from recordings import CODE, NOTHING, SYSTEM, TALK, Told, ask, files_in, never, record
+from recordings import CODE, NOTHING, SYSTEM, TALK, Told, ask, files_in, never, record, room_for
 
 STUB = 'def f(x):\n    """The next one.\n\n    >>> f(1)\n    2\n    """\n'
 
@@ -31,17 +28,6 @@ STUB = 'def f(x):\n    """The next one.\n\n    >>> f(1)\n    2\n    """\n'
 def outcome(tmp_path: Path) -> Outcome:
     target = locate(STUB, tmp_path / "m.py", tmp_path, qualname="f")
     return Outcome(Status.FAILED, target, "No.", rounds=2, seconds=3.5)
-
-
-@contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """Files may grow to `size` bytes and no further, as on a disk that is nearly full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 TEXTS = st.text(st.characters() | st.sampled_from('\n\r\t \x85\u2028"\\ab'))
@@ -279,6 +265,14 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "pipe"):
         with pytest.raises(CannotRecord, match="it is no regular file"):
             Recorder(Told([]), path, NOTHING)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
+async def test_a_name_that_no_file_has(tmp_path: Path, name: str) -> None:
+    await record(tmp_path / "talk")
+    for model in (Told([]), ReplayModel(tmp_path / "talk")):
+        with pytest.raises(CannotRecord):
+            Recorder(model, tmp_path / name, NOTHING)
 
 
 async def test_the_conversation_that_is_replayed_is_not_recorded_into(tmp_path: Path) -> None:

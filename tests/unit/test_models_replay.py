@@ -57,6 +57,16 @@ async def test_a_reply_is_given_whole_and_its_growth_is_told(tmp_path: Path) -> 
     assert grown == ["def f(x):\n", CODE, f"{CODE}\n", long.text]
 
 
+async def test_the_growth_of_a_huge_reply_is_told_in_few_steps(tmp_path: Path) -> None:
+    path = tmp_path / "talk"
+    huge = Reply("x\n" * 100_000)
+    await record(path, [(TALK[0][0], huge)])
+    grown: list[int] = []
+    await ask(ReplayModel(path), TALK[0][0], lambda text: grown.append(len(text)) is not None)
+    assert len(grown) <= 100
+    assert grown[-1] == len(huge.text)
+
+
 async def test_the_window_is_the_recorded_one(tmp_path: Path) -> None:
     path = tmp_path / "talk"
     await record(path, window=Window(4096, 1.15))
@@ -191,13 +201,11 @@ async def test_of_several_conversations_that_about_the_request_is_followed(tmp_p
     elsewhere = tmp_path / "elsewhere"
     for name, rung, number in [("f", 1, 0), ("g", 1, 1), ("g", 2, 2), ("f", 2, 3), ("f", 9, 3)]:
         replay = ReplayModel(path)
-        replay.follow(about(elsewhere, name, rung), NOTHING)
+        replay.follow(about(elsewhere, name, rung))
         assert replay.speaker == f"ollama:{number}"
         assert await replay.window() == Window(4096 + number)
         assert (await ask(replay, TALK[0][0])).text == f"{name}{rung if rung < 9 else 2}"
-    last = ReplayModel(path)
-    last.follow(None, NOTHING)
-    assert last.speaker == "ollama:3"
+    assert ReplayModel(path).speaker == "ollama:3"
 
 
 def test_what_a_request_is_about_tells_the_interpreter_without_running_it(tmp_path: Path) -> None:
@@ -217,20 +225,30 @@ def test_a_target_outside_of_the_workspace_is_named_by_its_whole_path(tmp_path: 
 
 async def test_a_recording_is_replayed_on_another_machine(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    asked = "FileNotFoundError: '{}/data.csv', <f at 0x{}>, see '/home/someone/x'"
+    asked = "FileNotFoundError: '{}/data.csv', <f at 0x{}>\nSee '/home/someone/x' and '/opt/ada/x'."
     ada = Redaction(Surroundings(workspaces=("/home/ada/shop",), homes=("/home/ada",), users=("ada",)))
-    eva = Redaction(Surroundings(workspaces=("/Users/eva/src/shop",), homes=("/Users/eva",), users=("eva",)))
     recorder = Recorder(Told([Reply("x")]), path, ada)
     await ask(recorder, (Message("user", asked.format("/home/ada/shop", "7f2fbb7a4960")),))
     there = (Message("user", asked.format("/Users/eva/src/shop", "55d0c8a1b2e0")),)
     replay = ReplayModel(path)
-    with pytest.raises(ReplayMismatch):
-        await ask(replay, there)
-    replay.follow(None, eva)
     with pytest.raises(ReplayMismatch) as caught:
-        await ask(replay, (Message("user", there[0].content.replace("csv", "txt")),))
-    assert "eva" not in str(caught.value)
+        await ask(replay, (Message("user", there[0].content.replace("See", "Not")),))
+    # Only that is shown which matters.
+    assert str(caught.value).partition(" @@\n")[2] == (
+        " [user]\n FileNotFoundError: '<workspace>/data.csv', <f at 0x…>\n"
+        "-See '/home/someone/x' and '/opt/<user>/x'.\n+Not '/home/someone/x' and '/opt/ada/x'."
+    )
     assert (await ask(replay, there)).text == "x"
+
+
+async def test_a_role_counts_as_the_text_does(tmp_path: Path) -> None:
+    path = tmp_path / "talk"
+    for role in ("assistant", "~", "\n", ""):
+        await record(path, [((Message(role, "Write f."),), Reply("x"))])
+        with pytest.raises(ReplayMismatch, match="@@ message 1, line 1 @@"):
+            await ask(ReplayModel(path), (Message("user", "Write f."),))
+    await record(path, [((Message("<user>", "Write f."),), Reply("y"))])
+    assert (await ask(ReplayModel(path), (Message("user", "Write f."),))).text == "y"
 
 
 async def test_a_file_written_by_hand_may_hold_a_value_a_line(tmp_path: Path) -> None:
@@ -281,6 +299,8 @@ HUGE = "[" * 100_000
         (f"{HEADER}\n{EXCHANGE.replace('1', 'true', 1)}", "what begins in line 2 is not understood"),
         (f"{HEADER}\n{EXCHANGE.replace('stop', 'enough')}", "what begins in line 2 is not understood"),
         (f"{HEADER}\n{EXCHANGE.replace('1', '9' * 5000, 1)}", "what begins in line 2 is not understood"),
+        (f"{HEADER}\n{EXCHANGE.replace('1', '9' * 12, 1)}", "what begins in line 2 is not understood"),
+        (HEADER.replace("8192", "9" * 4000), "what begins in line 1 is not understood"),
         (f"{HEADER}\n{HUGE}", "what begins in line 2 is not understood"),
     ],
 )

@@ -173,7 +173,7 @@ async def test_nothing_of_home_user_and_host_is_left(tmp_path: Path, monkeypatch
     told = "\n".join(model.asked)
     assert all(word in told for word in (str(workspace), "hyrule-castle", "/media/zelda"))  # it was there to be found
     content = path.read_text(encoding="utf-8")
-    rest = content.replace("~zelda", "").replace("Zelda's", "")  # an unknown home, as the reply has it, and a word
+    rest = content.replace("Zelda's", "")  # a word
     assert "zelda" not in rest.lower()
     assert "hyrule" not in rest
     assert str(tmp_path) not in rest
@@ -187,16 +187,20 @@ async def test_a_recording_replays_for_another_user_elsewhere_with_other_setting
     path = tmp_path / "talk"
     homes = [tmp_path / "home" / name for name in ("zelda", "link")]
     models: list[Settings] = [recording(path), Settings(models=(f"replay:{path}",), context_tokens=2048, seed=3)]
+    # What looks like a part of one's own machine, and says the same on every other.
+    text = PLACES.replace("The greatest", "As in /srv/zelda/x and http://castle/x: the greatest")
     outcomes = []
     for home, settings in zip(homes, models, strict=True):
         (home / "tmp").mkdir(parents=True)
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.setenv("LOGNAME", home.name)
+        monkeypatch.setattr("socket.gethostname", lambda home=home: "castle" if home is homes[0] else "swamp")
         script = Scripted(ROUNDS, Window(6000, 1.3))
-        outcomes.append(await request(home / home.name / "shop", settings, {"a": script}))
+        outcomes.append(await request(home / home.name / "shop", settings, {"a": script}, text=text))
+    assert "/srv/<user>/x and http://<host>/x" in path.read_text(encoding="utf-8")
     assert [(one.status, one.rounds) for one in outcomes] == [(Status.VERIFIED, 3)] * 2
     assert outcomes[0].candidate == outcomes[1].candidate
-    changed = await request(homes[1] / "other", models[1], text=PLACES.replace("greatest", "largest"))
+    changed = await request(homes[1] / "other", models[1], text=text.replace("greatest", "largest"))
     assert changed.status is Status.ERROR
     assert "\n+" in str(changed.reason)
     assert "largest" in str(changed.reason)

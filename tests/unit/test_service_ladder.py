@@ -15,6 +15,7 @@ from adacoder.journal import Journal, Listener
 from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
+from recordings import room_for
 from standin_ollama import Body, Model, StandIn
 
 pytestmark = pytest.mark.isolation
@@ -152,14 +153,28 @@ async def test_apply_climbs_nothing(tmp_path: Path) -> None:
         assert (outcome.status, outcome.rounds, desk.asked) == (Status.FAILED, 1, [])
 
 
-async def test_the_rounds_shown_are_those_there_may_be(tmp_path: Path) -> None:
-    shown: list[str] = []
-    async with ladder(tmp_path, small=[SUM], large=[GOOD]) as desk:
-        settings = Settings(models=(SMALL, LARGE), rounds_per_model=1, max_iterations=0)
-        await desk.run(
-            lambda event: shown.append(report.progress(event, settings.most_rounds)),
-            rounds_per_model=1,
-            max_iterations=0,
-        )
-    assert any(line.startswith("round 2/") for line in shown)
-    assert all(int(line.split()[1].split("/")[0]) <= settings.most_rounds for line in shown if line.startswith("round"))
+@pytest.mark.parametrize(
+    ("start", "rounds", "most", "in_all"), [(None, 2, 1, 4), (None, 1, 0, 2), (SUM, 1, 1, 4), (SUM, 2, 0, 1)]
+)
+async def test_the_rounds_announced_are_those_it_takes_where_all_fail(
+    tmp_path: Path, start: str | None, rounds: int, most: int, in_all: int
+) -> None:
+    async with ladder(tmp_path) as desk:
+        desk.server.replies = lambda _: SUM
+        settings = Settings(models=(SMALL, LARGE), rounds_per_model=rounds, max_iterations=most)
+        candidate = None if start is None else from_reply(start, desk.target)
+        outcome = await desk.run(start=candidate, rounds_per_model=rounds, max_iterations=most)
+        assert outcome.rounds == settings.most_rounds(is_started=start is not None) == in_all
+
+
+@pytest.mark.parametrize(("room", "asked"), [(100, []), (2000, [SMALL]), (30_000, [SMALL] * 3 + [LARGE])])
+async def test_no_other_model_is_asked_where_the_conversation_cannot_be_recorded(
+    tmp_path: Path, room: int, asked: list[str]
+) -> None:
+    async with ladder(tmp_path, small=[SUM, PLAN, HALF], large=[GOOD]) as desk:
+        with room_for(room):
+            outcome = await desk.run(record=tmp_path / "talk")
+        assert desk.asked == asked
+        is_whole = LARGE in asked
+        assert outcome.status is (Status.VERIFIED if is_whole else Status.ERROR)
+        assert report.summary(outcome).count("cannot be recorded") == (not is_whole)

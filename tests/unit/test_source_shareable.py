@@ -29,6 +29,9 @@ def target(text: str) -> Target:
         ('KEY = "sk1a2b3c4d5e6f7g8h9i0jaa"', 'KEY = "…"'),
         (f'LONG = "{"very " * 20}long"', 'LONG = "…"'),
         (f'LONG = """{"very " * 20}\nlong"""', 'LONG = "…"'),
+        (f'LONG = (\n"""{"very " * 20}\nlong"""\n)', 'LONG = (\n"…"\n)'),
+        (f"LONG = [\n    r'''{'very ' * 20}''',\n]", "LONG = [\n    r'…',\n]"),
+        (f'LONG = \\\n"""{"very " * 20}"""', 'LONG = \\\n"…"'),
     ],
 )
 def test_what_no_prompt_may_show_is_left_out(line: str, left: str) -> None:

@@ -31,6 +31,8 @@ class Command:
     """Which functions of a file it takes where none is named."""
     wanted: str
     """These functions, in words."""
+    is_started: bool = True
+    """Whether a request begins with a candidate."""
     takes_one: bool = False
     passes_over: bool = False
     """Whether a function that was not named, and that nothing is to be done about, is not mentioned."""
@@ -51,7 +53,9 @@ def _has_examples(one: Documented) -> bool:
     return bool(one.target.examples) or one.unreadable is not None
 
 
-GENERATE = Command(_generate, lambda one: one.target.is_stub, "function with a docstring and no body yet")
+GENERATE = Command(
+    _generate, lambda one: one.target.is_stub, "function with a docstring and no body yet", is_started=False
+)
 FIX = Command(_fix, _has_examples, "function with examples", passes_over=True)
 
 
@@ -118,7 +122,7 @@ class Work:
         except AdaCoderError as error:
             self._could_not_run(str(error))
             return
-        with self._output.watch(target, settings.most_rounds) as listener:
+        with self._output.watch(target, settings.most_rounds(is_started=self._command.is_started)) as listener:
             journal = Journal(*([listener] if listener else []))
             outcome = await self._command.request(service, target, settings, Project(folder), journal)
         if not (passes_over and not outcome.edits and outcome.status in (Status.VERIFIED, Status.UNVERIFIED)):

@@ -211,7 +211,9 @@ class Jobs:
 
     async def _work(self, job: Job, journal: Journal) -> Ending:
         settings = await self._server.configuration.settings(job.snapshot.path.parent, job.snapshot.uri)
-        job.most_rounds = settings.most_rounds
+        if job.mode is Mode.REPAIR:
+            settings = replace(settings, max_iterations=0)
+        job.most_rounds = _most_rounds(job.mode, settings)
         outcome = await self._outcome(job, settings, journal)
         if not (job.apply and outcome.edits):
             return Ending(outcome)
@@ -235,11 +237,8 @@ class Jobs:
         match job.mode:
             case Mode.GENERATE:
                 return await service.run(target, None, settings, project, journal)
-            case Mode.FIX:
+            case Mode.FIX | Mode.REPAIR:
                 return await service.run(target, _current(target), settings, project, journal)
-            case Mode.REPAIR:
-                by_rule = replace(settings, max_iterations=0)
-                return await service.run(target, _current(target), by_rule, project, journal)
             case Mode.CHECK:
                 return await service.check(Documented(target, is_function=True), settings, project, journal)
             case Mode.SUGGEST_EXAMPLES:
@@ -273,6 +272,12 @@ def _current(target: Target) -> Candidate:
     from adacoder.service import current
 
     return current(target)
+
+
+def _most_rounds(mode: Mode, settings: Settings) -> int:
+    if mode in (Mode.CHECK, Mode.SUGGEST_EXAMPLES):
+        return 1
+    return settings.most_rounds(is_started=mode is not Mode.GENERATE)
 
 
 def _same_function(one: Job, other: Job) -> bool:

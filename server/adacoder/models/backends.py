@@ -48,8 +48,8 @@ async def open_model(
     if kind not in BACKENDS:
         kind, name = "ollama", model_id or ""
     model = await BACKENDS[kind](name, settings, experience, on_wait)
-    if isinstance(model, ReplayModel):
-        model.follow(about, _redaction(settings, about))
+    if isinstance(model, ReplayModel) and about is not None:
+        model.follow(about)
     if settings.record is None:
         return model
     try:
@@ -118,7 +118,9 @@ def _redaction(settings: Settings, about: About | None) -> Redaction:
 
 
 def _file(path: str) -> Path:
-    return Path(path).expanduser()
+    with suppress(RuntimeError):  # nobody knows the user after `~`
+        return Path(path).expanduser()
+    return Path(path)
 
 
 BACKENDS: Mapping[str, Callable[[str, Settings, Experience, OnWait], Awaitable[ChatModel]]] = {

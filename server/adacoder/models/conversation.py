@@ -26,6 +26,8 @@ from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Tokens
 from adacoder.models.window import Window
 
 VERSION = 2
+_MOST = 1 << 31
+"""More than any number of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +226,7 @@ def _list(value: JSON) -> Sequence[JSON]:
 
 
 def _count(value: JSON) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MOST:
         raise TypeError(value)
     return value
 

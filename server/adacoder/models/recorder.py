@@ -128,6 +128,8 @@ class _File:
                 read(path)
         except OSError as error:
             raise CannotRecord(path, error.strerror or str(error)) from error
+        except ValueError as error:  # a character that no path has
+            raise CannotRecord(path, "there can be no such file") from error
         except BadRecording as error:
             raise CannotRecord(path, error.why) from error
 

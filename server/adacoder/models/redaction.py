@@ -5,11 +5,15 @@ The one place that decides it. Paths are what mostly tells of a machine: `/home/
 part of an absolute path. It is never taken out as a word, nor a host's name where it might be an identifier: a user
 called `max` keeps the function. Addresses in memory and the random names of temporary folders go too, since they make
 two recordings of the same request differ. All else that a person wrote into their code stays.
+
+What was taken out tells nothing any more of what it was, so that no machine can do the same to its own texts: a folder
+`/app` is a workspace here and a constant in the code there. `fits` compares the two without that.
 """
 
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import re
 import socket
@@ -17,13 +21,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from adacoder.models.base import OLLAMA, OPENAI
 
 WORKSPACE, HOME, TEMPORARY, SCRATCH = "<workspace>", "~", "<tmp>", "<scratch>"
-USER, HOST, SERVER, KEY, ADDRESS = "<user>", "<host>", "<server>", "<key>", "0x…"
+USER, HOST, SERVER, KEY = "<user>", "<host>", "<server>", "<key>"
+ADDRESS, RANDOM = "0x…", "…"
 
 _SHARED_TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp")  # noqa: S108  # only looked for
 """Folders of temporary files that are called the same on many machines; they may stay."""
@@ -37,8 +42,10 @@ _KEY_LENGTH = 12
 _MOST_PASSES = 8
 """One pass may uncover what the next one takes out; nothing needs so many."""
 
-_SEPARATOR = r"(?P<separator>\\\\|[\\/])"
-_DRIVE = r"(?:/mnt/[A-Za-z]|[A-Za-z]:|/[A-Za-z])?"
+_SLASH = r"(?:[\\/]|%(?i:2F|5C))"
+_SEPARATOR = f"{_SLASH}+"
+"""Between the names of a path: backslashes may be escaped, and slashes too."""
+_DRIVE = r"(?:/mnt/[A-Za-z]|[A-Za-z](?::|%(?i:3A))|/[A-Za-z])"
 _ENDS = r"(?![\w-]|\.\w)"
 """After a whole name: neither it nor a file's extension goes on."""
 _BEGINS = r"(?<![\w.~>-])"
@@ -59,15 +66,23 @@ _ABSOLUTE = re.compile(
 )
 """A path of any system, as far as it can be told from other text."""
 
-_ANY_NAME = r"\w(?:[\w.$@-]*[\w$])?"
-_ELSEWHERE = (
-    (re.compile(rf"{_BEGINS}{_DRIVE}{_SEPARATOR}(?:home|Users)(?P=separator){_ANY_NAME}"), HOME),
-    (re.compile(rf"{_BEGINS}/(?:var/)?root{_ENDS}"), HOME),
-    (re.compile(rf"{_BEGINS}(?:/private)?(?:/var)?/tmp{_ENDS}"), TEMPORARY),
-    (re.compile(rf"{_BEGINS}(?:/private)?/var/folders/\w+/\w+/T{_ENDS}"), TEMPORARY),
-    (re.compile(r"(?:https?://)?(?:\blocalhost|\b127\.0\.0\.1|\[::1\]):11434\b"), SERVER),
-)
-"""What other machines call what is taken out of a recording there."""
+_HOME_OF = re.compile(r"/(?:home|Users)/(\w(?:[\w.$@-]*[\w$])?)(?:/|$)")
+
+_PATH = re.compile(r"(?:[a-z](?::|%3A))?(?:[\\/~]|%2F|%5C)[^\n\"]{0,250}", re.IGNORECASE)
+_NAME = re.compile(r"[\w.@$+-]{1,64}")
+_STANDS_FOR = {
+    **dict.fromkeys((WORKSPACE, HOME, TEMPORARY, SCRATCH), _PATH),
+    **dict.fromkeys((USER, HOST), _NAME),
+    SERVER: re.compile(r"[\w.:/\[\]-]{1,250}"),
+    KEY: re.compile(r"\S{1,250}"),
+    ADDRESS: re.compile(r"0x[0-9A-Fa-f]{8,16}"),
+    RANDOM: re.compile(r"[a-z0-9_]{8}"),
+}
+"""What may have been where each of them stands."""
+_STANDING = re.compile(rf"(<(?:workspace|tmp|scratch|user|host|server|key)>|{ADDRESS}|{RANDOM}|(?<!~){HOME}(?![\w~-]))")
+"""Each of them in a text, where a mere `~` before a name is an operator."""
+_MOST_WAYS = 100
+"""In more ways than these no line can be read that somebody wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +120,13 @@ class Redaction:
     def __init__(self, surroundings: Surroundings) -> None:
         users = sorted({name for name in surroundings.users if name not in _NOBODY}, key=len, reverse=True)
         self._rules: tuple[Rule, ...] = (
-            *((re.compile(re.escape(key)), _always(KEY)) for key in surroundings.keys if len(key) >= _KEY_LENGTH),
+            *_key_rules(surroundings.keys),
             *_server_rules(surroundings.servers),
             *_host_rules(surroundings.hosts, users),
             *_folder_rules(surroundings),
             *_user_rules(users),
             (_SCRATCH, lambda _: SCRATCH),
-            (_RANDOM, lambda match: f"{match['before']}…"),
+            (_RANDOM, lambda match: f"{match['before']}{RANDOM}"),
             (_MEMORY, lambda _: ADDRESS),
         )
 
@@ -125,18 +140,44 @@ class Redaction:
                 break
         return text
 
-    def comparable(self, text: str) -> str:
-        """`text` such that it is the same for the same request on any machine; only for comparing.
 
-        A path in code that means nothing here may have been redacted where it was somebody's home.
-        """
-        text = self(text)
-        for pattern, replacement in _ELSEWHERE:
-            text = pattern.sub(replacement, text)
-        return self(text)
+def fits(recorded: str, told: str) -> bool:
+    """Whether `told`, in which nothing is taken out, may be what was written down as `recorded` on any machine."""
+    then, now = recorded.split("\n"), told.split("\n")
+    return len(then) == len(now) and all(map(_line_fits, then, now))
+
+
+def _line_fits(recorded: str, told: str) -> bool:
+    if recorded == told:
+        return True
+    first, *rest = _STANDING.split(recorded)
+    ways = {len(first)} if told.startswith(first) else set()
+    for standing, literal in zip(rest[::2], rest[1::2], strict=True):
+        ends = {end for start in ways for end in _ends(standing, told, start) if told.startswith(literal, end)}
+        if len(ends) > _MOST_WAYS:
+            return False
+        ways = {end + len(literal) for end in ends}
+    return len(told) in ways
+
+
+def _ends(standing: str, told: str, start: int) -> Iterator[int]:
+    """Where that may end in `told` for which `standing` stands, if it begins at `start`."""
+    if told.startswith(standing, start):
+        yield start + len(standing)
+    if match := _STANDS_FOR[standing].match(told, start):
+        yield from range(start + 1, match.end() + 1)
 
 
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+
+
+def _key_rules(keys: Iterable[str]) -> Iterator[Rule]:
+    """A key, whole or cut off; and its ends, as servers show it."""
+    for key in (key for key in keys if len(key) >= _KEY_LENGTH):
+        begin, end = re.escape(key[:_KEY_LENGTH]), re.escape(key[_KEY_LENGTH:])
+        yield re.compile(rf"{begin}(?:{end}|[\w-]*)"), _always(KEY)
+        masked = rf"(?<![\w-]){re.escape(key[:2])}[\w-]*(?:\*{{2,}}|\.{{3}}|…)[\w-]*{re.escape(key[-2:])}(?![\w-])"
+        yield re.compile(masked), _always(KEY)
 
 
 def _folder_rules(surroundings: Surroundings) -> Iterator[Rule]:
@@ -147,19 +188,23 @@ def _folder_rules(surroundings: Surroundings) -> Iterator[Rule]:
         **dict.fromkeys(surroundings.workspaces, WORKSPACE),
     }
     for path in sorted(stands_for, key=len, reverse=True):
-        names = len(PurePosixPath(path).parts) - 1
-        if names < 1:
+        drive, *names = re.split(r"[\\/]", path.rstrip("\\/"))
+        if not names:
             continue  # the root of all: that a path begins there tells nothing
-        begins = "" if names > 1 else _BEGINS
-        spellings = "|".join(map(re.escape, _unique((path, quote(path)))))
-        yield re.compile(f"{begins}(?:{spellings}){_ENDS}"), _always(stands_for[path])
+        begins = "" if len(names) > 1 else _BEGINS
+        root = f"{_spelled([drive])}{_SEPARATOR}" if drive else _SLASH
+        folders = _SEPARATOR.join(_spelled([name]) for name in names)
+        yield re.compile(f"{begins}{root}{folders}{_ENDS}"), _always(stands_for[path])
 
 
 def _user_rules(users: Sequence[str]) -> Iterator[Rule]:
     if not users:
         return
-    homes = _alternatives(users)
-    yield re.compile(rf"{_DRIVE}{_SEPARATOR}(?:home|Users)(?P=separator){homes}{_ENDS}"), _always(HOME)
+    user = _spelled(users)
+    root = f"(?:{_DRIVE}{_SEPARATOR}|{_SLASH})"
+    yield re.compile(rf"{root}(?i:(?:home|Users){_SEPARATOR}{user}){_ENDS}"), _always(HOME)
+    # Elsewhere `~` is an operator.
+    yield re.compile(rf"""(?<=["'`])~{user}(?=[\\/"'`])"""), _always(HOME)
     if several := [name for name in users if len(name) > 1]:
         name = re.compile(rf"(?<![A-Za-z0-9]){_alternatives(several)}(?![A-Za-z0-9])")
         yield _ABSOLUTE, lambda path: name.sub(USER, path.group())
@@ -200,6 +245,22 @@ def _always(replacement: str) -> Callable[[re.Match[str]], str]:
     return lambda _: replacement
 
 
+def _spelled(names: Iterable[str]) -> str:
+    """Any of these names of a path: as it is, and as it is in a URL, in JSON and in Python's ASCII."""
+    return _alternatives(
+        _unique(
+            spelling
+            for name in names
+            for spelling in (
+                name,
+                quote(name, errors="surrogateescape"),
+                json.dumps(name)[1:-1],
+                name.encode("unicode_escape").decode("ascii"),
+            )
+        )
+    )
+
+
 def _alternatives(texts: Iterable[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, texts))})"
 
@@ -228,7 +289,7 @@ def _user_names() -> Iterator[str]:
 
 def _owner(path: str) -> str | None:
     """Whose home folder a path leads into."""
-    match = re.match(rf"/(?:home|Users)/({_ANY_NAME})(?:/|$)", path)
+    match = _HOME_OF.match(path)
     return match[1] if match else None
 
 

@@ -7,15 +7,15 @@ import difflib
 import json
 import re
 import stat
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import islice, takewhile, zip_longest
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, starmap, takewhile, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, Message, Reply
 from adacoder.models.base import Enough, ModelError
 from adacoder.models.conversation import VERSION, Conversation, OtherVersionError, Trouble, understood
-from adacoder.models.redaction import Redaction, Surroundings
+from adacoder.models.redaction import fits
 from adacoder.models.window import Window
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 64 << 20
 """What is read of a file; a conversation of a thousand rounds takes less."""
+_PARTS = 100
+"""In so many steps, at most, a reply comes in."""
 _CONTEXT = 2
 """Lines that a mismatch shows around those that differ."""
 _SHOWN_LINES = 40
@@ -32,6 +34,7 @@ _LINE_LENGTH = 160
 """Longer lines are compared, and shown, by parts of this length."""
 _BEGUN = re.compile(r"[\w\\.-]{0,5}")
 """What may be left of a file where it breaks off in a word, a number or an escape."""
+_SPACE = re.compile(r"[ \t\r\n]+")
 _NAME_A_FILE = "name a file that --record wrote"
 
 
@@ -86,8 +89,9 @@ class ReplayModel:
     """A `ChatModel` that gives the replies of a recorded conversation, in order, to the very same requests.
 
     The window is the recorded one, so that the same prompts are packed whatever settings and experience there are
-    here. Requests are compared as they would be recorded here; of what they ask for besides, such as the most tokens,
-    nothing is compared: it was heeded when the reply was recorded, and cannot change it any more.
+    here. Requests fit where only that differs which was taken out of the recorded ones; of what they ask for besides,
+    such as the most tokens, nothing is compared: it was heeded when the reply was recorded, and cannot change it any
+    more.
 
     Of several conversations in one file it follows the last that begins with its first request.
     """
@@ -100,7 +104,6 @@ class ReplayModel:
         """
         self._path = path
         self._choice = read(path)
-        self._redaction = Redaction(Surroundings())
         self._answered = 0
 
     @property
@@ -120,16 +123,14 @@ class ReplayModel:
 
     def reads(self, path: Path) -> bool:
         """Whether `path` is the file that is replayed."""
-        return path.exists() and path.samefile(self._path)
+        try:
+            return path.samefile(self._path)
+        except (OSError, ValueError):  # there is none
+            return False
 
-    def follow(self, about: About | None, redaction: Redaction) -> None:
-        """Compare requests as `redaction` leaves them, and of the conversations in the file follow those about this
-        request, if there are any."""
-        self._redaction = redaction
-        if about is None:
-            return
-        target = {"path": redaction(about.path), "qualname": redaction(about.target.qualname)}
-        of_target = tuple(one for one in self._choice if one.about.get("target") == target)
+    def follow(self, about: About) -> None:
+        """Of the conversations in the file follow those about this request, if there are any."""
+        of_target = tuple(one for one in self._choice if _is_about(one.about, about))
         of_rung = tuple(one for one in of_target if one.about.get("rung") == about.rung)
         self._choice = of_rung or of_target or self._choice
 
@@ -160,15 +161,14 @@ class ReplayModel:
         recorded = self._next(messages)
         if isinstance(recorded, Trouble):
             raise ReplayedError(recorded)
-        text = ""
-        for line in recorded.text.splitlines(keepends=True):
+        lines = recorded.text.splitlines(keepends=True)
+        step = len(lines) // _PARTS + 1
+        for end in range(step, len(lines) + step, step):
             await asyncio.sleep(0)
-            text += line
-            enough(text)
+            enough("".join(lines[:end]))
         return recorded
 
-    def _next(self, messages: Sequence[Message]) -> Reply | Trouble:
-        asked = self._comparable(messages)
+    def _next(self, asked: Sequence[Message]) -> Reply | Trouble:
         number = self._answered + 1
         if number == 1:
             self._choice = (self._begun_with(asked),)
@@ -176,9 +176,8 @@ class ReplayModel:
         if number > len(conversation.exchanges):
             raise ReplayExhausted(self._path, number)
         exchange = conversation.exchanges[number - 1]
-        recorded = self._comparable(exchange.messages)
-        if recorded != asked:
-            raise ReplayMismatch(self._path, number, recorded, asked)
+        if not _fit(exchange.messages, asked):
+            raise ReplayMismatch(self._path, number, exchange.messages, asked)
         self._answered = number
         return exchange.reply
 
@@ -187,12 +186,24 @@ class ReplayModel:
         last = self._choice[-1]
         for one in reversed(self._choice):
             is_alike = (one.model, one.window) == (last.model, last.window)
-            if is_alike and one.exchanges and self._comparable(one.exchanges[0].messages) == asked:
+            if is_alike and one.exchanges and _fit(one.exchanges[0].messages, asked):
                 return one
         return last
 
-    def _comparable(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        return tuple(Message(one.role, self._redaction.comparable(one.content)) for one in messages)
+
+def _is_about(recorded: Mapping[str, JSON], about: About) -> bool:
+    match recorded.get("target"):
+        case {"path": str(path), "qualname": qualname}:
+            return qualname == about.target.qualname and fits(path, about.path)
+    return False
+
+
+def _fit(recorded: Sequence[Message], asked: Sequence[Message]) -> bool:
+    return len(recorded) == len(asked) and all(map(fits, map(_shown, recorded), map(_shown, asked)))
+
+
+def _shown(message: Message) -> str:
+    return f"[{message.role}]\n{message.content}"
 
 
 def read(path: Path) -> tuple[Conversation, ...]:
@@ -231,6 +242,8 @@ def _text_of(path: Path) -> str:
         raise BadRecording(path, error.strerror or str(error)) from None
     except UnicodeDecodeError:
         raise BadRecording(path, "it is not UTF-8") from None
+    except ValueError:  # a character that no path has
+        raise BadRecording(path, "there can be no such file") from None
 
 
 class _Values:
@@ -255,16 +268,15 @@ class _Values:
             begin = self._after_space(end)
 
     def _after_space(self, position: int) -> int:
-        while position < len(self._text) and self._text[position] in " \t\r\n":
-            position += 1
-        return position
+        space = _SPACE.match(self._text, position)
+        return space.end() if space else position
 
 
 def _difference(recorded: Sequence[Message], asked: Sequence[Message]) -> Iterator[str]:
     """The first message that differs, as the beginning of a unified diff."""
     if len(recorded) != len(asked):
         yield f"It has {len(asked)} messages; recorded are {len(recorded)}."
-    pairs = zip_longest(map(_lines, recorded), map(_lines, asked), fillvalue=list[str]())
+    pairs = starmap(_sides, zip_longest(recorded, asked))
     number, (before, after) = next((number, pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1])
     same = _common(before, after)
     alike = _common(before[:same:-1], after[:same:-1])
@@ -284,10 +296,23 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _lines(message: Message) -> list[str]:
-    """The role, and the lines of the text, those that are too long in parts."""
-    return [f"[{message.role}]", *(part for line in message.content.split("\n") for part in _parts(line))]
+def _sides(recorded: Message | None, asked: Message | None) -> tuple[list[str], list[str]]:
+    """The lines of both, those that are too long in parts. What fits is shown as it was recorded."""
+    then, now = _lines(recorded), _lines(asked)
+    now = _as_recorded(then, now)
+    now = _as_recorded(then[::-1], now[::-1])[::-1]
+    return [*_parts(then)], [*_parts(now)]
 
 
-def _parts(line: str) -> list[str]:
-    return [line[at : at + _LINE_LENGTH] for at in range(0, len(line), _LINE_LENGTH)] or [""]
+def _as_recorded(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
+    pairs = zip(recorded, asked, strict=False)
+    return [*(then if fits(then, now) else now for then, now in pairs), *asked[len(recorded) :]]
+
+
+def _lines(message: Message | None) -> list[str]:
+    return [] if message is None else _shown(message).split("\n")
+
+
+def _parts(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield from (line[at : at + _LINE_LENGTH] for at in range(0, max(len(line), 1), _LINE_LENGTH))
