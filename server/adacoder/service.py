@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,6 @@ from adacoder.domain import (
     Attempt,
     Candidate,
     Edit,
-    Message,
     Outcome,
     Reply,
     Status,
@@ -31,9 +29,10 @@ from adacoder.domain import (
 )
 from adacoder.journal import Journal
 from adacoder.models.about import About
-from adacoder.models.backends import Experience, open_model
-from adacoder.models.base import ChatModel, Enough, Leases, ModelError
-from adacoder.models.recorder import CannotRecord, Recorder
+from adacoder.models.backends import Experience
+from adacoder.models.base import ChatModel, ModelError
+from adacoder.models.held import HeldModel
+from adacoder.models.recorder import CannotRecord
 from adacoder.models.window import Window
 from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract
@@ -72,7 +71,6 @@ class Service:
         self._hosts: dict[tuple[Interpreter, Path, object], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
-        self._leases = Leases()
         self._experience = Experience()
         self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
         """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
@@ -171,8 +169,8 @@ class Service:
             raise ModelError(" ".join(troubles))
         return replace(best, rounds=journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
-    def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> _Model:
-        return _Model(name, settings, self._leases, self._experience, journal, about)
+    def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> HeldModel:
+        return HeldModel(name, settings, self._experience, journal, about)
 
     def _about(
         self, target: Target, start: Candidate | None, settings: Settings, project: Project, rung: int = 1
@@ -187,7 +185,7 @@ class Service:
         settings: Settings,
         project: Project,
         journal: Journal,
-        model: _Model,
+        model: HeldModel,
         max_iterations: int,
     ) -> Outcome:
         strategy = STRATEGIES.get(settings.strategy)
@@ -264,96 +262,6 @@ class Service:
             found = find(setting, near, folder)
             self._interpreters[key] = (found, now + _MOMENT_SECONDS)
         return found
-
-
-class _Model:
-    """The model of one request: opened and leased at its first call, and held until the request ends.
-
-    A request that needs no model (the function passes already, or a rule mends it) asks no server for anything.
-    """
-
-    def __init__(
-        self,
-        name: str | None,
-        settings: Settings,
-        leases: Leases,
-        experience: Experience,
-        journal: Journal,
-        about: Callable[[], About],
-    ) -> None:
-        self._named = name
-        self._settings = settings
-        self._leases = leases
-        self._experience = experience
-        self._journal = journal
-        self._about = about
-        self._stack = AsyncExitStack()
-        self._model: ChatModel | None = None
-        self._waited = 0.0
-        """Seconds that the lease was waited for, until a reply tells of them."""
-        self.has_replied = False
-
-    async def __aenter__(self) -> _Model:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    @property
-    def was_asked(self) -> bool:
-        """Whether the request needed its model."""
-        return self._model is not None
-
-    @property
-    def name(self) -> str:
-        """The model's id."""
-        return self._model.name if self._model else str(self._named)
-
-    @property
-    def lease_key(self) -> Hashable:
-        """As `ChatModel.lease_key`; nobody takes a lease of this one, which takes its own."""
-        return self.name
-
-    async def window(self) -> Window:
-        """As `ChatModel.window`."""
-        return await (await self._held()).window()
-
-    async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
-    ) -> Reply:
-        """As `ChatModel.reply`; the first one's time in the queue includes the wait for the lease."""
-        model = await self._held()
-        reply = await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
-        self.has_replied = True
-        waited, self._waited = self._waited, 0.0
-        if reply.time is None:
-            return reply
-        return replace(reply, time=replace(reply.time, queue=reply.time.queue + waited))
-
-    async def _held(self) -> ChatModel:
-        """The model, opened, with its lease."""
-        if self._model is None:
-            waiting = self._journal.waiting
-            model = await open_model(self._named, self._settings, self._experience, waiting, self._about())
-            self._stack.push_async_callback(model.close)
-            began = time.monotonic()
-            await self._stack.enter_async_context(self._leases.lease(model.lease_key, waiting))
-            self._waited = time.monotonic() - began
-            self._model = model
-        return self._model
-
-    def concluded(self, outcome: Outcome) -> Outcome:
-        """`outcome`, written down where the conversation is, and with a note if it could not be."""
-        if isinstance(self._model, Recorder):
-            try:
-                self._model.end(outcome)
-            except ModelError as error:
-                return replace(outcome, notes=(*outcome.notes, str(error)))
-        return outcome
-
-    async def close(self) -> None:
-        """As `ChatModel.close`."""
-        await self._stack.aclose()
 
 
 def current(target: Target) -> Candidate:

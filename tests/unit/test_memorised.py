@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from adacoder import report
-from adacoder import service as service_module
 from adacoder.domain import (
     Attempt,
     Candidate,
@@ -24,6 +23,7 @@ from adacoder.domain import (
     further,
 )
 from adacoder.journal import Journal
+from adacoder.models import held
 from adacoder.models.base import Enough
 from adacoder.models.window import Window
 from adacoder.service import Project, Service
@@ -81,7 +81,7 @@ async def generated(folder: Path, patch: pytest.MonkeyPatch, *replies: str) -> t
     async def opened(*_: object) -> Script:
         return script
 
-    patch.setattr(service_module, "open_model", opened)
+    patch.setattr(held, "open_model", opened)
     path = folder / "shapes.py"
     path.write_text(STUB, encoding="utf-8")
     target = locate(STUB, path, folder, qualname="hypotenuse")

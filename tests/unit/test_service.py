@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adacoder import service as service_module
 from adacoder.domain import Candidate, Ended, FailureKind, Message, Outcome, Reply, Status, Target, Tokens
 from adacoder.journal import Journal
+from adacoder.models import held
 from adacoder.models.base import Enough, ModelError
 from adacoder.models.window import Window
 from adacoder.service import Project, Service, current, from_reply
@@ -101,7 +101,7 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         async def opened(model_id: str | None, settings: Settings, *_: object) -> ScriptedModel:
             return model
 
-        monkeypatch.setattr(service_module, "open_model", opened)
+        monkeypatch.setattr(held, "open_model", opened)
 
     desk = Desk(tmp_path, use)
     yield desk
@@ -337,7 +337,7 @@ async def test_requests_to_one_model_take_turns(desk: Desk, monkeypatch: pytest.
     async def opened(model_id: str | None, settings: Settings, *_: object) -> Counting:
         return Counting(GOOD)
 
-    monkeypatch.setattr(service_module, "open_model", opened)
+    monkeypatch.setattr(held, "open_model", opened)
     target = desk.target()
     project = Project(desk.folder)
     outcomes = await asyncio.gather(
@@ -363,7 +363,7 @@ async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk, monkeypatch:
     async def opened(model_id: str | None, settings: Settings, *_: object) -> Stalling:
         return model
 
-    monkeypatch.setattr(service_module, "open_model", opened)
+    monkeypatch.setattr(held, "open_model", opened)
     target = desk.target()
     running = asyncio.create_task(desk.service.run(target, None, desk.settings, Project(desk.folder), Journal()))
     await asked.wait()

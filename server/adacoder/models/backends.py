@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adacoder.models.about import About
 from adacoder.models.address import address, base_url
-from adacoder.models.base import ChatModel, CloudRefused, ModelError, NoModel, OnWait
+from adacoder.models.base import ChatModel, CloudRefused, Leases, ModelError, NoModel, OnWait
 from adacoder.models.catalog import best
 from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.openai import OpenAIServer
@@ -29,6 +29,7 @@ from adacoder.settings import Settings
 class Experience:
     """What is remembered of models between requests. Owned by whoever starts requests."""
 
+    leases: Leases = field(default_factory=Leases)
     calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
     """By server and model."""
 

@@ -1,0 +1,106 @@
+"""The model of one request: opened and leased at its first call, and held until the request ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+from adacoder.domain import Message, Outcome, Reply
+from adacoder.journal import Journal
+from adacoder.models.about import About
+from adacoder.models.backends import Experience, open_model
+from adacoder.models.base import ChatModel, Enough, ModelError
+from adacoder.models.recorder import Recorder
+from adacoder.models.window import Window
+from adacoder.settings import Settings
+
+
+class HeldModel:
+    """A `ChatModel` that is nothing until it is asked.
+
+    A request that needs no model (the function passes already, or a rule mends it) asks no server for anything.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        settings: Settings,
+        experience: Experience,
+        journal: Journal,
+        about: Callable[[], About],
+    ) -> None:
+        """`about` tells what the request is about, should the conversation be recorded."""
+        self._named = name
+        self._settings = settings
+        self._experience = experience
+        self._journal = journal
+        self._about = about
+        self._stack = AsyncExitStack()
+        self._model: ChatModel | None = None
+        self._waited = 0.0
+        """Seconds that the lease was waited for, until a reply tells of them."""
+        self.has_replied = False
+
+    async def __aenter__(self) -> HeldModel:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the request needed its model."""
+        return self._model is not None
+
+    @property
+    def name(self) -> str:
+        """The model's id."""
+        return self._model.name if self._model else str(self._named)
+
+    @property
+    def lease_key(self) -> Hashable:
+        """As `ChatModel.lease_key`; nobody takes a lease of this one, which takes its own."""
+        return self.name
+
+    async def window(self) -> Window:
+        """As `ChatModel.window`."""
+        return await (await self._held()).window()
+
+    async def reply(
+        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Reply:
+        """As `ChatModel.reply`; the first one's time in the queue includes the wait for the lease."""
+        model = await self._held()
+        reply = await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
+        self.has_replied = True
+        waited, self._waited = self._waited, 0.0
+        if reply.time is None:
+            return reply
+        return replace(reply, time=replace(reply.time, queue=reply.time.queue + waited))
+
+    async def _held(self) -> ChatModel:
+        """The model, opened, with its lease."""
+        if self._model is None:
+            waiting = self._journal.waiting
+            model = await open_model(self._named, self._settings, self._experience, waiting, self._about())
+            self._stack.push_async_callback(model.close)
+            began = time.monotonic()
+            await self._stack.enter_async_context(self._experience.leases.lease(model.lease_key, waiting))
+            self._waited = time.monotonic() - began
+            self._model = model
+        return self._model
+
+    def concluded(self, outcome: Outcome) -> Outcome:
+        """`outcome`, written down where the conversation is, and with a note if it could not be."""
+        if isinstance(self._model, Recorder):
+            try:
+                self._model.end(outcome)
+            except ModelError as error:
+                return replace(outcome, notes=(*outcome.notes, str(error)))
+        return outcome
+
+    async def close(self) -> None:
+        """As `ChatModel.close`."""
+        await self._stack.aclose()
