@@ -75,7 +75,7 @@ def _evidence(outcome: Outcome) -> list[str]:
         parts.append(_model(outcome.model))
     if tokens.completion:
         about = "about " if tokens.estimated else ""
-        parts.append(f"{about}{tokens.completion:,} tokens")
+        parts.append(f"{about}{count(tokens.completion, 'token')}")
     parts.append(f"{outcome.seconds:.1f} s")
     if outcome.verdict is not None and outcome.verdict.isolation is not None:
         parts.append(f"isolation {outcome.verdict.isolation.level}")
@@ -95,7 +95,7 @@ def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
     where = f"round {event.round}/{most_rounds}"
     doing = _DOING[event.action]
     if isinstance(event, OpenStep):
-        return f"{where} · {doing}" + (f" · {event.written:,} tokens" if event.written else "")
+        return f"{where} · {doing}{_written(event.written)}"
     if event.action == "evaluate" and not event.details.get("ran", True):
         return f"{where} · nothing to run"
     if event.action == "evaluate" and event.details.get("total"):
@@ -103,8 +103,12 @@ def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
     if event.action == "repair":
         return f"{where} · {_mended(event)}"
     if event.action in MODEL_ACTIONS:
-        return f"{where} · {doing} · {event.tokens.completion:,} tokens"
+        return f"{where} · {doing}{_written(event.tokens.completion)}"
     return f"{where} · {doing}"
+
+
+def _written(tokens: int) -> str:
+    return f" · {count(tokens, 'token')}" if tokens else ""
 
 
 def _mended(step: Step) -> str:
@@ -175,4 +179,4 @@ def _position_json(lines: Lines, offset: int, encoding: PositionEncoding) -> JSO
 
 def count(number: int, noun: str) -> str:
     """A number of things, in words."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

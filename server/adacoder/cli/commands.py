@@ -136,20 +136,29 @@ _form = _options(
     _as_json,
     _allow_unverified,
 )
-_model = click.option(
-    "--model",
-    multiple=True,
-    metavar="ID",
-    callback=_usable,
-    help="An Ollama model, openai:NAME or replay:FILE; several: each is asked where those before it failed."
-    " [default: the best installed]",
-)
+
+
+def _model(default: str) -> Callable[[F], F]:
+    return click.option(
+        "--model",
+        multiple=True,
+        metavar="ID",
+        callback=_usable,
+        help="An Ollama model, openai:NAME or replay:FILE. May be given several times: each is asked where those before"
+        f" it failed. [default: {default}]",
+    )
+
+
 _host = _options(
-    click.option("--host", metavar="URL", callback=_usable, help="Ollama's address. [default: $OLLAMA_HOST]"),
-    click.option("--base-url", metavar="URL", callback=_usable, help="The address of openai:NAME's server."),
+    click.option(
+        "--host", metavar="URL", callback=_usable, help="Ollama's address. [default: $OLLAMA_HOST, else this machine]"
+    ),
+    click.option(
+        "--base-url", metavar="URL", callback=_usable, help="Where openai:NAME is served, such as http://gpu:8000/v1."
+    ),
 )
 _loop = _options(
-    _model,
+    _model("the best installed"),
     _host,
     click.option("--strategy", metavar="NAME", callback=_usable, help="adacoder or direct. [default: adacoder]"),
     click.option(
@@ -160,7 +169,7 @@ _loop = _options(
         "--record",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Write down the conversation, for replay:FILE.",
+        help="Add the conversation with the model to FILE, for replay:FILE.",
     ),
 )
 _isolation = click.option(
@@ -283,7 +292,7 @@ def apply(
 
 
 @adacoder.command()
-@_model
+@_model("the recorded replies")
 @_host
 @_isolation
 @click.option("--keep", is_flag=True, help="Keep the temporary folder, and say where it is.")
@@ -299,8 +308,8 @@ def demo(*, keep: bool, **values: object) -> int:
 
 @adacoder.command()
 @_as_json
-@click.option("--no-probe", is_flag=True, help="Ask no model for ten tokens, for which it would have to be loaded.")
-@_model
+@click.option("--no-probe", is_flag=True, help="Measure no speed, for which a model is loaded.")
+@_model("the best installed")
 @_host
 @_interpreter
 @_isolation

@@ -87,4 +87,4 @@ class Progress:
     def _move(self, line: str, written: int) -> None:
         if self._spinner is not None:
             total = self._tokens + written
-            self._spinner.update(f"{visible(line)} · {total:,} in all" if total > written else visible(line))
+            self._spinner.update(f"{visible(line)} · {total:,} tokens in all" if total > written else visible(line))

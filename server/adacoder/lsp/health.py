@@ -25,7 +25,7 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
     token = await new_token(server) if probes_speed else None
 
     async def collect() -> None:
-        async with progress(server, "AdaCoder: looking what works here", token, work.cancel) as show:
+        async with progress(server, "AdaCoder: examining what works here", token, work.cancel) as show:
             async for finding in examination(settings, folder, probes_speed=probes_speed, on_wait=show):
                 findings.append(finding)  # noqa: PERF401  # what was found counts, also where no more follows
 
