@@ -12,7 +12,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -65,6 +65,8 @@ class Script:
     status: int = 200
     body: str | None = None
     """Sent instead of a stream; with a status other than 200, an error as the server writes it."""
+    raw: Iterable[bytes] | None = None
+    """Sent instead of a response, as it is; then the connection is closed."""
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`."""
@@ -100,6 +102,9 @@ class StandInServer:
     """The port to listen on; 0: any."""
     host: str = field(default="", kw_only=True)
     """Its address once it runs."""
+    requests_a_connection: int | None = field(default=None, kw_only=True)
+    """After so many it closes a connection as the next request comes, as one does whose patience just ran out; None:
+    never."""
     seen: list[Request] = field(default_factory=list, kw_only=True)
     """Every HTTP request."""
     events: list[str] = field(default_factory=list, kw_only=True)
@@ -190,8 +195,11 @@ class StandInServer:
         """One connection, from its beginning to its end."""
         self._writers.add(writer)
         try:
-            ahead = b""
+            ahead, before = b"", 0
             while request := await _read_request(ahead, reader):
+                if before == self.requests_a_connection:
+                    break
+                before += 1
                 self.seen.append(request)
                 await self._happened()
                 ahead = await self._answer_unless_gone(request, reader, writer)
@@ -231,6 +239,8 @@ class StandInServer:
         await asyncio.sleep(script.load)
         if script.ending in (Ending.BREAK, Ending.RESET):
             break_off(writer, script.ending)
+        if script.raw is not None:
+            await send_raw(writer, script.raw)
         await respond(writer, script.status, script.body or "")
 
     def _next_script(self, body: Body) -> Script:
@@ -252,7 +262,10 @@ class StandInServer:
 
     async def _without_stream(self, script: Script, number: int, writer: asyncio.StreamWriter) -> bool:
         """Answer a chat as `script` says if that is not by a stream."""
-        if script.body is not None:
+        if script.raw is not None:
+            await self._happened(f"refused {number}")
+            await send_raw(writer, script.raw)
+        elif script.body is not None:
             await self._happened(f"refused {number}")
             await respond(writer, script.status, script.body)
         elif script.status != 200:
@@ -320,6 +333,15 @@ async def respond(
     writer.write(f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n\r\n".encode())
     writer.write(data)
     await writer.drain()
+
+
+async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes]) -> NoReturn:
+    """Send `pieces` as they are, and end the connection."""
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0)
+    raise ConnectionAbortedError
 
 
 def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:

@@ -338,7 +338,7 @@ def _context(model_id: str, asked: int, limit: int | None) -> Finding:
     elif limit > asked:
         text = f"{asked:,} tokens, of the {limit:,} that it can read"
     else:
-        text = f"{limit:,} tokens, all that it can read; adacoder.contextTokens would allow {asked:,}"
+        text = f"{limit:,} tokens, all that it can read; --context-tokens would allow {asked:,}"
     return Finding("Context", True, text, model=model_id)
 
 
@@ -407,9 +407,7 @@ def _pace(speed: Speed) -> str:
 def _faster(speed: Speed, on_gpu: float | None) -> str:
     """What makes a slow model faster."""
     if on_gpu is not None and 0 < on_gpu < 1:
-        return (
-            f"Only {on_gpu:.0%} of it fits on the GPU: a smaller model, or a lower adacoder.contextTokens, is faster."
-        )
+        return f"Only {on_gpu:.0%} of it fits on the GPU: a smaller model, or lower --context-tokens, is faster."
     return "A smaller model is faster: choose one with --model." if (speed.usual or 0) > _SLOW else ""
 
 

@@ -5,10 +5,12 @@ The wording of what people read about a request is decided here, for every door.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from adacoder.domain import JSON, Edit, Outcome, Status, Step, Target, Tokens
+from adacoder.domain import JSON, Edit, Level, Outcome, Status, Step, Target, Tokens
 from adacoder.journal import OpenStep, Waiting
 from adacoder.pytext import Lines
 from adacoder.source.text import PositionEncoding, position_at
@@ -34,6 +36,20 @@ _DOING = {
 }
 
 
+_SETTINGS = {
+    "model": "adacoder.model",
+    "host": "adacoder.ollama.host",
+    "base-url": "adacoder.openai.baseUrl",
+    "interpreter": "adacoder.interpreter",
+    "isolation": "adacoder.isolation",
+    "context-tokens": "adacoder.contextTokens",
+    "reply-timeout": "adacoder.replyTimeout",
+    "allow-cloud": "adacoder.allowCloud",
+}
+"""The command line's options that sentences for users name, as an editor's settings."""
+_OPTION = re.compile(rf"--({'|'.join(_SETTINGS)})\b(?: (?P<level>{'|'.join(Level)}))?(?![-\w])")
+
+
 def exit_code(outcomes: Sequence[Outcome]) -> int:
     """The command line's exit code (DESIGN, Contracts): of several outcomes the worst."""
     return max((_EXIT_CODES[outcome.status] for outcome in outcomes), default=0)
@@ -46,6 +62,24 @@ def summary(outcome: Outcome) -> str:
 
 def _notes(outcome: Outcome) -> list[str]:
     return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
+
+
+def in_an_editor(text: str) -> str:
+    """A sentence that names options of the command line, with the settings that an editor has for them.
+
+    >>> in_an_editor("Choose another with --model, or accept it with `--isolation none`.")
+    'Choose another with adacoder.model, or accept it with `adacoder.isolation: none`.'
+    """
+    return _OPTION.sub(
+        lambda match: _SETTINGS[match[1]] + (f": {match['level']}" if match["level"] else ""),
+        text,
+    )
+
+
+def for_an_editor(outcome: Outcome) -> Outcome:
+    """`outcome` with its sentences as `in_an_editor`."""
+    reason = None if outcome.reason is None else in_an_editor(outcome.reason)
+    return replace(outcome, reason=reason, notes=tuple(map(in_an_editor, outcome.notes)))
 
 
 def _ending(outcome: Outcome) -> str:

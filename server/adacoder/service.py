@@ -155,6 +155,7 @@ class Service:
                     outcome = await self._run_strategy(target, start, settings, project, journal, model, most)
                 except ModelError as error:
                     troubles[str(error)] = None
+                    journal.waiting(str(error))
                     model.concluded(Outcome(Status.ERROR, target, str(error)))
                     if isinstance(error, CannotRecord):
                         break  # no other model mends that
@@ -203,6 +204,8 @@ class Service:
             journal=journal,
         )
         await evaluator.ready(target)
+        if start is None:
+            await model.window()  # a model that cannot be asked takes no round
         try:
             return await strategy(team, target, start, max_iterations)
         except ModelError as error:

@@ -238,7 +238,7 @@ def test_examples_of_the_class_are_part_of_the_task() -> None:
 
 
 def test_a_task_that_does_not_fit_says_which_setting_to_raise() -> None:
-    with pytest.raises(ContextOverflow, match=r"raise adacoder\.contextTokens"):
+    with pytest.raises(ContextOverflow, match=r"raise --context-tokens"):
         briefing(stubs()[0], 700)
 
 

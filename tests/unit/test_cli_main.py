@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import adacoder
+from adacoder.cli import commands
 from adacoder.cli.place import Place
 from adacoder.cli.terminal import visible
 from commandline import SOLVED, STUB, WRONG, Desk, new_desk
@@ -154,3 +157,12 @@ def test_a_terminal_sees_the_failures_and_the_demonstration(tmp_path: Path) -> N
     shown = on_terminal(tmp_path, "demo", OLLAMA_HOST="127.0.0.1:1")
     assert "✓ 4/4 examples passed".encode() in shown
     assert "│".encode() in shown
+
+
+@pytest.mark.parametrize("place", ["models/base.py", "models/replay.py", "agents/prompt.py", "doctor.py"])
+def test_what_sentences_tell_to_type_can_be_typed(place: str) -> None:
+    source = (Path(adacoder.__file__).parent / place).read_text(encoding="utf-8")
+    named = {word for word in re.findall(r"(?<![-\w`])--[a-z]+(?:-[a-z]+)*", source) if word != "--json"}
+    options = {name for parameter in commands.generate.params for name in parameter.opts}
+    assert named
+    assert named <= options

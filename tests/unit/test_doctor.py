@@ -229,8 +229,8 @@ async def test_what_a_model_can_do(model: Model, words: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (Model("qwen3-coder:480b-cloud"), "adacoder.allowCloud"),
-        (Model("big:latest", remote_host="https://ollama.com"), "adacoder.allowCloud"),
+        (Model("qwen3-coder:480b-cloud"), "--allow-cloud"),
+        (Model("big:latest", remote_host="https://ollama.com"), "--allow-cloud"),
         (Model("embedder:latest", ("embedding",)), "cannot answer chats"),
     ],
 )
@@ -242,7 +242,7 @@ async def test_a_model_that_is_refused(model: Model, words: str, tmp_path: Path)
         assert standin.requests == []
     assert (findings[-1].name, findings[-1].ok) == ("Model", False)
     assert words in findings[-1].advice
-    assert allowed.ok is ("allowCloud" in words)
+    assert allowed.ok is ("--allow-cloud" in words)
 
 
 async def test_a_base_model_is_taken_with_a_warning(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ async def test_a_model_that_is_too_large_for_the_machine(on_gpu: int, warns: boo
     [
         (8192, 32768, "8,192 tokens, of the 32,768 that it can read"),
         (8192, 8192, "8,192 tokens"),
-        (8192, 2048, "2,048 tokens, all that it can read; adacoder.contextTokens would allow 8,192"),
+        (8192, 2048, "2,048 tokens, all that it can read; --context-tokens would allow 8,192"),
     ],
 )
 async def test_the_context_that_it_sees(asked: int, limit: int, text: str, tmp_path: Path) -> None:

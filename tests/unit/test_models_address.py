@@ -126,8 +126,7 @@ def test_a_base_url_is_never_guessed(written: str | None, monkeypatch: pytest.Mo
     with pytest.raises(NoBaseUrl) as caught:
         base_url(written)
     assert str(caught.value) == (
-        "No OpenAI-compatible server is named: give its address, such as http://localhost:8000/v1,"
-        " with --base-url or adacoder.openai.baseUrl."
+        "No OpenAI-compatible server is named: give its address, such as http://localhost:8000/v1, with --base-url."
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from adacoder.domain import Message
 from adacoder.models import backends
-from adacoder.models.base import ChatModel, ModelError, NoModel, NotRunning
+from adacoder.models.base import ChatModel, ModelError, Nameless, NoModel, NotRunning
 from adacoder.models.recorder import CannotRecord
 from adacoder.models.replay import BadRecording, read
 from adacoder.settings import Settings
@@ -54,6 +54,13 @@ async def test_without_a_name_the_best_installed_model_is_used(model_id: str | N
         assert (await model.reply(QUESTION, enough=never, max_tokens=100)).text == "def f(): ..."
         await model.close()
         await server.until_idle()
+
+
+@pytest.mark.parametrize(("model_id", "write"), [("openai:", "openai:NAME"), ("replay:", "replay:FILE")])
+async def test_a_kind_alone_names_no_model(model_id: str, write: str) -> None:
+    with pytest.raises(Nameless) as caught:
+        await open_model(model_id, Settings(base_url="localhost/v1"))
+    assert str(caught.value) == f"'{model_id}' alone names no model: write {write} with --model."
 
 
 async def test_without_a_name_and_without_a_model_the_pull_is_named() -> None:
@@ -118,7 +125,7 @@ async def test_a_recording_that_is_not_there(tmp_path: Path) -> None:
     assert isinstance(caught.value, ModelError)
 
 
-@pytest.mark.parametrize("name", ["~nobody-of-this-name/talk", "a\0b", "a\ud800b", "x" * 5000, ""])
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/talk", "a\0b", "a\ud800b", "x" * 5000])
 async def test_a_recording_whose_name_means_no_file(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadRecording):
         await open_model(f"replay:{name}", Settings())

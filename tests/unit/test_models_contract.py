@@ -239,7 +239,7 @@ async def test_no_character_breaks_the_stream(kind: ServerKind, text: str, packe
 async def test_a_prompt_with_a_lone_surrogate_is_sent_all_the_same(kind: ServerKind) -> None:
     async with talking(kind, [CODE]) as (server, model):
         await ask(model, (Message("user", "a\ud800b"),))
-        assert server.requests[0]["messages"] == [{"role": "user", "content": "a?b"}]
+        assert server.requests[0]["messages"] == [{"role": "user", "content": "a\ufffdb"}]
 
 
 async def test_thoughts_in_the_text_come_as_they_are(kind: ServerKind) -> None:
@@ -281,11 +281,12 @@ async def test_a_server_with_too_much_to_do_is_asked_again(kind: ServerKind) -> 
 )
 async def test_a_reply_that_takes_longer_than_the_user_allows(kind: ServerKind, script: Script) -> None:
     async with talking(kind, [CODE, script, CODE], deadlines=Deadlines(whole=0.5)) as (server, model):
+        await model.window()  # its library is imported now
         await ask(model)
         with pytest.raises(TooSlow) as caught:
             await ask(model, max_tokens=5000)
         assert sentence(caught.value, server) == (
-            f"The reply of '{CODER}' was not whole after 0.5 seconds: raise adacoder.replyTimeout,"
+            f"The reply of '{CODER}' was not whole after 0.5 seconds: raise --reply-timeout,"
             " or choose a smaller model with --model."
         )
         await server.until("disconnected 2")

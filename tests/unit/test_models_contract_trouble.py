@@ -121,7 +121,7 @@ TROUBLE = {
         Script(status=500, error="model requires more system memory (5.6 GiB) than is available (3.9 GiB)"),
         OutOfMemory,
         f"There is not enough memory to run '{CODER}' (model requires more system memory (5.6 GiB)"
-        " than is available (3.9 GiB)): choose a smaller model with --model, or lower adacoder.contextTokens.",
+        " than is available (3.9 GiB)): choose a smaller model with --model, or lower --context-tokens.",
         ["request", "refused"],
     ),
     "a model that was killed": Trouble(
@@ -133,14 +133,14 @@ TROUBLE = {
     "a prompt that it refuses as too long": Trouble(
         Script(status=400, error="the input length exceeds the context length"),
         ContextOverflow,
-        f"The prompt does not fit into the context window of '{CODER}': raise adacoder.contextTokens,"
+        f"The prompt does not fit into the context window of '{CODER}': raise --context-tokens,"
         " or choose a model with a larger window.",
         ["request", "refused"],
     ),
     "a prompt that turns out to be too long in the stream": Trouble(
         Script("def", ending=Ending.ERROR, error="context size has been exceeded"),
         ContextOverflow,
-        "raise adacoder.contextTokens",
+        "raise --context-tokens",
         [*STREAMED, "error"],
     ),
 }

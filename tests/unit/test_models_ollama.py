@@ -164,7 +164,7 @@ async def test_thoughts_that_use_up_all_tokens_are_no_reply(kind: ServerKind) ->
             await ask(model, max_tokens=6)
         assert sentence(caught.value, server) == (
             "The model 'gpt-oss:20b' spent all its tokens on thinking and did not come to a reply:"
-            " raise adacoder.contextTokens, or choose a model that does not think with --model."
+            " raise --context-tokens, or choose a model that does not think with --model."
         )
         assert fate(server, 1) == ["request", "first byte", "done"]
         assert (await ask(model)).text == CODE
@@ -295,7 +295,7 @@ async def test_a_model_that_only_embeds_texts_is_not_asked(kind: ServerKind) -> 
 async def test_a_cloud_model_is_refused_unless_allowed(kind: ServerKind, name: str) -> None:
     away = having(Model(name, remote_host="https://ollama.com:443"))
     async with talking(kind, [CODE], name, away) as (server, model):
-        with pytest.raises(CloudRefused, match=r"adacoder\.allowCloud"):
+        with pytest.raises(CloudRefused, match=r"--allow-cloud"):
             await ask(model)
         assert server.requests == []
         allowed = model_at(server.host, name, kind=kind, allow_cloud=True)

@@ -22,7 +22,7 @@ async def test_a_prompt_that_was_cut_silently(kind: ServerKind, stop_early: bool
         with pytest.raises(ContextOverflow) as caught:
             await ask(model, words(1022), enough=lambda _: stop_early)
         assert sentence(caught.value, server) == (
-            f"The prompt does not fit into the context window of '{CODER}': raise adacoder.contextTokens,"
+            f"The prompt does not fit into the context window of '{CODER}': raise --context-tokens,"
             " or choose a model with a larger window."
         )
         assert fate(server, 2) == STREAMED  # only a reply that was read to its end tells

@@ -153,7 +153,7 @@ async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.Mo
         assert isinstance(error, LeavesNetwork)
         assert str(error) == (
             f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
-            " leave yours: name one that is with --base-url, or allow it with adacoder.allowCloud."
+            " leave yours: name one that is with --base-url, or allow it with --allow-cloud."
         )
         assert (await ask(model)).text == CODE
 
@@ -448,31 +448,31 @@ ERRORS: dict[str, tuple[int, object, type[ModelError], str]] = {
             }
         },
         ContextOverflow,
-        "raise adacoder.contextTokens",
+        "raise --context-tokens",
     ),
     "an older vLLM": (
         400,
         {"object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400},
         ContextOverflow,
-        "raise adacoder.contextTokens",
+        "raise --context-tokens",
     ),
     "SGLang": (
         400,
         {"object": "error", "message": "The input (9000 tokens) is longer than the model's context length (8192)."},
         ContextOverflow,
-        "raise adacoder.contextTokens",
+        "raise --context-tokens",
     ),
     "llama.cpp": (
         400,
         {"error": {"code": 400, "message": "the request is too long", "type": "exceed_context_size_error"}},
         ContextOverflow,
-        "raise adacoder.contextTokens",
+        "raise --context-tokens",
     ),
     "what OpenAI calls it": (
         400,
         {"error": {"message": "Too long.", "type": "invalid_request_error", "code": "context_length_exceeded"}},
         ContextOverflow,
-        "raise adacoder.contextTokens",
+        "raise --context-tokens",
     ),
     "vLLM, of a model that it lost": (
         404,
@@ -497,12 +497,6 @@ ERRORS: dict[str, tuple[int, object, type[ModelError], str]] = {
         {"error": {"message": "No.", "type": "invalid_request_error", "code": "model_not_found"}},
         ModelMissing,
         "serve it there",
-    ),
-    "llama.cpp, while it loads": (
-        503,
-        {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}},
-        Busy,
-        "has too many requests waiting",
     ),
     "a rate limit": (429, {"error": {"message": "Slow down."}}, Busy, "has too many requests waiting"),
     "vLLM, without a key": (

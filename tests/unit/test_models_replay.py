@@ -188,7 +188,8 @@ async def test_after_the_last_reply_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(ReplayExhausted) as caught:
         await ask(replay, TALK[0][0])
     assert (
-        str(caught.value) == f"The recorded conversation {path} has no reply number 4: record it again with --record."
+        str(caught.value) == f"The recorded conversation {path} has no reply number 4:"
+        " name it once for each model of the ladder that it was recorded with, or record it again with --record."
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from adacoder import report
 from adacoder.domain import Candidate, Outcome, Status, Target
-from adacoder.journal import Journal, Listener
+from adacoder.journal import Journal, Listener, Waiting
 from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
@@ -178,3 +178,12 @@ async def test_no_other_model_is_asked_where_the_conversation_cannot_be_recorded
         is_whole = LARGE in asked
         assert outcome.status is (Status.VERIFIED if is_whole else Status.ERROR)
         assert report.summary(outcome).count("cannot be recorded") == (not is_whole)
+
+
+async def test_a_model_that_is_not_there_takes_no_round_and_is_told_at_once(tmp_path: Path) -> None:
+    heard: list[str] = []
+    async with ladder(tmp_path, models=[LARGE], large=[GOOD]) as desk:
+        outcome = await desk.run(lambda event: heard.append(event.message) if isinstance(event, Waiting) else None)
+        assert outcome.rounds == 1
+        assert [step.round for step in outcome.steps if step.action == "write"] == [1]
+        assert any(f"has no model '{SMALL}'" in message for message in heard)

@@ -157,6 +157,12 @@ _host = _options(
         "--base-url", metavar="URL", callback=_usable, help="Where openai:NAME is served, such as http://gpu:8000/v1."
     ),
 )
+_allow_cloud = click.option(
+    "--allow-cloud", is_flag=True, default=None, help="Let code leave this machine and your network for a model."
+)
+_context_tokens = click.option(
+    "--context-tokens", type=int, metavar="N", callback=_usable, help="The model's window. [default: 8192]"
+)
 _loop = _options(
     _model("the best installed"),
     _host,
@@ -164,6 +170,11 @@ _loop = _options(
     click.option(
         "--max-iterations", type=int, metavar="N", callback=_usable, help="Planned rounds, at most. [default: 5]"
     ),
+    _context_tokens,
+    click.option(
+        "--reply-timeout", type=float, metavar="SECONDS", callback=_usable, help="For a whole reply. [default: none]"
+    ),
+    _allow_cloud,
     click.option("--seed", type=int, metavar="N", callback=_usable, help="Makes the model's replies repeatable."),
     click.option(
         "--record",
@@ -311,6 +322,8 @@ def demo(*, keep: bool, **values: object) -> int:
 @click.option("--no-probe", is_flag=True, help="Measure no speed, for which a model is loaded.")
 @_model("the best installed")
 @_host
+@_context_tokens
+@_allow_cloud
 @_interpreter
 @_isolation
 def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:

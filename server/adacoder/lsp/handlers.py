@@ -155,13 +155,14 @@ def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
 async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     """`.models`: what the model server has installed and what it can do, or the reason why that cannot be told."""
     from adacoder.models.catalog import described
+    from adacoder.report import in_an_editor
 
     _cancel_with_request(ls)
     settings = await ls.configuration.settings(first_folder(ls.workspace))
     try:
         found = await described(settings.host)
     except AdaCoderError as error:
-        return {"models": [], "reason": str(error)}
+        return {"models": [], "reason": in_an_editor(str(error))}
     return {"models": [_model(each) for each in found], "reason": None}
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adacoder.doctor import Finding
 from adacoder.doctor import examine as examination
 from adacoder.lsp.progress import new_token, progress
 from adacoder.lsp.snapshot import first_folder
+from adacoder.report import in_an_editor
 
 if TYPE_CHECKING:
     from adacoder.lsp.server import AdaCoderServer
@@ -27,7 +29,9 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
     async def collect() -> None:
         async with progress(server, "AdaCoder: examining what works here", token, work.cancel) as show:
             async for finding in examination(settings, folder, probes_speed=probes_speed, on_wait=show):
-                findings.append(finding)  # noqa: PERF401  # what was found counts, also where no more follows
+                text, advice = in_an_editor(finding.text), in_an_editor(finding.advice)
+                # One by one, since what was found counts, also where no more follows.
+                findings.append(replace(finding, text=text, advice=advice))
 
     work = asyncio.create_task(collect())
     try:

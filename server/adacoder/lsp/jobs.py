@@ -214,7 +214,7 @@ class Jobs:
         if job.mode is Mode.REPAIR:
             settings = replace(settings, max_iterations=0)
         job.most_rounds = _most_rounds(job.mode, settings)
-        outcome = await self._outcome(job, settings, journal)
+        outcome = report.for_an_editor(await self._outcome(job, settings, journal))
         if not (job.apply and outcome.edits):
             return Ending(outcome)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adacoder.models.about import About
 from adacoder.models.address import address, base_url
-from adacoder.models.base import ChatModel, CloudRefused, Leases, ModelError, NoModel, OnWait
+from adacoder.models.base import ChatModel, CloudRefused, Leases, ModelError, Nameless, NoModel, OnWait
 from adacoder.models.catalog import best
 from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.openai import OpenAIServer
@@ -78,11 +78,15 @@ async def _best(host: str | None) -> str:
 
 
 async def _openai(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
+    if not name:
+        raise Nameless("openai", "NAME")
     server = OpenAIServer(settings.base_url, deadlines(settings), allow_public=settings.allow_cloud)
     return _served(server, name, "openai", settings, experience, on_wait)
 
 
 async def _replay(path: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
+    if not path:
+        raise Nameless("replay", "FILE")
     return ReplayModel(_file(path))
 
 

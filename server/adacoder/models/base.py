@@ -92,6 +92,12 @@ OPENAI = Kind(
 )
 
 
+_QUOTED_CHARACTERS = 200
+"""What an error may quote of a server's own words."""
+_NAMED_MODELS = 12
+"""How many of a server's models an error may name."""
+
+
 class ModelError(AdaCoderError):
     """A model could not reply. The text says what to do."""
 
@@ -103,13 +109,19 @@ class BadHost(ModelError):
         super().__init__(f"'{host}' is no address of an {kind.name} server: {kind.write}.")
 
 
+class Nameless(ModelError):
+    """A kind of model was named, and none of that kind."""
+
+    def __init__(self, kind: str, what: str) -> None:
+        super().__init__(f"'{kind}:' alone names no model: write {kind}:{what} with --model.")
+
+
 class NoBaseUrl(ModelError):
     """An OpenAI-compatible server is to be asked, and none was named."""
 
     def __init__(self) -> None:
         super().__init__(
-            "No OpenAI-compatible server is named:"
-            " give its address, such as http://localhost:8000/v1, with --base-url or adacoder.openai.baseUrl."
+            "No OpenAI-compatible server is named: give its address, such as http://localhost:8000/v1, with --base-url."
         )
 
 
@@ -129,6 +141,16 @@ class NotRunning(ModelError):
         super().__init__(f"No {kind.name} server answers at {host}: {kind.start}.")
 
 
+class CannotConnect(ModelError):
+    """The environment keeps us from talking to the model server."""
+
+    def __init__(self, host: str, what: str, kind: Kind = OLLAMA) -> None:
+        super().__init__(
+            f"No connection to {host} can be set up ({_quoted(what)}): look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY,"
+            f" NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR and {kind.key} in the environment."
+        )
+
+
 class NoModel(ModelError):
     """No model was named, and none that is installed will do."""
 
@@ -143,7 +165,8 @@ class ModelMissing(ModelError):
     """The server does not have the model."""
 
     def __init__(self, model: str, host: str, installed: Sequence[str] = (), kind: Kind = OLLAMA) -> None:
-        choice = f", or choose one that is there with --model ({', '.join(installed)})" if installed else ""
+        names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
+        choice = f", or choose one that is there with --model ({', '.join(names)})" if names else ""
         super().__init__(f"The server at {host} has no model '{model}': {kind.get.format(model=model)}{choice}.")
 
 
@@ -153,7 +176,7 @@ class CloudRefused(ModelError):
     def __init__(self, model: str) -> None:
         super().__init__(
             f"The model '{model}' runs on Ollama's servers, so your code would leave this machine:"
-            " choose a local model with --model, or allow it with adacoder.allowCloud."
+            " choose a local model with --model, or allow it with --allow-cloud."
         )
 
 
@@ -173,7 +196,7 @@ class LeavesNetwork(ModelError):
     def __init__(self, url: str) -> None:
         super().__init__(
             f"The server at {url} is neither on this machine nor in a private network, so your code would leave yours:"
-            " name one that is with --base-url, or allow it with adacoder.allowCloud."
+            " name one that is with --base-url, or allow it with --allow-cloud."
         )
 
 
@@ -201,7 +224,7 @@ class ContextOverflow(ModelError):
     def by(cls, model: str) -> Self:
         """The error for a prompt that `model` cannot see all of."""
         return cls(
-            f"The prompt does not fit into the context window of '{model}': raise adacoder.contextTokens,"
+            f"The prompt does not fit into the context window of '{model}': raise --context-tokens,"
             " or choose a model with a larger window."
         )
 
@@ -211,8 +234,8 @@ class OutOfMemory(ModelError):
 
     def __init__(self, model: str, said: str) -> None:
         super().__init__(
-            f"There is not enough memory to run '{model}' ({said}):"
-            " choose a smaller model with --model, or lower adacoder.contextTokens."
+            f"There is not enough memory to run '{model}' ({_quoted(said)}):"
+            " choose a smaller model with --model, or lower --context-tokens."
         )
 
 
@@ -246,7 +269,7 @@ class TooSlow(ModelError):
     def __init__(self, model: str, seconds: float) -> None:
         super().__init__(
             f"The reply of '{model}' was not whole after {seconds:g} seconds:"
-            " raise adacoder.replyTimeout, or choose a smaller model with --model."
+            " raise --reply-timeout, or choose a smaller model with --model."
         )
 
 
@@ -256,7 +279,7 @@ class OnlyThought(ModelError):
     def __init__(self, model: str) -> None:
         super().__init__(
             f"The model '{model}' spent all its tokens on thinking and did not come to a reply:"
-            " raise adacoder.contextTokens, or choose a model that does not think with --model."
+            " raise --context-tokens, or choose a model that does not think with --model."
         )
 
 
@@ -265,8 +288,15 @@ class BadReply(ModelError):
 
     def __init__(self, host: str, what: str) -> None:
         super().__init__(
-            f"The server at {host} gave no usable reply ({what}): try again, and see its log if it happens again."
+            f"The server at {host} gave no usable reply ({_quoted(what)}):"
+            " try again, and see its log if it happens again."
         )
+
+
+def _quoted(said: str) -> str:
+    """A server's own words, or a library's, as part of a sentence: on one line and printable anywhere."""
+    words = " ".join("".join(char if char.isprintable() else " " for char in said).split()).rstrip(".")
+    return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"
 
 
 class Leases:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from adacoder.models.address import address
 from adacoder.models.base import BadReply, ModelError, ModelMissing
+from adacoder.models.numbers import count
 from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.served import Facts
 
@@ -256,7 +257,7 @@ async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
 
 def _installed(tag: Mapping[str, object], most: int | None) -> Installed:
     """What an entry of `/api/tags` says. A model may well take of `most` bytes of memory what may be taken."""
-    name, size = str(tag.get("name")), _count(tag.get("size"))
+    name, size = str(tag.get("name")), count(tag.get("size"))
     details = tag.get("details")
     stated = details if isinstance(details, dict) else {}
     remote = bool(tag.get("remote_host") or tag.get("remote_model"))
@@ -279,12 +280,12 @@ def _billions(stated: str, name: str, size: int) -> float:
 
 def _loaded(entry: Mapping[str, object]) -> Running:
     """What an entry of `/api/ps` says."""
-    size, on_gpu = _count(entry.get("size")), entry.get("size_vram")
+    size, on_gpu = count(entry.get("size")), entry.get("size_vram")
     return Running(
         str(entry.get("name")),
-        _count(entry.get("context_length")) or None,
+        count(entry.get("context_length")) or None,
         _moment(entry.get("expires_at")),
-        min(on_gpu / size, 1.0) if size and isinstance(on_gpu, int) else None,
+        min(count(on_gpu) / size, 1.0) if size and isinstance(on_gpu, int) else None,
     )
 
 
@@ -295,7 +296,3 @@ def _moment(written: object) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

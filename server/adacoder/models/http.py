@@ -6,7 +6,7 @@ Imports httpx, which takes long: at the first request only.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypedDict
 
@@ -17,6 +17,7 @@ from adacoder.models.base import (
     BadHost,
     BadReply,
     Busy,
+    CannotConnect,
     CloudDisabled,
     ContextOverflow,
     Denied,
@@ -27,17 +28,18 @@ from adacoder.models.base import (
     NotRunning,
     OutOfMemory,
 )
+from adacoder.models.lines import guard
 
 _OVERFLOW_WORDS = ("context length", "context size", "context window", "context_length", "exceed_context")
 _MEMORY_WORDS = ("system memory", "out of memory", "allocate", "signal: killed")
-_QUOTED_CHARACTERS = 200
-"""What an error may quote of a server's own words."""
 
 
 class ClientSettings(TypedDict):
     """How an httpx client is set up."""
 
+    headers: Mapping[str, str]
     timeout: httpx.Timeout
+    limits: httpx.Limits
     trust_env: bool
     verify: bool | ssl.SSLContext
     follow_redirects: bool
@@ -45,29 +47,49 @@ class ClientSettings(TypedDict):
     event_hooks: dict[str, list[Callable[[httpx.Response], Awaitable[None]]]]
 
 
-def client_settings(
-    address: Address,
-    key: str | None,
-    connect_seconds: float,
-    on_response: Callable[[httpx.Response], Awaitable[None]] | None = None,
-) -> ClientSettings:
-    """How to talk to the server at `address`, with `key` if it may have one. Deadlines are the caller's."""
+def client_settings(address: Address, key: str | None, connect_seconds: float) -> ClientSettings:
+    """How to talk to the server at `address`, with `key` if it may have one. Deadlines are the caller's.
+
+    Raises:
+        ValueError: nothing can be sent with such a key.
+    """
+    key = key.strip() if key and address.may_have_key else ""
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError("the key has characters that none has")
 
     def authorize(request: httpx.Request) -> httpx.Request:
         request.headers.pop("Authorization", None)  # client libraries hand their key to every host
-        if key and address.may_have_key:
+        if key:
             request.headers["Authorization"] = f"Bearer {key}"
         return request
 
     return {
+        # Without a value of its own, the library for Ollama takes one from the environment.
+        "headers": {"Accept-Encoding": "identity", "Authorization": "none"},
         "timeout": httpx.Timeout(None, connect=connect_seconds),
+        # A server may close a connection just when it is to be used again, and then the request is lost.
+        "limits": httpx.Limits(max_keepalive_connections=0),
         "trust_env": not address.loopback,
         # Without TLS no certificates are needed, and reading them takes 20 ms; this trusts none.
         "verify": address.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         "follow_redirects": False,
         "auth": authorize,
-        "event_hooks": {"response": [on_response] if on_response else []},
+        "event_hooks": {"response": [guard]},
     }
+
+
+@contextmanager
+def setting_up(url: str, kind: Kind) -> Iterator[None]:
+    """Within this block, in which a client for the server at `url` is made, what goes wrong becomes a ModelError."""
+    try:
+        httpx.URL(url)
+    except httpx.InvalidURL:
+        raise BadHost(url, kind) from None
+    try:
+        yield
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+        # What the environment asks for: a proxy that nothing here can talk to, or certificates that are not there.
+        raise CannotConnect(url, str(error), kind) from error
 
 
 @contextmanager
@@ -77,14 +99,12 @@ def failures_told(url: str, kind: Kind) -> Iterator[None]:
         yield
     except httpx.ConnectError as error:
         if "[SSL" in str(error):
-            raise BadReply(url, quoted(str(error))) from error
+            raise BadReply(url, str(error)) from error
         raise NotRunning(url, kind) from error
     except (httpx.ConnectTimeout, httpx.ProxyError) as error:
         raise NotRunning(url, kind) from error
     except httpx.HTTPError as error:
         raise BadReply(url, "the connection broke off") from error
-    except httpx.InvalidURL as error:
-        raise BadHost(url) from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         # Clients and their parsers let these through where an answer is not JSON, or of another shape or depth.
         raise BadReply(url, f"it does not speak as an {kind.name} server does") from error
@@ -106,13 +126,7 @@ def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelEr
     if any(word in lower for word in _OVERFLOW_WORDS):
         return ContextOverflow.by(model)
     if any(word in lower for word in _MEMORY_WORDS):
-        return OutOfMemory(model, quoted(said))
+        return OutOfMemory(model, said)
     if 300 <= status < 400:
         return BadReply(url, "it only names another address; name that one instead")
-    return BadReply(url, quoted(said) or f"HTTP {status}")
-
-
-def quoted(said: str) -> str:
-    """A server's own words, as part of a sentence."""
-    words = " ".join(said.split()).rstrip(".")
-    return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"
+    return BadReply(url, said.strip() or f"HTTP {status}")

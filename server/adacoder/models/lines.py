@@ -1,4 +1,4 @@
-"""Keeps httpx from breaking lines of JSON where JSON does not, and from reading one without end.
+"""Keeps httpx from reading a response without end, and from breaking lines of JSON where JSON does not.
 
 Imported at the first request only, for it imports httpx.
 """
@@ -6,7 +6,7 @@ Imported at the first request only, for it imports httpx.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import httpx
 
@@ -14,33 +14,61 @@ _BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 """NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR: httpx ends a line there, and Ollama sends NEL as it is."""
 _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
-_LONGEST_LINE = 16 * 1024 * 1024
-"""In bytes; all of a line is held in memory before anybody can look at it."""
+_LARGEST_PART = 16 * 1024 * 1024
+"""In bytes; all of a part is held in memory before anybody can look at it."""
+_CHATS = ("/api/chat", "/chat/completions")
+"""The paths whose answers come in parts; of all others the whole body is one part."""
+_PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
+    "application/x-ndjson": (b"\n",),
+    "text/event-stream": (b"\n\n", b"\n\r\n", b"\r\r"),
+}
+"""What ends a part of a stream, by the stream's type."""
 
 
-async def escape_breaks(response: httpx.Response) -> None:
-    """A response hook: the body of `response` comes with these characters as JSON escapes.
+async def guard(response: httpx.Response) -> None:
+    """A response hook: the body of `response` is read as UTF-8, as JSON is, with these characters as JSON escapes,
+    and no part of it is larger than may be. They stand nowhere in JSON but in strings, so its meaning stays the same.
 
-    They stand nowhere in JSON but in strings, so its meaning stays the same.
+    Raises:
+        ValueError: it is compressed, though that was not asked for: then its size does not show before it is read.
     """
-    if isinstance(response.stream, httpx.AsyncByteStream) and "content-encoding" not in response.headers:
-        response.stream = _Escaped(response.stream)
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ValueError("a compressed response")
+    response.encoding = "utf-8"
+    if isinstance(response.stream, httpx.AsyncByteStream):
+        response.stream = _Guarded(response.stream, _part_ends(response))
 
 
-class _Escaped(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+def _part_ends(response: httpx.Response) -> tuple[bytes, ...]:
+    """What ends a part of the body of `response`; nothing where it is but one."""
+    if not response.is_success or not response.request.url.path.endswith(_CHATS):
+        return ()
+    return _PART_ENDS.get(response.headers.get("content-type", "").partition(";")[0], ())
+
+
+class _Guarded(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, part_ends: tuple[bytes, ...]) -> None:
         self._stream = stream
+        self._part_ends = part_ends
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        held, length = b"", 0
-        async for chunk in self._stream:
-            length = len(chunk) - chunk.rfind(b"\n") if b"\n" in chunk else length + len(chunk)
-            if length > _LONGEST_LINE:
-                raise ValueError("a line without end")
+        held = b""
+        async for chunk in self._within_bounds():
             data = held + chunk
             held = next((beginning for beginning in _BEGINNINGS if data.endswith(beginning)), b"")
             yield _BREAK.sub(lambda match: _ESCAPES[match.group()], data.removesuffix(held))
         yield held
+
+    async def _within_bounds(self) -> AsyncIterator[bytes]:
+        length, before = 0, b""
+        async for chunk in self._stream:
+            seen = before + chunk
+            end = max((seen.rfind(end) + len(end) for end in self._part_ends if end in seen), default=0)
+            length = len(seen) - end if end else length + len(chunk)
+            if length > _LARGEST_PART:
+                raise ValueError("a part without end")
+            before = seen[-2:]  # the beginning of what ends a part, perhaps
+            yield chunk
 
     async def aclose(self) -> None:
         await self._stream.aclose()

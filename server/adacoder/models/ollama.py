@@ -7,23 +7,26 @@ second. What of Ollama's sharp edges shows in its messages is blunted here; the 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import os
 import re
+import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
-from adacoder.models.base import OLLAMA, BadReply, ContextOverflow, Kind, ModelMissing, Stalled
+from adacoder.models.base import OLLAMA, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
+from adacoder.models.numbers import count, seconds
 from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
 
 if TYPE_CHECKING:
     import httpx
     import ollama
 
-_STOP = re.compile(r'^stop\s+("(?:[^"\\\n]|\\.)*"|\S.*?)\s*$', re.MULTILINE)
+_STOP = re.compile(r"^stop[ \t]+(.+)$", re.MULTILINE)
 """A line of the parameters that a model is set up with, as `/api/show` writes them."""
 _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Families that can be told to think less, but not to leave it."""
@@ -93,8 +96,8 @@ class OllamaServer:
         named = model if ":" in model.rpartition("/")[2] else f"{model}:latest"
         try:
             return named in {str(one.get("name")) for one in await self.running()}
-        except BadReply:
-            return True  # what stands between may know nothing of this; the chat will show
+        except ModelError:
+            return True  # what stands between may know nothing of this, or forbid it; the chat will show
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
@@ -130,7 +133,7 @@ class OllamaServer:
         """Raise what the last part of a stream says between its lines."""
         if response.done_reason in _NO_REPLY:
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
-        read, written = response.prompt_eval_count or 0, response.eval_count or 0
+        read, written = count(response.prompt_eval_count), count(response.eval_count)
         if read <= chat.context_tokens < read + written - 1:
             # It went on beyond the window, and to make room for that forgot the beginning of the prompt. (The last
             # token need not fit in.)
@@ -139,16 +142,15 @@ class OllamaServer:
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
         """The JSON object that answers a request which needs no model to run."""
         _, plain = await self._clients()
+        _, refused = _package()
         with self._told(str(body["model"]) if body else ""):
-            import ollama
-
             try:
                 async with asyncio.timeout(self._deadlines.next):
                     response = await plain.request(method, path, json=body)
             except TimeoutError:
                 raise Stalled(self.url, self._deadlines.next) from None
             if not response.is_success:
-                raise ollama.ResponseError(response.text, response.status_code)
+                raise refused(response.text, response.status_code)
             answer = response.json()
             if not isinstance(answer, dict):
                 raise TypeError(answer)
@@ -162,26 +164,25 @@ class OllamaServer:
 
     def _connect(self) -> _Clients:
         import httpx
-        import ollama
 
-        from adacoder.models.http import client_settings
-        from adacoder.models.lines import escape_breaks
+        from adacoder.models.http import client_settings, setting_up
 
-        key = os.environ.get("OLLAMA_API_KEY")
-        settings = client_settings(self._address, key, self._deadlines.connect, escape_breaks)
-        return _Clients(ollama.AsyncClient(self.url, **settings), httpx.AsyncClient(base_url=self.url, **settings))
+        client, _ = _package()
+
+        with setting_up(self.url, OLLAMA):
+            settings = client_settings(self._address, os.environ.get("OLLAMA_API_KEY"), self._deadlines.connect)
+            return _Clients(client(self.url, **settings), httpx.AsyncClient(base_url=self.url, **settings))
 
     @contextmanager
     def _told(self, model: str) -> Iterator[None]:
         """Within this block whatever goes wrong becomes a ModelError."""
-        import ollama
-
         from adacoder.models.http import failures_told, refusal
 
+        _, refused = _package()
         with failures_told(self.url, OLLAMA):
             try:
                 yield
-            except ollama.ResponseError as error:
+            except refused as error:
                 raise refusal(error.status_code, str(error.error), model, self.url, OLLAMA) from None
 
 
@@ -190,6 +191,18 @@ class _Clients(NamedTuple):
 
     chats: ollama.AsyncClient
     plain: httpx.AsyncClient
+
+
+def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:
+    """What is used of the `ollama` package, without its own beginning: that makes one more client, for the proxies,
+    certificates, host and key that the environment names, and cannot be imported where it does not understand them."""
+    spec = importlib.util.find_spec("ollama") if "ollama" not in sys.modules else None
+    if spec is not None:
+        sys.modules["ollama"] = importlib.util.module_from_spec(spec)
+    from ollama._client import AsyncClient
+    from ollama._types import ResponseError
+
+    return AsyncClient, ResponseError
 
 
 def _objects(value: object) -> list[Mapping[str, object]]:
@@ -202,9 +215,9 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
     can = set(map(str, capabilities)) if isinstance(capabilities, list) else {"completion"}
     info = shown.get("model_info")
     windows = [
-        value
+        window
         for key, value in (info.items() if isinstance(info, dict) else ())
-        if str(key).endswith(".context_length") and isinstance(value, int)
+        if str(key).endswith(".context_length") and (window := count(value))
     ]
     thinking = Thinking.NEVER
     if "thinking" in can:
@@ -223,7 +236,7 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
 def _stops(parameters: str) -> Iterator[str]:
     """Where a model is set up to stop."""
     for match in _STOP.finditer(parameters):
-        written = match[1]
+        written = match[1].strip()
         try:
             yield str(json.loads(written))
         except ValueError:
@@ -247,18 +260,19 @@ def _think(thinking: Thinking) -> bool | Literal["low"] | None:
 def _part(response: ollama.ChatResponse) -> Part:
     text = response.message.content or ""
     if not response.done:
-        return Part(text, thought=bool(response.message.thinking) and not text)
+        thought = response.message.thinking or ""
+        return Part(text or thought, thought=bool(thought) and not text)
     load, prompt, generation = (
-        (duration or 0) * _NANOSECOND
+        seconds(duration, _NANOSECOND)
         for duration in (response.load_duration, response.prompt_eval_duration, response.eval_duration)
     )
-    whole = (response.total_duration or 0) * _NANOSECOND
+    whole = seconds(response.total_duration, _NANOSECOND)
     return Part(
         text,
         end=End(
             Ended.LENGTH if response.done_reason == "length" else Ended.STOP,
-            prompt=response.prompt_eval_count or 0,
-            completion=response.eval_count or 0,
+            prompt=count(response.prompt_eval_count),
+            completion=count(response.eval_count),
             time=Timing(max(0.0, whole - load - prompt - generation), load, prompt, generation),
         ),
     )

@@ -28,6 +28,7 @@ from adacoder.models.base import (
     NotRunning,
     Stalled,
 )
+from adacoder.models.numbers import count, seconds
 from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
 
 if TYPE_CHECKING:
@@ -190,23 +191,24 @@ class OpenAIServer:
             raise NotInstalled from None
         import httpx
 
-        from adacoder.models.http import client_settings
+        from adacoder.models.http import client_settings, setting_up
 
-        settings = client_settings(self._address, os.environ.get("OPENAI_API_KEY"), self._deadlines.connect)
-        authorize = settings["auth"]
+        with setting_up(self.url, OPENAI):
+            settings = client_settings(self._address, os.environ.get("OPENAI_API_KEY"), self._deadlines.connect)
+            authorize = settings["auth"]
 
-        def send_no_more_than_needed(request: httpx.Request) -> httpx.Request:
-            for name in request.headers.keys() - _HEADERS:
-                del request.headers[name]
-            return authorize(request)
+            def send_no_more_than_needed(request: httpx.Request) -> httpx.Request:
+                for name in request.headers.keys() - _HEADERS:
+                    del request.headers[name]
+                return authorize(request)
 
-        settings["auth"] = send_no_more_than_needed
-        return openai.AsyncOpenAI(
-            api_key="no key",  # else it takes one from the environment, for whatever address
-            base_url=self.url,
-            max_retries=0,
-            http_client=httpx.AsyncClient(**settings),  # type: ignore[arg-type]  # it takes httpx as well as httpx2
-        )
+            settings["auth"] = send_no_more_than_needed
+            return openai.AsyncOpenAI(
+                api_key="no key",  # else it takes one from the environment, for whatever address
+                base_url=self.url,
+                max_retries=0,
+                http_client=httpx.AsyncClient(**settings),  # type: ignore[arg-type]  # it takes httpx as well as httpx2
+            )
 
     @contextmanager
     def _told(self, model: str) -> Iterator[None]:
@@ -220,7 +222,7 @@ class OpenAIServer:
             try:
                 yield
             except openai.APIConnectionError as error:
-                if isinstance(error.__cause__, httpx.HTTPError):
+                if isinstance(error.__cause__, (httpx.HTTPError, ValueError)):
                     raise error.__cause__ from None
                 raise BadReply(self.url, "the connection broke off") from error
             except openai.APIError as error:
@@ -295,11 +297,11 @@ def _window(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -
     it was trained with, which is an upper bound (`n_ctx_train`).
     """
     meta = _object(card.get("meta"))
-    tokens = _count(card, "max_model_len") or _count(meta, "n_ctx") or _count(meta, "n_ctx_train")
+    tokens = count(card.get("max_model_len")) or count(meta.get("n_ctx")) or count(meta.get("n_ctx_train"))
     if tokens:
         return tokens
     adapted = [other for other in cards if other.get("id") == card.get("parent")]
-    return (_count(adapted[0], "max_model_len") or None) if adapted else None
+    return (count(adapted[0].get("max_model_len")) or None) if adapted else None
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
@@ -310,16 +312,16 @@ def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
         yield Part(text)
 
 
-def _end(reason: object, usage: Mapping[str, object], timings: Mapping[str, object], seconds: float) -> End:
-    """The end of a reply that took `seconds`, with what the server tells of it; `timings` only llama-server has."""
+def _end(reason: object, usage: Mapping[str, object], timings: Mapping[str, object], took: float) -> End:
+    """The end of a reply that `took` so many seconds, with what its server tells; `timings` only llama-server has."""
     cached = _object(usage.get("prompt_tokens_details")).get("cached_tokens", timings.get("cache_n"))
-    prompt, generation = _seconds(timings.get("prompt_ms")), _seconds(timings.get("predicted_ms"))
+    prompt, generation = (seconds(timings.get(name), _MILLISECOND) for name in ("prompt_ms", "predicted_ms"))
     return End(
         Ended.LENGTH if reason == "length" else Ended.STOP,
-        prompt=_count(usage, "prompt_tokens"),
-        completion=_count(usage, "completion_tokens"),
-        cached=cached if isinstance(cached, int) else None,
-        time=Timing(max(0.0, seconds - prompt - generation), 0.0, prompt, generation) if timings else None,
+        prompt=count(usage.get("prompt_tokens")),
+        completion=count(usage.get("completion_tokens")),
+        cached=None if cached is None else count(cached),
+        time=Timing(max(0.0, took - prompt - generation), 0.0, prompt, generation) if timings else None,
     )
 
 
@@ -355,12 +357,3 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"no text: {value!r}")
     return value
-
-
-def _count(of: Mapping[str, object], name: str) -> int:
-    value = of.get(name)
-    return value if isinstance(value, int) else 0
-
-
-def _seconds(milliseconds: object) -> float:
-    return milliseconds * _MILLISECOND if isinstance(milliseconds, int | float) else 0.0

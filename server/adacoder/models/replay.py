@@ -72,7 +72,8 @@ class ReplayExhausted(ModelError):
 
     def __init__(self, path: Path, number: int) -> None:
         super().__init__(
-            f"The recorded conversation {path} has no reply number {number}: record it again with --record."
+            f"The recorded conversation {path} has no reply number {number}:"
+            " name it once for each model of the ladder that it was recorded with, or record it again with --record."
         )
 
 

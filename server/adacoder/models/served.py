@@ -40,7 +40,8 @@ _LEAST_REPLY = 256
 _THOUGHT_TOKENS = 2048
 """What a reply may take besides where the model cannot be kept from thinking first."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
-"""What a reply may have: a server that heeds none of what it is asked for must not fill our memory."""
+"""What a reply may have, its thoughts included: a server that heeds none of what it is asked for must neither fill our
+memory nor go on for ever."""
 _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
 
@@ -225,15 +226,15 @@ class ServedModel:
         self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
     ) -> Reply:
         """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
-        window = await self.window()
-        if least(messages) > window.tokens or (
-            # Of several messages a server may drop the oldest, which no count betrays.
-            len(messages) > 2 and window.measure_chat(messages) > window.tokens
-        ):
-            raise ContextOverflow.by(self._model)
-        chat = self._chat(tuple(messages), await self._permitted(), window, max_tokens, stop)
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
+                window = await self.window()
+                if least(messages) > window.tokens or (
+                    # Of several messages a server may drop the oldest, which no count betrays.
+                    len(messages) > 2 and window.measure_chat(messages) > window.tokens
+                ):
+                    raise ContextOverflow.by(self._model)
+                chat = self._chat(tuple(messages), await self._permitted(), window, max_tokens, stop)
                 return await self._patiently(lambda: self._read(chat, window, enough))
         except TimeoutError:
             if self._deadlines.whole is None or not limit.expired():
@@ -300,7 +301,7 @@ class ServedModel:
         await self._say_if_it_must_load()
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
-        text, parts, has_thought = "", 0, False
+        text, parts, thought = "", 0, 0
         began = time.perf_counter()
         async with aclosing(self._server.chat(chat)) as stream:
             with self._telling_that_it_waits():
@@ -308,16 +309,17 @@ class ServedModel:
             first = time.perf_counter()
             while part.end is None:
                 parts += 1
-                has_thought = has_thought or part.thought
-                if part.text and not part.thought:
+                if part.thought:
+                    thought += len(part.text)
+                else:
                     text += part.text
-                    if len(text) > _MOST_CHARACTERS:
-                        raise BadReply(self._server.url, "the reply does not end")
-                    if enough(text) and may_stop:
-                        return self._stopped(chat, text, parts, window, _by_our_clock(began, first))
+                if parts + thought + len(text) > _MOST_CHARACTERS:
+                    raise BadReply(self._server.url, "the reply does not end")
+                if part.text and not part.thought and enough(_encodable(text)) and may_stop:
+                    return self._stopped(chat, _encodable(text), parts, window, _by_our_clock(began, first))
                 part = await self._next(stream, self._deadlines.next)
-        text += part.text
-        if has_thought and not text.strip() and part.end.ended is Ended.LENGTH:
+        text = _encodable(text + part.text)
+        if thought and not text.strip() and part.end.ended is Ended.LENGTH:
             raise OnlyThought(self._model)
         return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
 
@@ -378,7 +380,7 @@ class ServedModel:
             read,
             end.completion or estimate(text),
             estimated=not (end.prompt and end.completion),
-            cached=cached if end.cached is None else end.cached,
+            cached=cached if end.cached is None else min(end.cached, read),
         )
         return Reply(text, tokens, end.ended, time)
 
@@ -389,5 +391,6 @@ def _by_our_clock(began: float, first: float) -> Timing:
 
 
 def _encodable(text: str) -> str:
-    """`text` with question marks for lone surrogates, which some editors send and nothing can encode."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """`text` with U+FFFD for lone surrogates, which some editors and servers send and nothing can encode; two that
+    belong together, as where a server cut a character into two parts, become that character."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
