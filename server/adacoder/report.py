@@ -105,8 +105,8 @@ def _evidence(outcome: Outcome) -> list[str]:
         parts.append(f"{outcome.verdict.examples_passed}/{len(outcome.target.deciding)} examples passed")
     if outcome.strategy:
         parts.append(count(outcome.rounds, "round"))
-    if outcome.model:
-        parts.append(_model(outcome.model))
+    if outcome.model and not outcome.model.startswith("replay:"):  # a recording is no model, and its path is long
+        parts.append(outcome.model.removeprefix("ollama:"))
     if tokens.completion:
         about = "about " if tokens.estimated else ""
         parts.append(f"{about}{count(tokens.completion, 'token')}")
@@ -114,12 +114,6 @@ def _evidence(outcome: Outcome) -> list[str]:
     if outcome.verdict is not None and outcome.verdict.isolation is not None:
         parts.append(f"isolation {outcome.verdict.isolation.level}")
     return parts
-
-
-def _model(model_id: str) -> str:
-    """A model as a person calls it: without the usual kind, and a recording without its folder."""
-    kind, _, name = model_id.partition(":")
-    return {"ollama": name, "replay": f"replay:{Path(name).name}"}.get(kind, model_id)
 
 
 def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
