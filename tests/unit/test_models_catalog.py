@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import UTC, datetime
 
 import pytest
@@ -144,6 +145,21 @@ async def test_what_a_server_states_badly_does_not_count() -> None:
         ("two", 0.0, 0),
         ("three", 0.0, 0),
     ]
+
+
+async def test_numbers_that_cannot_be_true_do_not_count() -> None:
+    entries = [
+        {"name": f"one:{'9' * 400}b", "size": 10**400, "details": {"parameter_size": "9" * 400 + "B"}},
+        {"name": "two", "size": -5},
+    ]
+    loaded = processes({"name": "one", "size": 5, "size_vram": 10**400, "context_length": -1})
+    lists = {"/api/tags": Script(body=json.dumps({"models": entries})), "/api/ps": loaded}
+    async with StandIn(instead=lists) as server:
+        found = await installed(server.host)
+        (one,) = await running(server.host) or ()
+    assert [model.size for model in found] == [0, 0]
+    assert all(math.isfinite(model.billions) for model in found)
+    assert (one.window, one.on_gpu) == (None, 0.0)
 
 
 async def test_a_model_that_runs_elsewhere_is_known_by_its_host() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adacoder.domain import Ended, Message
-from adacoder.models.base import ContextOverflow, TooSlow
-from adacoder.models.served import Deadlines
+from adacoder.models.base import ContextOverflow, Leases, TooSlow
+from adacoder.models.served import Deadlines, ServedModel
 from serving import (
     CODE,
     CODER,
@@ -141,6 +141,26 @@ async def test_nothing_stays_open_however_often_it_is_cancelled(kind: ServerKind
         closing.cancel()
         await asyncio.gather(closing, return_exceptions=True)
         await server.until_idle()
+
+
+async def test_whenever_it_is_cancelled_nothing_is_left_behind(kind: ServerKind) -> None:
+    leases = Leases()
+
+    async def request(model: ServedModel) -> None:
+        async with leases.lease(model.lease_key, pytest.fail):
+            await ask(model)
+
+    async with kind.stand_in(lambda _: Script(CODE, ending=Ending.STALL)) as server:
+        for steps in range(60):
+            model = model_at(server.host, kind=kind)
+            asking = asyncio.create_task(request(model))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            await model.close()
+            await server.until_idle()
 
 
 async def test_cancelling_before_the_model_is_asked(kind: ServerKind) -> None:

@@ -82,9 +82,10 @@ async def test_loading_is_told(kind: ServerKind) -> None:
         assert heard == [f"loading {CODER}"]
 
 
-async def test_what_does_not_tell_what_is_loaded_is_asked_all_the_same() -> None:
+@pytest.mark.parametrize("status", [404, 403, 429, 503])
+async def test_what_does_not_tell_what_is_loaded_is_asked_all_the_same(status: int) -> None:
     heard: list[str] = []
-    plain = {"instead": {"/api/ps": Script(status=404, body="404 page not found")}}
+    plain = {"instead": {"/api/ps": Script(status=status, body="not here")}}
     async with talking(OLD, [CODE], stand_in=plain, on_wait=heard.append) as (_, model):
         assert (await ask(model)).text == CODE
         assert heard == []
@@ -396,3 +397,37 @@ def test_nothing_heavy_is_imported_before_the_first_request() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["[]", "True"]
+
+
+FRESH = """
+import asyncio, sys
+from adacoder.domain import Message
+from adacoder.models.backends import Experience, open_model
+from adacoder.settings import Settings
+
+async def main():
+    model = await open_model("qwen2.5-coder:7b", Settings(host=sys.argv[1]), Experience(), lambda said: None)
+    print((await model.reply([Message("user", "Write f.")], enough=lambda text: False, max_tokens=100)).text, end="")
+    await model.close()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"ALL_PROXY": "socks5://127.0.0.1:9"},
+        {"SSL_CERT_FILE": "/nowhere/certificates.pem"},
+        {"OLLAMA_HOST": "::1"},
+        {"OLLAMA_HOST": "'127.0.0.1:11434'"},
+    ],
+    ids=str,
+)
+def test_what_the_package_does_not_understand_of_the_environment_does_no_harm(environment: dict[str, str]) -> None:
+    """It makes a client as it is imported, in whatever environment that is."""
+    with StandIn([CODE]).in_thread() as server:
+        run = subprocess.run(
+            [sys.executable, "-c", FRESH, server.host], env=environment, capture_output=True, text=True, check=False
+        )
+    assert (run.stdout, run.stderr) == (CODE, "")

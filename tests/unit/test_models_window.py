@@ -87,8 +87,10 @@ WORDY = (Message("user", "internationalisation " * 600),)
         (WORDY, 1026, 8192, True),
         (WORDY, 1080, 8192, False),
         (WORDY, 1015, 8192, False),
-        (WORDY * 3, 4096, 32768, True),
-        (WORDY * 3, 4080, 32768, False),
+        (WORDY * 4, 4096, 32768, True),
+        (WORDY * 4, 4080, 32768, False),
+        # Half of what it is by the estimate, as models count it that know many long words.
+        (WORDY[:1] + WORDS, 2050, 8192, False),
         (WORDY, 2500, 2048, False),
     ],
 )
@@ -109,7 +111,7 @@ def test_what_is_usual_of_a_model_is_no_sign_of_cutting() -> None:
     assert calibration.was_cut(WORDY, 599, 8192)
 
 
-@given(st.integers(1, 60_000), st.floats(0.6, 1.3), st.sampled_from([2048, 4096, 8192, 16384, 32768]))
+@given(st.integers(1, 60_000), st.floats(0.4, 1.3), st.sampled_from([2048, 4096, 8192, 16384, 32768]))
 def test_nobody_is_accused_where_what_was_read_is_what_was_expected(size: int, ratio: float, window: int) -> None:
     """Whatever the model's tokens are, as long as the prompt fits into the window by the estimate."""
     messages = (Message("user", "word" * size),)

@@ -109,6 +109,8 @@ def test_edits_are_counted_in_the_named_encoding(encoding: PositionEncoding, cha
     [
         (VERIFIED, "Verified 'f': 1/1 examples passed, 2 rounds, m, 1,240 tokens, 8.1 s, isolation full."),
         (FAILED, "No verified candidate for 'f': It gave 1 instead of 2. (0/1 examples passed, 2 rounds, m, 1,"),
+        (replace(VERIFIED, model="openai:big"), "Verified 'f': 1/1 examples passed, 2 rounds, openai:big, 1,2"),
+        (replace(VERIFIED, model="replay:/a/b"), "Verified 'f': 1/1 examples passed, 2 rounds, 1,240 tokens"),
         (replace(FAILED, strategy=None), "Not verified: 'f': It gave 1 instead of 2. (0/1"),
         (replace(FAILED, status=Status.UNVERIFIED, reason="No examples."), "Unverified 'f': No examples. ("),
         (

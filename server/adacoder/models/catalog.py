@@ -58,7 +58,7 @@ _NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
 _NEEDS_INSTRUCT = ("starcoder2", "stable-code")
 """Families whose plain tags are base models."""
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([BM])", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
 """Of a model as Ollama usually quantizes it."""
 _AT_ONCE = 4
