@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from adacoder.domain import Ended, Message, Reply, Tokens
-from adacoder.models.base import ChatModel, Enough, ModelError
-from adacoder.models.recorder import Recorder
-from adacoder.models.redaction import Redaction, Surroundings
+from adacoder.models.base import ChatModel, Enough
+from adacoder.models.errors import ModelError
+from adacoder.models.recording.recorder import Recorder
+from adacoder.models.recording.redaction import Redaction, Surroundings
 from adacoder.models.window import Window
 
 SYSTEM = Message("system", "You write Python.\nNothing else.")

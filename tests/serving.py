@@ -13,7 +13,8 @@ import pytest
 
 import standin_openai
 from adacoder.domain import AdaCoderError, Message, Reply
-from adacoder.models.base import OLLAMA, OPENAI, Kind, OnWait
+from adacoder.models.base import OnWait
+from adacoder.models.errors import OLLAMA, OPENAI, Kind
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.served import Deadlines, ServedModel, Server

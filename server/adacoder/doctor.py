@@ -21,7 +21,8 @@ from adacoder.domain import JSON, AdaCoderError, Level
 from adacoder.models import catalog, replay
 from adacoder.models.address import address, base_url
 from adacoder.models.backends import Experience, open_model
-from adacoder.models.base import (
+from adacoder.models.base import OnWait
+from adacoder.models.errors import (
     OLLAMA,
     OPENAI,
     BadReply,
@@ -33,7 +34,6 @@ from adacoder.models.base import (
     NoModel,
     NotRunning,
     OnlyThought,
-    OnWait,
 )
 from adacoder.models.ollama import is_cloud
 from adacoder.models.served import Facts, Thinking

@@ -28,11 +28,12 @@ from adacoder.domain import (
     conclude,
 )
 from adacoder.journal import Journal
-from adacoder.models.about import About
 from adacoder.models.backends import Experience
-from adacoder.models.base import ChatModel, ModelError
+from adacoder.models.base import ChatModel
+from adacoder.models.errors import ModelError
 from adacoder.models.held import HeldModel
-from adacoder.models.recorder import CannotRecord
+from adacoder.models.recording.about import About
+from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.window import Window
 from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from adacoder.agents import prompt
 from adacoder.agents.failures import describe
 from adacoder.domain import Example, Failure, FailureKind, Message, Plan, Target
-from adacoder.models.base import ContextOverflow
+from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.source import text
 from adacoder.source.context import Piece, pieces

@@ -276,8 +276,8 @@ async def test_the_context_that_it_sees(asked: int, limit: int, text: str, tmp_p
     assert found.text == text
 
 
-def later(**time: float) -> str:
-    return (datetime.now(UTC) + timedelta(**time)).isoformat()
+def later(time: timedelta) -> str:
+    return (datetime.now(UTC) + time).isoformat()
 
 
 @pytest.mark.parametrize(
@@ -290,15 +290,15 @@ def later(**time: float) -> str:
         ),
         ({"context_length": 4 * 8192}, "yes, with a window of 32,768 tokens"),
         (
-            {"expires_at": later(minutes=4, seconds=10), "size": 10, "size_vram": 10},
+            {"expires_at": timedelta(minutes=4), "size": 10, "size_vram": 10},
             "yes, for 4 more minutes; on the GPU",
         ),
         (
-            {"expires_at": later(minutes=1, seconds=10), "size": 10, "size_vram": 0},
+            {"expires_at": timedelta(minutes=1), "size": 10, "size_vram": 0},
             "yes, for 1 more minute; on the CPU",
         ),
         (
-            {"expires_at": later(days=100_000), "size": 10, "size_vram": 4},
+            {"expires_at": timedelta(days=100_000), "size": 10, "size_vram": 4},
             "yes, for good; 40% of it on the GPU, the rest on the CPU",
         ),
         ({"expires_at": "0001-01-01T00:00:00Z"}, "yes, not for long"),
@@ -306,7 +306,8 @@ def later(**time: float) -> str:
     ],
 )
 async def test_whether_it_is_loaded(entry: dict[str, object], text: str, tmp_path: Path) -> None:
-    async with StandIn(instead={"/api/ps": loaded(**entry)}) as standin:
+    told = {name: later(value) if isinstance(value, timedelta) else value for name, value in entry.items()}
+    async with StandIn(instead={"/api/ps": loaded(**told)}) as standin:
         found = await finding("Loaded", Settings(host=standin.host), tmp_path)
     assert (found.ok, found.text, found.advice) == (None, text, "")
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from adacoder.models.address import address, base_url
-from adacoder.models.base import BadHost, NoBaseUrl
+from adacoder.models.errors import BadHost, NoBaseUrl
 
 
 @pytest.fixture(autouse=True)

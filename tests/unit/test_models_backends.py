@@ -9,8 +9,9 @@ import pytest
 
 from adacoder.domain import Message
 from adacoder.models import backends
-from adacoder.models.base import ChatModel, ModelError, Nameless, NoModel, NotRunning
-from adacoder.models.recorder import CannotRecord
+from adacoder.models.base import ChatModel
+from adacoder.models.errors import ModelError, Nameless, NoModel, NotRunning
+from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.replay import BadRecording, read
 from adacoder.settings import Settings
 from standin_ollama import Model, StandIn

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from adacoder.models import catalog
-from adacoder.models.base import BadReply, NotRunning
 from adacoder.models.catalog import best, described, find, installed, running, version
+from adacoder.models.errors import BadReply, NotRunning
 from adacoder.models.served import Thinking
 from standin_ollama import Model, Script, StandIn
 

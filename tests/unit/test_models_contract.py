@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adacoder.domain import Ended, Message
-from adacoder.models.base import ContextOverflow, Leases, TooSlow
+from adacoder.models.base import Leases
+from adacoder.models.errors import ContextOverflow, TooSlow
 from adacoder.models.served import Deadlines, ServedModel
 from serving import (
     CODE,

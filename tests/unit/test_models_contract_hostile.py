@@ -12,7 +12,7 @@ from itertools import chain, repeat
 import pytest
 
 from adacoder.domain import Ended, Reply
-from adacoder.models.base import BadReply, CannotConnect, ModelError, ModelMissing, TooSlow
+from adacoder.models.errors import BadReply, CannotConnect, ModelError, ModelMissing, TooSlow
 from adacoder.models.served import Deadlines, ServedModel
 from serving import CODE, CODER, MESSAGES, ServerKind, ask, every_kind, model_at, sentence, talking
 from standin import Script

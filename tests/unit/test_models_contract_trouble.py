@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from adacoder.models.base import (
+from adacoder.models.errors import (
     BadReply,
     Busy,
     ContextOverflow,

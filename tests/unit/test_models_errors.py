@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adacoder.models.base import BadHost, BadReply, ModelMissing, NoModel, NotRunning
+from adacoder.models.errors import BadHost, BadReply, ModelMissing, NoModel, NotRunning
 from serving import CODE, CODER, KINDS, ServerKind, ask, every_ollama, model_at, sentence, talking
 from standin import Script
 from standin_ollama import Model

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from adacoder.domain import Ended, Message
-from adacoder.models.base import BadReply, CloudDisabled, CloudRefused, NoChat, OnlyThought
+from adacoder.models.errors import BadReply, CloudDisabled, CloudRefused, NoChat, OnlyThought
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.served import Thinking
 from serving import CODE, CODER, KINDS, MESSAGES, ServerKind, ask, every_ollama, fate, model_at, sentence, talking

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adacoder.domain import Message
-from adacoder.models.base import ContextOverflow
+from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Calibration
 from serving import CODE, CODER, MESSAGES, ServerKind, ask, every_ollama, fate, model_at, sentence, talking, words
 from standin import Script

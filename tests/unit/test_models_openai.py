@@ -17,7 +17,7 @@ import pytest
 from adacoder.domain import Message
 from adacoder.models import address
 from adacoder.models.backends import Experience, open_model
-from adacoder.models.base import (
+from adacoder.models.errors import (
     BadReply,
     Busy,
     ContextOverflow,

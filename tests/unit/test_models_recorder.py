@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from adacoder import __version__
 from adacoder.domain import Ended, Message, Outcome, Reply, Status, Timing, Tokens
-from adacoder.models.base import ModelError, Stalled
-from adacoder.models.conversation import Exchange, Trouble
-from adacoder.models.recorder import CannotRecord, Recorder
-from adacoder.models.redaction import Redaction, Surroundings
+from adacoder.models.errors import ModelError, Stalled
+from adacoder.models.recording.form import Exchange, Trouble
+from adacoder.models.recording.recorder import CannotRecord, Recorder
+from adacoder.models.recording.redaction import Redaction, Surroundings
 from adacoder.models.replay import ReplayedError, ReplayModel, read
 from adacoder.models.window import Window
 from adacoder.source.locate import locate

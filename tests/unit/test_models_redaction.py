@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adacoder.models.redaction import Redaction, Surroundings, fits
+from adacoder.models.recording.redaction import Redaction, Surroundings, fits
 
 ADA = Surroundings(
     workspaces=("/home/ada/work/shop",),

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Ended, Message, Reply, Tokens
-from adacoder.models.about import About
-from adacoder.models.recorder import Recorder
-from adacoder.models.redaction import Redaction, Surroundings
+from adacoder.models.recording.about import About
+from adacoder.models.recording.recorder import Recorder
+from adacoder.models.recording.redaction import Redaction, Surroundings
 from adacoder.models.replay import BadRecording, OtherVersion, ReplayExhausted, ReplayMismatch, ReplayModel, read
 from adacoder.models.window import Window
 from adacoder.settings import Settings

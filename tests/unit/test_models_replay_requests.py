@@ -12,8 +12,9 @@ import pytest
 from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Status, Tokens
 from adacoder.journal import Journal
 from adacoder.models import backends
-from adacoder.models.base import ChatModel, ModelError
-from adacoder.models.conversation import Conversation
+from adacoder.models.base import ChatModel
+from adacoder.models.errors import ModelError
+from adacoder.models.recording.form import Conversation
 from adacoder.models.replay import read
 from adacoder.models.window import Window
 from adacoder.service import Project, Service, current
@@ -235,7 +236,7 @@ async def test_each_rung_of_a_ladder_is_a_conversation(tmp_path: Path) -> None:
 
 async def test_what_came_is_not_lost_where_its_end_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    with patch("adacoder.models.recorder.ended", side_effect=lambda _: path.unlink() or {}):
+    with patch("adacoder.models.recording.recorder.ended", side_effect=lambda _: path.unlink() or {}):
         outcome = await request(tmp_path / "ws", recording(path), {"a": Scripted([GOOD])})
     assert outcome.status is Status.VERIFIED
     assert outcome.edits

@@ -12,7 +12,8 @@ import pytest
 from adacoder.domain import Candidate, Ended, FailureKind, Message, Outcome, Reply, Status, Target, Tokens
 from adacoder.journal import Journal
 from adacoder.models import held
-from adacoder.models.base import Enough, ModelError
+from adacoder.models.base import Enough
+from adacoder.models.errors import ModelError
 from adacoder.models.window import Window
 from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Rules, Settings

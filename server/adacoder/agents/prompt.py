@@ -19,7 +19,7 @@ from string import Template
 
 from adacoder.agents.failures import describe, fitted, prompted, shortened
 from adacoder.domain import Example, Failure, Message, Plan, Target
-from adacoder.models.base import ContextOverflow
+from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.pytext import Lines, normalize
 from adacoder.source.context import Piece

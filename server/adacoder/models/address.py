@@ -10,7 +10,7 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from adacoder.models.base import OPENAI, BadHost, NoBaseUrl
+from adacoder.models.errors import OPENAI, BadHost, NoBaseUrl
 
 _PORTS = {"http": 80, "https": 443}
 _OLLAMA_PORT = 11434

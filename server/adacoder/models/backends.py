@@ -11,14 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adacoder.models.about import About
 from adacoder.models.address import address, base_url
-from adacoder.models.base import ChatModel, CloudRefused, Leases, ModelError, Nameless, NoModel, OnWait
+from adacoder.models.base import ChatModel, Leases, OnWait
 from adacoder.models.catalog import best
+from adacoder.models.errors import CloudRefused, ModelError, Nameless, NoModel
 from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.openai import OpenAIServer
-from adacoder.models.recorder import Recorder
-from adacoder.models.redaction import Redaction, Surroundings
+from adacoder.models.recording.about import About
+from adacoder.models.recording.recorder import Recorder
+from adacoder.models.recording.redaction import Redaction, Surroundings
 from adacoder.models.replay import ReplayModel
 from adacoder.models.served import Deadlines, ServedModel, Server
 from adacoder.models.window import Calibration

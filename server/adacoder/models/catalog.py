@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from adacoder.models.address import address
-from adacoder.models.base import BadReply, ModelError, ModelMissing
+from adacoder.models.errors import BadReply, ModelError, ModelMissing
 from adacoder.models.numbers import count
 from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.served import Facts

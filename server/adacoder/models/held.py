@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from adacoder.domain import Message, Outcome, Reply
 from adacoder.journal import Journal
-from adacoder.models.about import About
 from adacoder.models.backends import Experience, open_model
-from adacoder.models.base import ChatModel, Enough, ModelError
-from adacoder.models.recorder import Recorder
+from adacoder.models.base import ChatModel, Enough
+from adacoder.models.errors import ModelError
+from adacoder.models.recording.about import About
+from adacoder.models.recording.recorder import Recorder
 from adacoder.models.window import Window
 from adacoder.settings import Settings
 

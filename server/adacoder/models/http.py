@@ -13,7 +13,7 @@ from typing import TypedDict
 import httpx
 
 from adacoder.models.address import Address
-from adacoder.models.base import (
+from adacoder.models.errors import (
     BadHost,
     BadReply,
     Busy,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
-from adacoder.models.base import OLLAMA, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
+from adacoder.models.errors import OLLAMA, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
 from adacoder.models.numbers import count, seconds
 from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import base_url
-from adacoder.models.base import (
+from adacoder.models.errors import (
     OPENAI,
     BadReply,
     Kind,

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, Message, Reply
-from adacoder.models.base import Enough, ModelError
-from adacoder.models.conversation import VERSION, Conversation, OtherVersionError, Trouble, understood
-from adacoder.models.redaction import fits
+from adacoder.models.base import Enough
+from adacoder.models.errors import ModelError
+from adacoder.models.recording.form import VERSION, Conversation, OtherVersionError, Trouble, understood
+from adacoder.models.recording.redaction import fits
 from adacoder.models.window import Window
 
 if TYPE_CHECKING:
-    from adacoder.models.about import About
+    from adacoder.models.recording.about import About
 
 _MOST_BYTES = 64 << 20
 """What is read of a file; a conversation of a thousand rounds takes less."""

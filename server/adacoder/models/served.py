@@ -17,17 +17,16 @@ from enum import Enum
 from typing import Protocol, TypeVar
 
 from adacoder.domain import Ended, Message, Reply, Timing, Tokens
-from adacoder.models.base import (
+from adacoder.models.base import Enough, OnWait
+from adacoder.models.errors import (
     BadReply,
     Busy,
     CloudRefused,
     ContextOverflow,
-    Enough,
     Kind,
     Loading,
     NoChat,
     OnlyThought,
-    OnWait,
     Stalled,
     TooSlow,
 )

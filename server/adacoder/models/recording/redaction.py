@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from adacoder.models.base import OLLAMA, OPENAI
+from adacoder.models.errors import OLLAMA, OPENAI
 
 WORKSPACE, HOME, TEMPORARY, SCRATCH = "<workspace>", "~", "<tmp>", "<scratch>"
 USER, HOST, SERVER, KEY = "<user>", "<host>", "<server>", "<key>"

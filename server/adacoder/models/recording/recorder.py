@@ -1,4 +1,4 @@
-"""`Recorder` writes down what is said with a model (`--record`); `conversation` says in which form."""
+"""`Recorder` writes down what is said with a model (`--record`); `form` says how."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, Message, Outcome, Reply
-from adacoder.models.base import ChatModel, Enough, ModelError
-from adacoder.models.conversation import Exchange, Trouble, ended, exchanged, header, written
+from adacoder.models.base import ChatModel, Enough
+from adacoder.models.errors import ModelError
+from adacoder.models.recording.form import Exchange, Trouble, ended, exchanged, header, written
 from adacoder.models.replay import BadRecording, ReplayedError, ReplayModel, read
 
 if TYPE_CHECKING:
-    from adacoder.models.about import About
-    from adacoder.models.redaction import Redaction
+    from adacoder.models.recording.about import About
+    from adacoder.models.recording.redaction import Redaction
     from adacoder.models.window import Window
 
 _CANCELLED = Trouble("Cancelled", "The request was cancelled before the reply was whole.")
