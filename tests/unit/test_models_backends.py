@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Message
+from adacoder.models import address as addresses
 from adacoder.models import backends
 from adacoder.models.base import ChatModel
-from adacoder.models.errors import ModelError, Nameless, NoModel, NotRunning
+from adacoder.models.errors import LeavesNetwork, ModelError, Nameless, NoModel, NotRunning
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.replay import BadRecording, read
 from adacoder.settings import Settings
@@ -70,6 +71,24 @@ async def test_without_a_name_and_without_a_model_the_pull_is_named() -> None:
             await open_model(None, Settings(host=server.host))
     with pytest.raises(NotRunning):
         await open_model(None, Settings(host=server.host))
+
+
+async def test_code_stays_in_the_users_network_unless_it_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with StandIn(["def f(): ..."]) as server:
+        with monkeypatch.context() as patched:
+            patched.setattr(addresses, "_HOME", ())  # now this machine is as far away as any other
+            with pytest.raises(LeavesNetwork) as caught:
+                await open_model("qwen2.5-coder:7b", Settings(host=server.host))
+            assert str(caught.value) == (
+                f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
+                " leave yours: name one that is with --host or OLLAMA_HOST, or allow it with --allow-cloud."
+            )
+            assert server.seen == []
+            allowed = await open_model("qwen2.5-coder:7b", Settings(host=server.host, allow_cloud=True))
+            await allowed.close()
+        model = await open_model("qwen2.5-coder:7b", Settings(host=server.host))
+        assert (await model.reply(QUESTION, enough=never, max_tokens=64)).text == "def f(): ..."
+        await model.close()
 
 
 async def test_the_settings_reach_the_server() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adacoder.models.errors import BadHost, BadReply, ModelMissing, NoModel, NotRunning
+from adacoder.models.errors import BadHost, ModelMissing, NoModel, NotRunning, OtherServer
 from serving import CODE, CODER, KINDS, ServerKind, ask, every_ollama, model_at, sentence, talking
 from standin import Script
 from standin_ollama import Model
@@ -30,7 +30,7 @@ async def test_what_is_no_address(host: str) -> None:
 async def test_a_server_that_is_no_ollama() -> None:
     other = {"instead": {"/api/show": Script(status=404, body="404 page not found")}}
     async with talking(OLD, [CODE], stand_in=other) as (server, model):
-        with pytest.raises(BadReply, match=r"\(404 page not found\)"):
+        with pytest.raises(OtherServer, match=r"is no Ollama server: name the address of one with --host"):
             await ask(model)
         await server.until_asked("/api/show")
         server.instead = {}

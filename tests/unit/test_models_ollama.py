@@ -238,8 +238,14 @@ TROUBLE = {
     "a blank line": (Script(body="\n\n"), "(it does not speak as an Ollama server does)"),
     "a page": (Script(body="<html>Welcome to the router</html>"), "(it does not speak as an Ollama server does)"),
     "JSON without an end": (Script(body="[" * 200_000), "(it does not speak as an Ollama server does)"),
-    "a path that it does not have": (Script(status=404, body="404 page not found"), "(404 page not found)"),
-    "a method that it does not allow": (Script(status=405, body="405 method not allowed"), "(405 method not allowed)"),
+    "a path that it does not have": (
+        Script(status=404, body="404 page not found"),
+        "is no Ollama server: name the address of one",
+    ),
+    "a method that it does not allow": (
+        Script(status=405, body="405 method not allowed"),
+        "What answers at HOST is no Ollama server: name the address of one with --host or OLLAMA_HOST.",
+    ),
     "an ability that the model lacks": (
         Script(status=400, error=f'"{CODER}" does not support thinking'),
         f'("{CODER}" does not support thinking)',

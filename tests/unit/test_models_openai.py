@@ -28,6 +28,7 @@ from adacoder.models.errors import (
     NotInstalled,
     NotRunning,
     OnlyThought,
+    OtherServer,
 )
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.served import Deadlines, ServedModel
@@ -153,7 +154,7 @@ async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.Mo
         assert isinstance(error, LeavesNetwork)
         assert str(error) == (
             f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
-            " leave yours: name one that is with --base-url, or allow it with --allow-cloud."
+            " leave yours: name one that is with --base-url (most end in /v1), or allow it with --allow-cloud."
         )
         assert (await ask(model)).text == CODE
 
@@ -340,8 +341,8 @@ async def test_an_address_without_its_path(engine: Engine) -> None:
         model = model_of(server.host.removesuffix("/v1"))
         error = await trouble(model)
         await model.close()
-        assert isinstance(error, BadReply)
-        assert "(nothing of an OpenAI-compatible server is at this address, and that of most ends in /v1)" in str(error)
+        assert isinstance(error, OtherServer)
+        assert "no OpenAI-compatible server: name the address of one with --base-url (most end in /v1)." in str(error)
 
 
 # Thinking.

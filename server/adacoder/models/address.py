@@ -7,10 +7,11 @@ import ipaddress
 import os
 import re
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from adacoder.models.errors import OPENAI, BadHost, NoBaseUrl
+from adacoder.models.errors import OPENAI, BadHost, Kind, LeavesNetwork, NoBaseUrl, NotRunning
 
 _PORTS = {"http": 80, "https": 443}
 _OLLAMA_PORT = 11434
@@ -53,9 +54,27 @@ class Address:
             OSError, UnicodeError: the name means nothing.
         """
         parts = urlsplit(self.url)
+        with suppress(ValueError):  # it is a name, not a number
+            return _is_home(str(ipaddress.ip_address(parts.hostname or "")))
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(parts.hostname, parts.port, type=socket.SOCK_STREAM)
         return all(_is_home(str(place[0])) for *_, place in found)
+
+
+async def stay_at_home(place: Address, kind: Kind, seconds: float) -> None:
+    """Return if `place` is on this machine or in a network of the user's own.
+
+    Raises:
+        LeavesNetwork: it is not.
+        NotRunning: what its name means cannot be found out, or not within `seconds`.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            is_at_home = await place.is_at_home()
+    except (OSError, UnicodeError):  # a TimeoutError is an OSError
+        raise NotRunning(place.url, kind) from None
+    if not is_at_home:
+        raise LeavesNetwork(place.url, kind)
 
 
 def address(host: str | None) -> Address:

@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adacoder.models.address import address, base_url
+from adacoder.models.address import address, base_url, stay_at_home
 from adacoder.models.base import ChatModel, Leases, OnWait
 from adacoder.models.catalog import best
-from adacoder.models.errors import CloudRefused, ModelError, Nameless, NoModel
+from adacoder.models.errors import OLLAMA, CloudRefused, ModelError, Nameless, NoModel
 from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.recording.about import About
@@ -67,6 +67,8 @@ async def _ollama(name: str, settings: Settings, experience: Experience, on_wait
         on_wait(f"no model is named: using {name}, the best of those that are installed")
     if is_cloud(name) and not settings.allow_cloud:
         raise CloudRefused(name)
+    if not settings.allow_cloud:
+        await stay_at_home(address(settings.host), OLLAMA, deadlines(settings).connect)
     server = OllamaServer(settings.host, deadlines(settings))
     return _served(server, name, "ollama", settings, experience, on_wait)
 

@@ -21,6 +21,8 @@ class Kind:
     """How to write its address, as the end of a sentence."""
     start: str
     """How to have a server, as the end of a sentence."""
+    name_it: str
+    """How to name a server."""
     get: str
     """How to have a model, likewise; `{model}` stands for its name."""
     look: str
@@ -33,6 +35,7 @@ OLLAMA = Kind(
     "Ollama",
     write="write HOST:PORT or http://HOST:PORT (or https)",
     start="start it with `ollama serve`, or name another with --host or OLLAMA_HOST",
+    name_it="with --host or OLLAMA_HOST",
     get="run `ollama pull {model}`",
     look="see what it is doing with `ollama ps`",
     key="OLLAMA_API_KEY",
@@ -43,6 +46,7 @@ OPENAI = Kind(
     "OpenAI-compatible",
     write="write http://HOST:PORT/v1 (or https), without a user or a password",
     start="start it, or name another with --base-url",
+    name_it="with --base-url (most end in /v1)",
     get="serve it there",
     look="see what it is doing in its log",
     key="OPENAI_API_KEY",
@@ -152,10 +156,10 @@ class CloudDisabled(ModelError):
 class LeavesNetwork(ModelError):
     """The server is out in the internet, and nobody allowed that."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         super().__init__(
             f"The server at {url} is neither on this machine nor in a private network, so your code would leave yours:"
-            " name one that is with --base-url, or allow it with --allow-cloud."
+            f" name one that is {kind.name_it}, or allow it with --allow-cloud."
         )
 
 
@@ -249,6 +253,15 @@ class BadReply(ModelError):
         super().__init__(
             f"The server at {host} gave no usable reply ({_quoted(what)}):"
             " try again, and see its log if it happens again."
+        )
+
+
+class OtherServer(BadReply):
+    """What answers is another kind of server."""
+
+    def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
+        ModelError.__init__(
+            self, f"What answers at {url} is no {kind.name} server: name the address of one {kind.name_it}."
         )
 
 

@@ -26,6 +26,7 @@ from adacoder.models.errors import (
     ModelError,
     ModelMissing,
     NotRunning,
+    OtherServer,
     OutOfMemory,
 )
 from adacoder.models.lines import guard
@@ -119,6 +120,8 @@ def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelEr
         return Busy(url)
     if status == 404 and "model" in lower:
         return ModelMissing(model, url, kind=kind)
+    if status in (404, 405):
+        return OtherServer(url, kind)
     if "cloud is disabled" in lower:
         return CloudDisabled(model)
     if status in (401, 403):

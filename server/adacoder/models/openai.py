@@ -16,16 +16,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from adacoder.domain import Ended, Timing
-from adacoder.models.address import base_url
+from adacoder.models.address import base_url, stay_at_home
 from adacoder.models.errors import (
     OPENAI,
     BadReply,
     Kind,
-    LeavesNetwork,
     ModelError,
     ModelMissing,
     NotInstalled,
-    NotRunning,
+    OtherServer,
     Stalled,
 )
 from adacoder.models.numbers import count, seconds
@@ -51,7 +50,6 @@ _THINKS_ALWAYS = "gpt-oss"
 """A family of models that can be told to think less, but not to leave it."""
 _GAVE_UP = ("abort", "content_filter", "error")
 """Reasons to finish a reply that is not whole."""
-_NOT_THERE = "nothing of an OpenAI-compatible server is at this address, and that of most ends in /v1"
 _MILLISECOND = 1e-3
 
 
@@ -107,7 +105,7 @@ class OpenAIServer:
                 return []
             cards = _object(listed).get("data")
         if not isinstance(cards, list):
-            raise BadReply(self.url, _NOT_THERE)
+            raise OtherServer(self.url, OPENAI)
         return [card for card in cards if isinstance(card, dict)]
 
     async def facts(self, model: str) -> Facts:
@@ -170,19 +168,9 @@ class OpenAIServer:
         async with self._opening:
             if self._open is None:
                 if not self._allow_public:
-                    await self._stay_at_home()
+                    await stay_at_home(self._address, OPENAI, self._deadlines.connect)
                 self._open = await asyncio.to_thread(self._connect)
             return self._open
-
-    async def _stay_at_home(self) -> None:
-        """Raise a ModelError unless the server is on this machine or in a network of the user's own."""
-        try:
-            async with asyncio.timeout(self._deadlines.connect):
-                is_at_home = await self._address.is_at_home()
-        except (OSError, UnicodeError):  # a TimeoutError is an OSError
-            raise NotRunning(self.url, OPENAI) from None
-        if not is_at_home:
-            raise LeavesNetwork(self.url)
 
     def _connect(self) -> openai.AsyncOpenAI:
         try:
@@ -238,8 +226,6 @@ class OpenAIServer:
         said = _said(error)
         if _MISSING.search(said) or (status == 404 and "model" in said.lower()):
             return self._missing(model)
-        if status == 404:
-            return BadReply(self.url, _NOT_THERE)
         return refusal(status, said, model, self.url, OPENAI)
 
     def _missing(self, model: str) -> ModelMissing:
