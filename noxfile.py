@@ -52,7 +52,15 @@ def bench(session: nox.Session) -> None:
     """The figures of `benchmarks/`, one JSON line each; `nox -s bench -- locate.py` for one. Not run by default."""
     session.install("-e", ".[test,bench]")
     session.install("--no-deps", "evalplus==0.3.1")  # of all that it names, what is measured needs numpy and psutil
-    for script in session.posargs or ("request.py", "evaluator.py", "locate.py", "context.py", "imports.py", "cancel.py", "tokens.py"):
+    for script in session.posargs or (
+        "request.py",
+        "evaluator.py",
+        "locate.py",
+        "context.py",
+        "imports.py",
+        "cancel.py",
+        "tokens.py",
+    ):
         session.run("python", f"benchmarks/{script}")
 
 

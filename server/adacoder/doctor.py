@@ -18,9 +18,9 @@ from typing import TypeVar
 
 from adacoder import __version__
 from adacoder.domain import JSON, AdaCoderError, Level
-from adacoder.models import catalog, replay
-from adacoder.models.address import address, base_url
-from adacoder.models.backends import Experience, open_model
+from adacoder.models import catalog
+from adacoder.models.address import address, base_url, stay_at_home
+from adacoder.models.backends import Experience, kind_and_name, open_model, recorded
 from adacoder.models.base import OnWait
 from adacoder.models.errors import (
     OLLAMA,
@@ -179,26 +179,25 @@ async def _rungs(settings: Settings) -> list[_Rung]:
     count = len(settings.ladder)
     for number, named in enumerate(settings.ladder, 1):
         how = f"number {number} of {count}" if count > 1 else "as named"
-        kind, _, rest = (named or "").partition(":")
+        kind, name = kind_and_name(named)
         if kind == "replay":
-            rungs.append(_recorded(rest, how))
+            rungs.append(_recorded(name, how))
         elif kind == "openai":
-            rungs.append(await _openai(rest, settings, how))
+            rungs.append(await _openai(name, settings, how))
         else:
-            ollama = ollama or await _look_around(settings.host)
-            name = (rest if kind == "ollama" else named) or None
-            rungs.append(await _ollama(name, ollama, settings, how))
+            ollama = ollama or await _look_around(settings)
+            rungs.append(await _ollama(name or None, ollama, settings, how))
     return rungs
 
 
-def _recorded(written: str, how: str) -> _Rung:
-    path, model = Path(written).expanduser(), f"replay:{written}"
-    text = f"the recorded conversation {path}, {how}"
+def _recorded(name: str, how: str) -> _Rung:
+    model_id = f"replay:{name}"
+    text = f"the recorded conversation {name}, {how}"
     try:
-        found = replay.read(path)
+        speaker = recorded(name).speaker
     except ModelError as error:
-        return _Rung((Finding("Model", False, text, str(error), model),))
-    return _Rung((Finding("Model", True, f"{text}, with {found[-1].model}", model=model),))
+        return _Rung((Finding("Model", False, text, str(error), model_id),))
+    return _Rung((Finding("Model", True, f"{text}, with {speaker}", model=model_id),))
 
 
 async def _openai(name: str, settings: Settings, how: str) -> _Rung:
@@ -240,11 +239,13 @@ class _Store:
         return Finding("Ollama", True, f"{self.version or 'of unknown version'} at {self.url}, {has}")
 
 
-async def _look_around(host: str | None) -> _Store | Finding:
-    """What the server at `host` has; the Finding if it cannot be asked."""
+async def _look_around(settings: Settings) -> _Store | Finding:
+    """What the Ollama server has; the Finding if it cannot be asked, or may not."""
     try:
-        url = address(host).url
-        return await _soon(_store(url, host), url)
+        place = address(settings.host)
+        if not settings.allow_cloud:
+            await stay_at_home(place, OLLAMA, _PATIENCE)
+        return await _soon(_store(place.url, settings.host), place.url)
     except ModelError as error:
         return Finding("Ollama", False, "no server that could be asked", str(error))
 
@@ -413,7 +414,7 @@ def _faster(speed: Speed, on_gpu: float | None) -> str:
 
 async def _share_on_gpu(model_id: str, host: str | None) -> float | None:
     """How much of a model that was just asked is on the GPU; None where that is not told."""
-    kind, _, name = model_id.partition(":")
+    kind, name = kind_and_name(model_id)
     if kind != "ollama":
         return None
     try:

@@ -66,7 +66,7 @@ class Project:
 
 
 class Service:
-    """Runs requests. Keeps what is worth keeping warm between them: evaluator hosts and the models' leases."""
+    """Runs requests. Keeps what is worth keeping between them: evaluator hosts, and what is remembered of models."""
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[Interpreter, Path, object], Host] = {}

@@ -85,6 +85,18 @@ async def test_progress_announces_no_more_rounds_than_there_may_be(editor: Clien
     assert {line.partition("/")[2] for line in told} == {str(rounds)}
 
 
+async def test_progress_names_settings_and_no_options(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = {**told_of(standin), "model": ["gone:1b", "qwen2.5-coder:7b"]}
+        uri = await editor.write("names.py", STUB)
+        await generate(editor, uri)
+        assert (await editor.told())[0] == INFO
+    shown = [str(each["value"].get("message", "")) for each in editor.all("$/progress")]
+    (missing,) = [message for message in shown if "has no model 'gone:1b'" in message]
+    assert "adacoder.model" in missing
+    assert "--" not in missing
+
+
 AWKWARD = '''"""Größen und 𝔐."""
 𝔫 = 3
 

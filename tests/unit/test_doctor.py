@@ -16,6 +16,7 @@ from adacoder import doctor
 from adacoder.cli.demo import RECORDING, fixture
 from adacoder.doctor import Finding, examine
 from adacoder.domain import Level
+from adacoder.models import address as addresses
 from adacoder.models import catalog
 from adacoder.settings import Settings
 from commandline import MODEL
@@ -136,6 +137,19 @@ async def test_without_a_server_it_says_so_in_a_sentence(host: str, tmp_path: Pa
 
 async def test_without_a_server_it_says_how_to_start_one(tmp_path: Path) -> None:
     assert "ollama serve" in (await finding("Ollama", Settings(host=UNREACHABLE), tmp_path)).advice
+
+
+async def test_a_public_server_is_not_asked_unless_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "_HOME", ())  # now this machine is as far away as any other
+    async with StandIn(answers) as standin:
+        refused = await finding("Ollama", Settings(host=standin.host), tmp_path)
+        assert standin.seen == []
+        allowed = await finding("Ollama", Settings(host=standin.host, allow_cloud=True), tmp_path)
+    assert refused.ok is False
+    assert "allow it with --allow-cloud" in refused.advice
+    assert allowed.ok
 
 
 @pytest.mark.parametrize("answer", [Script(body="<html>"), Script(body="[]"), Script(status=404, body="no such page")])
@@ -436,10 +450,23 @@ async def test_it_tells_what_it_waits_for(tmp_path: Path) -> None:
 async def test_a_recorded_conversation_needs_no_server(tmp_path: Path) -> None:
     settings = Settings(models=(f"replay:{fixture() / RECORDING}",), host=UNREACHABLE)
     good = await examined(settings, tmp_path, probes_speed=True)
-    bad = await finding("Model", Settings(models=(f"replay:{tmp_path / 'no'}",)), tmp_path)
     assert names(good)[-1] == "Model"
     assert good[-1].ok
+    assert good[-1].text.endswith(", with written for this demonstration")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no-such-file", "is no recorded conversation"),
+        ("~nobody-of-that-name/talk", "is no recorded conversation"),
+        ("", "write replay:FILE with --model"),
+    ],
+)
+async def test_a_recorded_conversation_that_is_not_there(name: str, words: str, tmp_path: Path) -> None:
+    bad = await finding("Model", Settings(models=(f"replay:{name}",)), tmp_path)
     assert bad.ok is False
+    assert words in bad.advice
 
 
 async def test_an_openai_compatible_server(tmp_path: Path) -> None:

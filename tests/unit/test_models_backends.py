@@ -11,11 +11,11 @@ from adacoder.domain import Message
 from adacoder.models import address as addresses
 from adacoder.models import backends
 from adacoder.models.base import ChatModel
-from adacoder.models.errors import LeavesNetwork, ModelError, Nameless, NoModel, NotRunning
+from adacoder.models.errors import LeavesNetwork, ModelError, Nameless, NoModel, NotRunning, Stalled
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.replay import BadRecording, read
 from adacoder.settings import Settings
-from standin_ollama import Model, StandIn
+from standin_ollama import Model, Script, StandIn
 
 QUESTION = (Message("user", "Write f."),)
 
@@ -73,10 +73,19 @@ async def test_without_a_name_and_without_a_model_the_pull_is_named() -> None:
         await open_model(None, Settings(host=server.host))
 
 
+async def test_without_a_name_a_user_who_waits_less_is_heeded() -> None:
+    async with StandIn(instead={"/api/tags": Script(load=3600)}) as server:
+        with pytest.raises(Stalled, match=r"has sent nothing for 0\.4 seconds"):
+            await open_model(None, Settings(host=server.host, token_timeout=0.4))
+        await server.until_idle()
+
+
 async def test_code_stays_in_the_users_network_unless_it_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     async with StandIn(["def f(): ..."]) as server:
         with monkeypatch.context() as patched:
             patched.setattr(addresses, "_HOME", ())  # now this machine is as far away as any other
+            with pytest.raises(LeavesNetwork):
+                await open_model(None, Settings(host=server.host))
             with pytest.raises(LeavesNetwork) as caught:
                 await open_model("qwen2.5-coder:7b", Settings(host=server.host))
             assert str(caught.value) == (

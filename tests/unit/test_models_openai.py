@@ -17,7 +17,9 @@ import pytest
 from adacoder.domain import Message
 from adacoder.models import address
 from adacoder.models.backends import Experience, open_model
+from adacoder.models.base import ChatModel
 from adacoder.models.errors import (
+    OPENAI,
     BadReply,
     Busy,
     ContextOverflow,
@@ -51,6 +53,12 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def model_of(url: str) -> ServedModel:
     return model_at(url, kind=KIND, deadlines=AT_ONCE)
+
+
+async def opened(url: str | None, *, allow_cloud: bool = False) -> ChatModel:
+    """A model as a request opens it."""
+    settings = Settings(base_url=url, allow_cloud=allow_cloud)
+    return await open_model(f"openai:{CODER}", settings, Experience(), lambda _: None)
 
 
 def chatting(
@@ -143,25 +151,28 @@ async def test_no_proxy_stands_between_this_machine_and_itself(monkeypatch: pyte
 
 
 async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with chatting([CODE]) as (server, model):
+    async with StandIn([CODE]) as server:
         with monkeypatch.context() as patched:
             patched.setattr(address, "_HOME", ())  # now this machine is as far away as any other
-            error = await trouble(model)
+            with pytest.raises(LeavesNetwork) as caught:
+                await opened(server.host)
             assert server.seen == []
-            allowed = OpenAIServer(server.host, allow_public=True)
-            assert (await allowed.facts(CODER)).window == 32768
-            await allowed.aclose()
-        assert isinstance(error, LeavesNetwork)
-        assert str(error) == (
+            allowed = await opened(server.host, allow_cloud=True)
+            assert (await allowed.window()).tokens == 8192
+            await allowed.close()
+        assert str(caught.value) == (
             f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
             " leave yours: name one that is with --base-url (most end in /v1), or allow it with --allow-cloud."
         )
-        assert (await ask(model)).text == CODE
+        near = await opened(server.host)
+        assert (await near.reply(MESSAGES, enough=lambda _: False, max_tokens=64)).text == CODE
+        await near.close()
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8", "[2001:4860:4860::8888]"])
 async def test_a_public_number_is_refused(host: str) -> None:
-    assert isinstance(await trouble(model_of(f"https://{host}/v1")), LeavesNetwork)
+    with pytest.raises(LeavesNetwork):
+        await opened(f"https://{host}/v1")
 
 
 @pytest.mark.parametrize("name", ["nothing", "a..b", "x" * 64])
@@ -175,8 +186,10 @@ async def test_a_name_without_meaning(name: str, monkeypatch: pytest.MonkeyPatch
         return await ask_system(host, port, **hints)  # which is told of no such names: nothing can encode them
 
     monkeypatch.setattr(loop, "getaddrinfo", resolve)
-    model = model_of(f"http://{name}:8000/v1")
-    assert sentence(await trouble(model), f"http://{name}:8000/v1") == (
+    url = f"http://{name}:8000/v1"
+    with pytest.raises(NotRunning) as caught:
+        await opened(url)
+    assert sentence(caught.value, url) == (
         "No OpenAI-compatible server answers at HOST: start it, or name another with --base-url."
     )
 
@@ -186,14 +199,14 @@ async def test_a_name_of_which_nobody_tells_the_meaning(monkeypatch: pytest.Monk
         return await asyncio.Event().wait()
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
-    model = model_at("http://gpu:8000/v1", kind=KIND, deadlines=Deadlines(connect=0.05))
-    assert isinstance(await trouble(model), NotRunning)
+    with pytest.raises(NotRunning):
+        await address.stay_at_home(address.base_url("http://gpu:8000/v1"), OPENAI, seconds=0.05)
 
 
 async def test_no_address_is_guessed() -> None:
     with pytest.raises(ModelError, match="No OpenAI-compatible server is named"):
-        await open_model(f"openai:{CODER}", Settings(), Experience(), lambda _: None)
-    near = await open_model(f"openai:{CODER}", Settings(base_url="localhost/v1"), Experience(), lambda _: None)
+        await opened(None)
+    near = await opened("localhost/v1")
     assert near.name == f"openai:{CODER}"
 
 

@@ -239,7 +239,7 @@ async def test_unsaved_text_comes_before_what_is_on_disk(ws: Workspace) -> None:
 async def test_an_import_that_breaks_a_template_is_left_to_the_evaluations(
     how: str, venv: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "WARM_SECONDS", 1.0)
+    monkeypatch.setattr(process, "WARM_SECONDS", 3.0)
     hostile = f"import os, sys, time\nif 'mod' not in sys.modules:\n    {how}\n"
     venv.write({f"{PACKAGES}/installed.py": hostile, "mod.py": ""})
     for _ in range(3):

@@ -95,7 +95,7 @@ class Job:
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
         """Turn what happens in the Journal into progress."""
-        self.message = report.progress(event, self.most_rounds)
+        self.message = report.in_an_editor(report.progress(event, self.most_rounds))
         self.show(self.message)
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
@@ -221,8 +221,9 @@ class Jobs:
         async def recheck(snapshot: Snapshot, target: Target) -> Outcome:
             job.show("the text changed; running the examples again")
             candidate = outcome.candidate or _current(target)
-            return await self._server.service.recheck(
-                target, candidate, settings, _project(snapshot), Journal(job.listen)
+            project, service = _project(snapshot), self._server.service
+            return report.for_an_editor(
+                await service.recheck(target, candidate, settings, project, Journal(job.listen))
             )
 
         job.insertion = Insertion(self._server, settings.on_unverified, recheck)

@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adacoder.models.address import address, base_url, stay_at_home
+from adacoder.models.address import Address, address, base_url, stay_at_home
 from adacoder.models.base import ChatModel, Leases, OnWait
 from adacoder.models.catalog import best
-from adacoder.models.errors import OLLAMA, CloudRefused, ModelError, Nameless, NoModel
+from adacoder.models.errors import OLLAMA, OPENAI, CloudRefused, Kind, ModelError, Nameless, NoModel
 from adacoder.models.ollama import OllamaServer, is_cloud
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.recording.about import About
@@ -46,9 +46,7 @@ async def open_model(
     Raises:
         ModelError: there is no such model. (Whether the server has the one named shows at its first reply.)
     """
-    kind, _, name = (model_id or "").partition(":")
-    if kind not in BACKENDS:
-        kind, name = "ollama", model_id or ""
+    kind, name = kind_and_name(model_id)
     model = await BACKENDS[kind](name, settings, experience, on_wait)
     if isinstance(model, ReplayModel) and about is not None:
         model.follow(about)
@@ -61,36 +59,56 @@ async def open_model(
         raise
 
 
-async def _ollama(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
+def kind_and_name(model_id: str | None) -> tuple[str, str]:
+    """The kind of backend that an id names, a key of `BACKENDS`, and the rest of it; empty if it names no model."""
+    kind, _, name = (model_id or "").partition(":")
+    return (kind, name) if kind in BACKENDS else ("ollama", model_id or "")
+
+
+def recorded(name: str) -> ReplayModel:
+    """The conversation that `replay:NAME` names.
+
+    Raises:
+        ModelError: no file is named, or it holds none.
+    """
     if not name:
-        name = await _best(settings.host)
-        on_wait(f"no model is named: using {name}, the best of those that are installed")
+        raise Nameless("replay", "FILE")
+    return ReplayModel(_file(name))
+
+
+async def _ollama(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
     if is_cloud(name) and not settings.allow_cloud:
         raise CloudRefused(name)
-    if not settings.allow_cloud:
-        await stay_at_home(address(settings.host), OLLAMA, deadlines(settings).connect)
-    server = OllamaServer(settings.host, deadlines(settings))
+    await _stay_at_home(address(settings.host), OLLAMA, settings)
+    if not name:
+        name = await _best(settings)
+        on_wait(f"no model is named: using {name}, the best of those that are installed")
+    server = OllamaServer(settings.host, _deadlines(settings))
     return _served(server, name, "ollama", settings, experience, on_wait)
 
 
-async def _best(host: str | None) -> str:
-    found = await best(host)
+async def _stay_at_home(place: Address, kind: Kind, settings: Settings) -> None:
+    if not settings.allow_cloud:
+        await stay_at_home(place, kind, _deadlines(settings).connect)
+
+
+async def _best(settings: Settings) -> str:
+    found = await best(settings.host, _deadlines(settings))
     if found is None:
-        raise NoModel(address(host).url)
+        raise NoModel(address(settings.host).url)
     return found.name
 
 
 async def _openai(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
     if not name:
         raise Nameless("openai", "NAME")
-    server = OpenAIServer(settings.base_url, deadlines(settings), allow_public=settings.allow_cloud)
+    await _stay_at_home(base_url(settings.base_url), OPENAI, settings)
+    server = OpenAIServer(settings.base_url, _deadlines(settings))
     return _served(server, name, "openai", settings, experience, on_wait)
 
 
 async def _replay(path: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
-    if not path:
-        raise Nameless("replay", "FILE")
-    return ReplayModel(_file(path))
+    return recorded(path)
 
 
 def _served(
@@ -105,13 +123,13 @@ def _served(
         seed=settings.seed,
         keep_alive=settings.keep_alive,
         allow_cloud=settings.allow_cloud,
-        deadlines=deadlines(settings),
+        deadlines=_deadlines(settings),
         calibration=experience.calibrations[server.url, model],
         on_wait=on_wait,
     )
 
 
-def deadlines(settings: Settings) -> Deadlines:
+def _deadlines(settings: Settings) -> Deadlines:
     """How long to wait for a server."""
     return Deadlines(first=settings.first_token_timeout, next=settings.token_timeout, whole=settings.reply_timeout)
 

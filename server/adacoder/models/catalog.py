@@ -14,8 +14,8 @@ from typing import TypeVar
 from adacoder.models.address import address
 from adacoder.models.errors import BadReply, ModelError, ModelMissing
 from adacoder.models.numbers import count
-from adacoder.models.ollama import OllamaServer, is_cloud
-from adacoder.models.served import Facts
+from adacoder.models.ollama import OllamaServer, is_cloud, with_tag
+from adacoder.models.served import Deadlines, Facts
 
 _WORTH: tuple[tuple[str, float], ...] = (
     # Measured: aider's editing benchmark, 133 Python tasks, solved at the second attempt.
@@ -195,7 +195,7 @@ async def version(host: str | None) -> str:
         return await server.version()
 
 
-async def best(host: str | None) -> Installed | None:
+async def best(host: str | None, deadlines: Deadlines | None = None) -> Installed | None:
     """The best model for writing code that the server at `host` has, and that can do so; None if none will do.
 
     Models are asked about in the order of `rank`, until one is known to answer chats.
@@ -203,7 +203,7 @@ async def best(host: str | None) -> Installed | None:
     Raises:
         ModelError: no server answers there.
     """
-    async with aclosing(OllamaServer(host)) as server:
+    async with aclosing(OllamaServer(host, deadlines)) as server:
         for model in rank(await _models(server)):
             fact = await _facts(server, model.name)
             if fact is not None and fact.chats and not fact.remote:
@@ -223,8 +223,7 @@ def rank(models: Iterable[Installed]) -> list[Installed]:
 
 def find(name: str, models: Iterable[Named]) -> Named | None:
     """The one of `models` that a user means by `name`: without a tag it is the `latest`."""
-    full = name if ":" in name.rpartition("/")[2] else f"{name}:latest"
-    return next((model for model in models if model.name == full), None)
+    return next((model for model in models if model.name == with_tag(name)), None)
 
 
 def memory() -> int | None:

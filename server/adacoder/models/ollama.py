@@ -40,6 +40,11 @@ def is_cloud(model: str) -> bool:
     return model.endswith(("-cloud", ":cloud"))
 
 
+def with_tag(model: str) -> str:
+    """The whole name of `model`, as the server lists it: without a tag it is the `latest`."""
+    return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
+
+
 class OllamaServer:
     """One Ollama server. Nothing is imported and no connection made before the first request.
 
@@ -93,9 +98,8 @@ class OllamaServer:
 
     async def is_loaded(self, model: str) -> bool:
         """As `Server.is_loaded`."""
-        named = model if ":" in model.rpartition("/")[2] else f"{model}:latest"
         try:
-            return named in {str(one.get("name")) for one in await self.running()}
+            return with_tag(model) in {str(one.get("name")) for one in await self.running()}
         except ModelError:
             return True  # what stands between may know nothing of this, or forbid it; the chat will show
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from adacoder.domain import Ended, Timing
-from adacoder.models.address import base_url, stay_at_home
+from adacoder.models.address import base_url
 from adacoder.models.errors import (
     OPENAI,
     BadReply,
@@ -61,10 +61,9 @@ class OpenAIServer:
         BadHost: it is no address.
     """
 
-    def __init__(self, url: str | None, deadlines: Deadlines | None = None, *, allow_public: bool = False) -> None:
+    def __init__(self, url: str | None, deadlines: Deadlines | None = None) -> None:
         self._address = base_url(url)
         self._deadlines = deadlines or Deadlines()
-        self._allow_public = allow_public
         self._open: openai.AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
         self._listed: list[str] = []
@@ -167,8 +166,6 @@ class OpenAIServer:
     async def _client(self) -> openai.AsyncOpenAI:
         async with self._opening:
             if self._open is None:
-                if not self._allow_public:
-                    await stay_at_home(self._address, OPENAI, self._deadlines.connect)
                 self._open = await asyncio.to_thread(self._connect)
             return self._open
 

@@ -229,6 +229,10 @@ class _Keeper:
         try:
             await self.ready()
             template = self._boot.result()
+            # The scratch folder has room for one: what those before it left there goes first.
+            await asyncio.sleep(0)  # until what was just done with is given back
+            if self._tasks:
+                await asyncio.wait(self._tasks)
             while True:
                 fork = self._spares.pop(0) if self._spares else asyncio.create_task(template.fork())
                 try:
