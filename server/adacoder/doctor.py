@@ -20,7 +20,7 @@ from adacoder import __version__
 from adacoder.domain import JSON, AdaCoderError, Level
 from adacoder.models import catalog
 from adacoder.models.address import address, base_url, stay_at_home
-from adacoder.models.backends import Experience, kind_and_name, open_model, recorded
+from adacoder.models.backends import Experience, best_installed, kind_and_name, open_model, recorded
 from adacoder.models.base import OnWait
 from adacoder.models.errors import (
     OLLAMA,
@@ -36,7 +36,7 @@ from adacoder.models.errors import (
     OnlyThought,
 )
 from adacoder.models.ollama import is_cloud
-from adacoder.models.served import Facts, Thinking
+from adacoder.models.served import Facts, Thinking, permitted
 from adacoder.models.speed import Speed, measure
 from adacoder.sandbox.host import ACCEPT_THE_RISK
 from adacoder.sandbox.interpreter import find
@@ -94,13 +94,20 @@ class _Rung:
 
 
 async def examine(
-    settings: Settings, folder: Path, *, probes_speed: bool = True, on_wait: OnWait = lambda _: None
+    settings: Settings,
+    folder: Path,
+    *,
+    probes_speed: bool = True,
+    experience: Experience | None = None,
+    on_wait: OnWait = lambda _: None,
 ) -> AsyncGenerator[Finding]:
     """What works for files in `folder` with `settings`, which already hold what its project says; as it is found.
 
     With `probes_speed` each model writes ten tokens, for which it is loaded as for a request. `on_wait` is told what
-    is waited for. Of a ladder one model is enough: as long as another can be asked, what fails is advice.
+    is waited for, such as a request that holds the model: `experience` is that of whoever makes requests here. Of a
+    ladder one model is enough: as long as another can be asked, what fails is advice.
     """
+    experience = experience or Experience()
     yield _adacoder()
     yield _project(folder)
     on_wait("trying what isolates here")
@@ -117,7 +124,7 @@ async def examine(
                 told.add(finding)
                 yield _weighed(finding, others)
         if probes_speed and rung.stands and rung.probed is not None:
-            finding = await _speed(rung.probed, settings, on_wait)
+            finding = await _speed(rung.probed, settings, experience, on_wait)
             if finding.ok is False:
                 standing.discard(number)
             yield _weighed(finding, others)
@@ -266,7 +273,7 @@ async def _ollama(name: str | None, store: _Store | Finding, settings: Settings,
     model_id = None if name is None else f"ollama:{name}"
     try:
         if name is None:
-            name, how = await _soon(_best(settings.host, store.url), store.url), "the best for code that is installed"
+            name, how = await _soon(best_installed(settings), store.url), "the best for code that is installed"
             model_id = f"ollama:{name}"
         facts = await _soon(_permitted(name, settings), store.url)
     except ModelMissing:
@@ -286,22 +293,11 @@ async def _ollama(name: str | None, store: _Store | Finding, settings: Settings,
     return _Rung(tuple(found), model_id)
 
 
-async def _best(host: str | None, url: str) -> str:
-    """The model that is used where none is named."""
-    best = await catalog.best(host)
-    if best is None:
-        raise NoModel(url)
-    return best.name
-
-
 async def _permitted(name: str, settings: Settings) -> Facts:
     """What a model can do, if it may be used."""
-    facts = None if is_cloud(name) and not settings.allow_cloud else await catalog.facts(settings.host, name)
-    if facts is None or (facts.remote and not settings.allow_cloud):
+    if is_cloud(name) and not settings.allow_cloud:
         raise CloudRefused(name)
-    if not facts.chats:
-        raise NoChat(name)
-    return facts
+    return permitted(name, await catalog.facts(settings.host, name), allow_cloud=settings.allow_cloud)
 
 
 def _missing(name: str, how: str, store: _Store) -> Finding:
@@ -374,14 +370,15 @@ def _hardware(on_gpu: float | None) -> str:
     return {0: "on the CPU", 100: "on the GPU"}.get(share, f"{share}% of it on the GPU, the rest on the CPU")
 
 
-async def _speed(model_id: str, settings: Settings, on_wait: OnWait) -> Finding:
+async def _speed(model_id: str, settings: Settings, experience: Experience, on_wait: OnWait) -> Finding:
     """How fast the model answers: it is asked as for a function, and writes ten tokens."""
     on_wait(f"waiting for ten tokens of {model_id}")
     try:
         async with asyncio.timeout(_PROBE_PATIENCE):
-            model = await open_model(model_id, settings, Experience(), on_wait)
+            model = await open_model(model_id, settings, experience, on_wait)
             try:
-                speed = await measure(model)
+                async with experience.leases.lease(model.lease_key, on_wait):
+                    speed = await measure(model)
             finally:
                 await model.close()
     except TimeoutError:

@@ -43,6 +43,8 @@ _SETTINGS = {
     "interpreter": "adacoder.interpreter",
     "isolation": "adacoder.isolation",
     "context-tokens": "adacoder.contextTokens",
+    "first-token-timeout": "adacoder.firstTokenTimeout",
+    "token-timeout": "adacoder.tokenTimeout",
     "reply-timeout": "adacoder.replyTimeout",
     "allow-cloud": "adacoder.allowCloud",
 }
@@ -79,7 +81,13 @@ def in_an_editor(text: str) -> str:
 def for_an_editor(outcome: Outcome) -> Outcome:
     """`outcome` with its sentences as `in_an_editor`."""
     reason = None if outcome.reason is None else in_an_editor(outcome.reason)
-    return replace(outcome, reason=reason, notes=tuple(map(in_an_editor, outcome.notes)))
+    steps = tuple(
+        replace(step, details={**step.details, "error": in_an_editor(str(step.details["error"]))})
+        if "error" in step.details
+        else step
+        for step in outcome.steps
+    )
+    return replace(outcome, reason=reason, notes=tuple(map(in_an_editor, outcome.notes)), steps=steps)
 
 
 def _ending(outcome: Outcome) -> str:

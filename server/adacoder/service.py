@@ -29,7 +29,6 @@ from adacoder.domain import (
 )
 from adacoder.journal import Journal
 from adacoder.models.backends import Experience
-from adacoder.models.base import ChatModel
 from adacoder.models.errors import ModelError
 from adacoder.models.held import HeldModel
 from adacoder.models.recording.about import About
@@ -72,7 +71,8 @@ class Service:
         self._hosts: dict[tuple[Interpreter, Path, object], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
-        self._experience = Experience()
+        self.experience = Experience()
+        """What is kept of models between requests, their leases among it."""
         self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
         """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
 
@@ -124,14 +124,11 @@ class Service:
         Where the function is written already, only examples that it passes are suggested.
         """
         journal.begin_round()
-        about = partial(self._about, target, None, settings, project)
-        async with self._model(settings.ladder[0], settings, journal, about) as model:
-            try:
-                outcome = await self._suggest(target, settings, project, journal, model)
-            except AdaCoderError as error:
-                outcome = Outcome(Status.ERROR, target, str(error))
-        used = model.name if model.was_asked else None
-        return replace(outcome, model=used, rounds=journal.round, steps=journal.steps, seconds=journal.seconds)
+        try:
+            outcome = await self._suggest_by_any(target, settings, project, journal)
+        except AdaCoderError as error:
+            outcome = Outcome(Status.ERROR, target, str(error))
+        return replace(outcome, rounds=journal.round, steps=journal.steps, seconds=journal.seconds)
 
     async def close(self) -> None:
         """End every process that was kept warm."""
@@ -162,7 +159,7 @@ class Service:
                         break  # no other model mends that
                     continue
                 outcome = model.concluded(outcome)
-            outcome = replace(outcome, model=model.name if model.was_asked else None)
+            outcome = replace(outcome, model=model.name)
             if best is None or _reach(outcome) > _reach(best):
                 best = outcome
             if outcome.verdict is None or outcome.verdict.final:
@@ -172,7 +169,7 @@ class Service:
         return replace(best, rounds=journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> HeldModel:
-        return HeldModel(name, settings, self._experience, journal, about)
+        return HeldModel(name, settings, self.experience, journal, about)
 
     def _about(
         self, target: Target, start: Candidate | None, settings: Settings, project: Project, rung: int = 1
@@ -215,8 +212,22 @@ class Service:
             outcome = conclude(target, evaluator.furthest, journal.round)
             return replace(outcome, reason=f"{outcome.reason} Then no more replies came: {error}")
 
+    async def _suggest_by_any(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
+        """What the first model of the ladder suggests that can be asked."""
+        troubles: dict[str, None] = {}
+        for number, name in enumerate(settings.ladder, 1):
+            about = partial(self._about, target, None, settings, project, rung=number)
+            async with self._model(name, settings, journal, about) as model:
+                try:
+                    outcome = await self._suggest(target, settings, project, journal, model)
+                except ModelError as error:
+                    troubles[str(error)] = None
+                    continue
+                return replace(outcome, model=model.name, notes=(*outcome.notes, *troubles))
+        raise ModelError(" ".join(troubles))
+
     async def _suggest(
-        self, target: Target, settings: Settings, project: Project, journal: Journal, model: ChatModel
+        self, target: Target, settings: Settings, project: Project, journal: Journal, model: HeldModel
     ) -> Outcome:
         evaluator = self._evaluator(target, settings, project, journal)
         designer = TestDesigner(self._conversation(target, settings, project, model), journal)
@@ -231,7 +242,7 @@ class Service:
         reason = f"A model reads the docstring so: {shown}. Read it before you keep it."
         return Outcome(Status.UNVERIFIED, target, reason, edits=(add_examples(target, suggested),))
 
-    def _conversation(self, target: Target, settings: Settings, project: Project, model: ChatModel) -> Conversation:
+    def _conversation(self, target: Target, settings: Settings, project: Project, model: HeldModel) -> Conversation:
         async def pack(window: Window) -> Briefing:
             loop = asyncio.get_running_loop()
             found = await loop.run_in_executor(self._reader, pieces, target, project.overlays)

@@ -421,7 +421,7 @@ async def test_a_user_who_waits_less_is_heeded(tmp_path: Path) -> None:
         settings = Settings(host=standin.host, first_token_timeout=0.05)
         found = await finding("Speed", settings, tmp_path, probes_speed=True)
     assert found.ok is False
-    assert "has sent nothing for 0.05 seconds" in found.advice
+    assert "has sent nothing for 0.05 s" in found.advice
 
 
 async def test_the_examination_can_be_cancelled_and_leaves_no_connection(tmp_path: Path) -> None:

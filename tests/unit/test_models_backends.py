@@ -75,7 +75,7 @@ async def test_without_a_name_and_without_a_model_the_pull_is_named() -> None:
 
 async def test_without_a_name_a_user_who_waits_less_is_heeded() -> None:
     async with StandIn(instead={"/api/tags": Script(load=3600)}) as server:
-        with pytest.raises(Stalled, match=r"has sent nothing for 0\.4 seconds"):
+        with pytest.raises(Stalled, match=r"has sent nothing for 0\.4 s:"):
             await open_model(None, Settings(host=server.host, token_timeout=0.4))
         await server.until_idle()
 

@@ -190,9 +190,10 @@ async def test_silence(kind: ServerKind, script: Script, seconds: float, events:
         await model.window()
         with pytest.raises(Stalled) as caught:
             await ask(model)
+        option = "--first-token-timeout" if events[1] == "disconnected" else "--token-timeout"
         assert sentence(caught.value, server) == (
-            f"The server at HOST has sent nothing for {seconds} seconds: {kind.kind.look},"
-            " or choose a smaller model with --model."
+            f"The server at HOST has sent nothing for {seconds:g} s: {kind.kind.look},"
+            f" wait longer with {option}, or choose a smaller model with --model."
         )
         await server.until("disconnected 2")
         assert fate(server, 2) == events
@@ -203,7 +204,7 @@ async def test_silence(kind: ServerKind, script: Script, seconds: float, events:
 async def test_silence_before_the_model_is_asked(kind: ServerKind) -> None:
     silent = {"instead": {kind.facts_path: Script(load=3600)}}
     async with talking(kind, [CODE], stand_in=silent, deadlines=Deadlines(next=0.4)) as (server, model):
-        with pytest.raises(Stalled, match=r"has sent nothing for 0\.4 seconds"):
+        with pytest.raises(Stalled, match=r"has sent nothing for 0\.4 s:"):
             await ask(model)
         await server.until_idle()
         assert server.requests == []

@@ -130,7 +130,7 @@ async def test_an_error_is_recorded_and_replayed_with_its_sentence(tmp_path: Pat
     assert told.closed
     replay = Recorder(ReplayModel(path), again, NOTHING)
     await ask(replay, TALK[0][0])
-    with pytest.raises(ReplayedError, match=r"^The server at <server> has sent nothing for 60 seconds: "):
+    with pytest.raises(ReplayedError, match=r"^The server at <server> has sent nothing for 60 s: "):
         await ask(replay, TALK[0][0])
     assert await ask(replay, TALK[1][0]) == TALK[1][1]
     assert again.read_bytes() == path.read_bytes()

@@ -452,3 +452,22 @@ async def test_the_papers_rules_can_be_chosen(desk: Desk) -> None:
     assert blindly.status is Status.FAILED
     repairs = [step.details["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
     assert repairs == [["imports_added"], ["debugged"]]
+
+
+async def test_examples_are_suggested_by_the_first_model_that_can_be_asked(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def opened(model_id: str | None, *_: object) -> ScriptedModel:
+        if model_id == "missing":
+            raise ModelError("It is not there.")
+        return ScriptedModel(SUGGESTION)
+
+    monkeypatch.setattr(held, "open_model", opened)
+    target = desk.target('def double(x):\n    """Twice x."""\n', "double")
+    settings = replace(desk.settings, models=("missing", "scripted"))
+    outcome = await desk.service.suggest(target, settings, Project(desk.folder), Journal())
+    assert (outcome.status, outcome.notes) == (Status.UNVERIFIED, ("It is not there.",))
+    assert "double(-1)" in inserted(outcome)
+    settings = replace(desk.settings, models=("missing",))
+    outcome = await desk.service.suggest(target, settings, Project(desk.folder), Journal())
+    assert (outcome.status, outcome.reason) == (Status.ERROR, "It is not there.")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from adacoder.agents.prompt import Briefing, Call
 from adacoder.domain import Ended, Reply
 from adacoder.journal import OpenStep
-from adacoder.models.base import ChatModel, Enough
+from adacoder.models.base import Answering, Enough
 from adacoder.models.window import Window
 from adacoder.replies.rounds import goes_round
 
@@ -19,7 +19,7 @@ _STRIDE = 256
 class Conversation:
     """One request's dealings with its model. The briefing is packed once, at the first call."""
 
-    def __init__(self, model: ChatModel, pack: Callable[[Window], Awaitable[Briefing]]) -> None:
+    def __init__(self, model: Answering, pack: Callable[[Window], Awaitable[Briefing]]) -> None:
         self._model = model
         self._pack = pack
         self._briefing: Briefing | None = None

@@ -172,6 +172,16 @@ _loop = _options(
     ),
     _context_tokens,
     click.option(
+        "--first-token-timeout",
+        type=float,
+        metavar="SECONDS",
+        callback=_usable,
+        help="For a reply to begin, the model's loading included. [default: 300]",
+    ),
+    click.option(
+        "--token-timeout", type=float, metavar="SECONDS", callback=_usable, help="For each token. [default: 60]"
+    ),
+    click.option(
         "--reply-timeout", type=float, metavar="SECONDS", callback=_usable, help="For a whole reply. [default: none]"
     ),
     _allow_cloud,

@@ -28,7 +28,9 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
 
     async def collect() -> None:
         async with progress(server, "AdaCoder: examining what works here", token, work.cancel) as show:
-            async for finding in examination(settings, folder, probes_speed=probes_speed, on_wait=show):
+            async for finding in examination(
+                settings, folder, probes_speed=probes_speed, experience=server.service.experience, on_wait=show
+            ):
                 text, advice = in_an_editor(finding.text), in_an_editor(finding.advice)
                 # One by one, since what was found counts, also where no more follows.
                 findings.append(replace(finding, text=text, advice=advice))

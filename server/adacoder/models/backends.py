@@ -81,7 +81,7 @@ async def _ollama(name: str, settings: Settings, experience: Experience, on_wait
         raise CloudRefused(name)
     await _stay_at_home(address(settings.host), OLLAMA, settings)
     if not name:
-        name = await _best(settings)
+        name = await best_installed(settings)
         on_wait(f"no model is named: using {name}, the best of those that are installed")
     server = OllamaServer(settings.host, _deadlines(settings))
     return _served(server, name, "ollama", settings, experience, on_wait)
@@ -92,7 +92,13 @@ async def _stay_at_home(place: Address, kind: Kind, settings: Settings) -> None:
         await stay_at_home(place, kind, _deadlines(settings).connect)
 
 
-async def _best(settings: Settings) -> str:
+async def best_installed(settings: Settings) -> str:
+    """The Ollama model that is used where none is named.
+
+    Raises:
+        NoModel: none that is installed will do.
+        ModelError: no server answers.
+    """
     found = await best(settings.host, _deadlines(settings))
     if found is None:
         raise NoModel(address(settings.host).url)

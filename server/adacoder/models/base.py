@@ -21,18 +21,8 @@ OnWait = Callable[[str], None]
 """Told what a request waits for, such as `waiting for the model, 1 ahead`."""
 
 
-class ChatModel(Protocol):
-    """One model that answers chats, opened for one request. It belongs to the event loop that first asks it."""
-
-    @property
-    def name(self) -> str:
-        """The model's id as a user names it, such as `ollama:qwen2.5-coder:7b`."""
-        ...
-
-    @property
-    def lease_key(self) -> Hashable:
-        """What one request holds at a time: a model of a server."""
-        ...
+class Answering(Protocol):
+    """What answers chats: as much of a model as Agents see."""
 
     async def window(self) -> Window:
         """How much the model can read, and how texts are measured for it; the same for the whole request.
@@ -50,6 +40,20 @@ class ChatModel(Protocol):
         Raises:
             ModelError: there is no whole reply to be had.
         """
+        ...
+
+
+class ChatModel(Answering, Protocol):
+    """One model, opened for one request. It belongs to the event loop that first asks it."""
+
+    @property
+    def name(self) -> str:
+        """The model's id as a user names it, such as `ollama:qwen2.5-coder:7b`."""
+        ...
+
+    @property
+    def lease_key(self) -> Hashable:
+        """What one request holds at a time: a model of a server."""
         ...
 
     async def close(self) -> None:

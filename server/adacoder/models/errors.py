@@ -219,10 +219,11 @@ class Loading(ModelError):
 class Stalled(ModelError):
     """The server went silent."""
 
-    def __init__(self, host: str, seconds: float, kind: Kind = OLLAMA) -> None:
+    def __init__(self, host: str, seconds: float, kind: Kind = OLLAMA, option: str = "--token-timeout") -> None:
+        """`option` is how to wait longer."""
         super().__init__(
-            f"The server at {host} has sent nothing for {seconds:g} seconds:"
-            f" {kind.look}, or choose a smaller model with --model."
+            f"The server at {host} has sent nothing for {seconds:g} s:"
+            f" {kind.look}, wait longer with {option}, or choose a smaller model with --model."
         )
 
 
@@ -231,7 +232,7 @@ class TooSlow(ModelError):
 
     def __init__(self, model: str, seconds: float) -> None:
         super().__init__(
-            f"The reply of '{model}' was not whole after {seconds:g} seconds:"
+            f"The reply of '{model}' was not whole after {seconds:g} s:"
             " raise --reply-timeout, or choose a smaller model with --model."
         )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ from adacoder.settings import Settings
 
 
 class HeldModel:
-    """A `ChatModel` that is nothing until it is asked.
+    """It answers chats, and is nothing until it is asked.
 
     A request that needs no model (the function passes already, or a rule mends it) asks no server for anything.
     """
@@ -39,6 +40,7 @@ class HeldModel:
         self._journal = journal
         self._about = about
         self._stack = AsyncExitStack()
+        self._opening = asyncio.Lock()
         self._model: ChatModel | None = None
         self._waited = 0.0
         """Seconds that the lease was waited for, until a reply tells of them."""
@@ -51,19 +53,9 @@ class HeldModel:
         await self.close()
 
     @property
-    def was_asked(self) -> bool:
-        """Whether the request needed its model."""
-        return self._model is not None
-
-    @property
-    def name(self) -> str:
-        """The model's id."""
-        return self._model.name if self._model else str(self._named)
-
-    @property
-    def lease_key(self) -> Hashable:
-        """As `ChatModel.lease_key`; nobody takes a lease of this one, which takes its own."""
-        return self.name
+    def name(self) -> str | None:
+        """The model's id, once the request has needed it."""
+        return self._model.name if self._model else None
 
     async def window(self) -> Window:
         """As `ChatModel.window`."""
@@ -83,15 +75,16 @@ class HeldModel:
 
     async def _held(self) -> ChatModel:
         """The model, opened, with its lease."""
-        if self._model is None:
-            waiting = self._journal.waiting
-            model = await open_model(self._named, self._settings, self._experience, waiting, self._about())
-            self._stack.push_async_callback(model.close)
-            began = time.monotonic()
-            await self._stack.enter_async_context(self._experience.leases.lease(model.lease_key, waiting))
-            self._waited = time.monotonic() - began
-            self._model = model
-        return self._model
+        async with self._opening:
+            if self._model is None:
+                waiting = self._journal.waiting
+                model = await open_model(self._named, self._settings, self._experience, waiting, self._about())
+                self._stack.push_async_callback(model.close)
+                began = time.monotonic()
+                await self._stack.enter_async_context(self._experience.leases.lease(model.lease_key, waiting))
+                self._waited = time.monotonic() - began
+                self._model = model
+            return self._model
 
     def concluded(self, outcome: Outcome) -> Outcome:
         """`outcome`, written down where the conversation is, and with a note if it could not be."""
@@ -103,5 +96,5 @@ class HeldModel:
         return outcome
 
     async def close(self) -> None:
-        """As `ChatModel.close`."""
+        """Close the model, and let go of its lease."""
         await self._stack.aclose()

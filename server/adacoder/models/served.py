@@ -165,6 +165,20 @@ class Server(Protocol):
         ...
 
 
+def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
+    """`facts`, if they let `model` be used.
+
+    Raises:
+        CloudRefused: it runs elsewhere.
+        NoChat: it cannot answer.
+    """
+    if facts.remote and not allow_cloud:
+        raise CloudRefused(model)
+    if not facts.chats:
+        raise NoChat(model)
+    return facts
+
+
 class ServedModel:
     """A `ChatModel`: one model of one server."""
 
@@ -244,11 +258,7 @@ class ServedModel:
         """What the server says of the model, once it is clear that the model may be used."""
         if self._facts is None:
             facts = await self._patiently(lambda: self._server.facts(self._model))
-            if facts.remote and not self._allow_cloud:
-                raise CloudRefused(self._model)
-            if not facts.chats:
-                raise NoChat(self._model)
-            self._facts = facts
+            self._facts = permitted(self._model, facts, allow_cloud=self._allow_cloud)
         return self._facts
 
     def _chat(
@@ -304,7 +314,7 @@ class ServedModel:
         began = time.perf_counter()
         async with aclosing(self._server.chat(chat)) as stream:
             with self._telling_that_it_waits():
-                part = await self._next(stream, self._deadlines.first)
+                part = await self._next(stream, self._deadlines.first, "--first-token-timeout")
             first = time.perf_counter()
             while part.end is None:
                 parts += 1
@@ -316,7 +326,7 @@ class ServedModel:
                     raise BadReply(self._server.url, "the reply does not end")
                 if part.text and not part.thought and enough(_encodable(text)) and may_stop:
                     return self._stopped(chat, _encodable(text), parts, window, _by_our_clock(began, first))
-                part = await self._next(stream, self._deadlines.next)
+                part = await self._next(stream, self._deadlines.next, "--token-timeout")
         text = _encodable(text + part.text)
         if thought and not text.strip() and part.end.ended is Ended.LENGTH:
             raise OnlyThought(self._model)
@@ -345,13 +355,13 @@ class ServedModel:
         finally:
             timers[0].cancel()
 
-    async def _next(self, stream: AsyncGenerator[Part], seconds: float) -> Part:
-        """The next part, which must come within `seconds`."""
+    async def _next(self, stream: AsyncGenerator[Part], seconds: float, option: str) -> Part:
+        """The next part, which must come within `seconds`; with `option` users can allow more."""
         try:
             async with asyncio.timeout(seconds):
                 part = await anext(stream, None)
         except TimeoutError:
-            raise Stalled(self._server.url, seconds, self._server.kind) from None
+            raise Stalled(self._server.url, seconds, self._server.kind, option) from None
         if part is None:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
