@@ -15,26 +15,14 @@ from adacoder.journal import Journal, Listener, Waiting
 from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
+from commandline import GOOD_REPLY, PLAN, STUB, WRONG_REPLY
 from recordings import room_for
 from standin_ollama import Body, Model, StandIn
 
 pytestmark = pytest.mark.isolation
 
-STUB = '''def hypotenuse(a, b):
-    """The longest side of a right triangle.
-
-    >>> hypotenuse(3, 4)
-    5.0
-    >>> hypotenuse(5, 12)
-    13.0
-    """
-    pass
-'''
-GOOD = "```python\ndef hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5\n```"
-SUM = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```"
 HALF = "```python\ndef hypotenuse(a, b):\n    return float(2 * b - a)\n```"
 """Right for the first example only."""
-PLAN = "1. Square both sides.\n2. Take the root of the sum."
 SMALL, LARGE = "small:1b", "large:70b"
 
 
@@ -84,7 +72,7 @@ async def ladder(
 
 
 async def test_the_next_model_is_asked_after_so_many_failed_rounds(tmp_path: Path) -> None:
-    async with ladder(tmp_path, small=[SUM, PLAN, HALF], large=[GOOD]) as desk:
+    async with ladder(tmp_path, small=[WRONG_REPLY, PLAN, HALF], large=[GOOD_REPLY]) as desk:
         outcome = await desk.run()
         assert (outcome.status, outcome.model, outcome.rounds) == (Status.VERIFIED, f"ollama:{LARGE}", 3)
         assert desk.asked == [SMALL, SMALL, SMALL, LARGE]
@@ -97,25 +85,27 @@ async def test_the_next_model_is_asked_after_so_many_failed_rounds(tmp_path: Pat
     [(1, [SMALL, LARGE]), (2, [SMALL, SMALL, SMALL, LARGE]), (3, [SMALL] * 5 + [LARGE])],
 )
 async def test_how_many_rounds_is_a_setting(tmp_path: Path, rounds: int, asked: list[str]) -> None:
-    async with ladder(tmp_path, small=[SUM, PLAN, SUM, PLAN, SUM], large=[GOOD]) as desk:
+    async with ladder(tmp_path, small=[WRONG_REPLY, PLAN, WRONG_REPLY, PLAN, WRONG_REPLY], large=[GOOD_REPLY]) as desk:
         outcome = await desk.run(rounds_per_model=rounds)
         assert (outcome.status, desk.asked) == (Status.VERIFIED, asked)
 
 
 async def test_a_model_that_succeeds_is_the_last_to_be_asked(tmp_path: Path) -> None:
-    async with ladder(tmp_path, small=[GOOD], large=[]) as desk:
+    async with ladder(tmp_path, small=[GOOD_REPLY], large=[]) as desk:
         outcome = await desk.run()
         assert (outcome.status, outcome.model, desk.asked) == (Status.VERIFIED, f"ollama:{SMALL}", [SMALL])
 
 
 async def test_the_last_model_may_use_all_rounds(tmp_path: Path) -> None:
-    async with ladder(tmp_path, small=[SUM], large=[SUM, PLAN, HALF, PLAN, SUM, PLAN, GOOD]) as desk:
+    async with ladder(
+        tmp_path, small=[WRONG_REPLY], large=[WRONG_REPLY, PLAN, HALF, PLAN, WRONG_REPLY, PLAN, GOOD_REPLY]
+    ) as desk:
         outcome = await desk.run(rounds_per_model=1, max_iterations=3)
         assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 5)
 
 
 async def test_the_candidate_that_got_furthest_is_told_with_its_own_model(tmp_path: Path) -> None:
-    async with ladder(tmp_path, small=[HALF], large=[SUM]) as desk:
+    async with ladder(tmp_path, small=[HALF], large=[WRONG_REPLY]) as desk:
         outcome = await desk.run(rounds_per_model=1, max_iterations=0)
         assert (outcome.status, outcome.model, outcome.rounds) == (Status.PARTIAL, f"ollama:{SMALL}", 2)
         assert "2 * b - a" in str(outcome.candidate)
@@ -123,7 +113,7 @@ async def test_the_candidate_that_got_furthest_is_told_with_its_own_model(tmp_pa
 
 
 async def test_a_model_that_is_not_there_is_passed_over_and_named(tmp_path: Path) -> None:
-    async with ladder(tmp_path, models=[LARGE], large=[GOOD]) as desk:
+    async with ladder(tmp_path, models=[LARGE], large=[GOOD_REPLY]) as desk:
         outcome = await desk.run()
         assert (outcome.status, outcome.model) == (Status.VERIFIED, f"ollama:{LARGE}")
         (note,) = outcome.notes
@@ -141,7 +131,7 @@ async def test_where_no_model_can_be_asked_each_is_named(tmp_path: Path) -> None
 
 
 async def test_each_model_plans_from_what_fix_begins_with(tmp_path: Path) -> None:
-    async with ladder(tmp_path, small=[PLAN, SUM], large=[PLAN, GOOD]) as desk:
+    async with ladder(tmp_path, small=[PLAN, WRONG_REPLY], large=[PLAN, GOOD_REPLY]) as desk:
         outcome = await desk.run(start=current(desk.target), rounds_per_model=1)
         assert (outcome.status, outcome.model) == (Status.VERIFIED, f"ollama:{LARGE}")
         assert desk.asked == [SMALL, SMALL, LARGE, LARGE]
@@ -149,18 +139,19 @@ async def test_each_model_plans_from_what_fix_begins_with(tmp_path: Path) -> Non
 
 async def test_apply_climbs_nothing(tmp_path: Path) -> None:
     async with ladder(tmp_path) as desk:
-        outcome = await desk.run(start=from_reply(SUM, desk.target), max_iterations=0)
+        outcome = await desk.run(start=from_reply(WRONG_REPLY, desk.target), max_iterations=0)
         assert (outcome.status, outcome.rounds, desk.asked) == (Status.FAILED, 1, [])
 
 
 @pytest.mark.parametrize(
-    ("start", "rounds", "most", "in_all"), [(None, 2, 1, 4), (None, 1, 0, 2), (SUM, 1, 1, 4), (SUM, 2, 0, 1)]
+    ("start", "rounds", "most", "in_all"),
+    [(None, 2, 1, 4), (None, 1, 0, 2), (WRONG_REPLY, 1, 1, 4), (WRONG_REPLY, 2, 0, 1)],
 )
 async def test_the_rounds_announced_are_those_it_takes_where_all_fail(
     tmp_path: Path, start: str | None, rounds: int, most: int, in_all: int
 ) -> None:
     async with ladder(tmp_path) as desk:
-        desk.server.replies = lambda _: SUM
+        desk.server.replies = lambda _: WRONG_REPLY
         settings = Settings(models=(SMALL, LARGE), rounds_per_model=rounds, max_iterations=most)
         candidate = None if start is None else from_reply(start, desk.target)
         outcome = await desk.run(start=candidate, rounds_per_model=rounds, max_iterations=most)
@@ -171,7 +162,7 @@ async def test_the_rounds_announced_are_those_it_takes_where_all_fail(
 async def test_no_other_model_is_asked_where_the_conversation_cannot_be_recorded(
     tmp_path: Path, room: int, asked: list[str]
 ) -> None:
-    async with ladder(tmp_path, small=[SUM, PLAN, HALF], large=[GOOD]) as desk:
+    async with ladder(tmp_path, small=[WRONG_REPLY, PLAN, HALF], large=[GOOD_REPLY]) as desk:
         with room_for(room):
             outcome = await desk.run(record=tmp_path / "talk")
         assert desk.asked == asked
@@ -182,7 +173,7 @@ async def test_no_other_model_is_asked_where_the_conversation_cannot_be_recorded
 
 async def test_a_model_that_is_not_there_takes_no_round_and_is_told_at_once(tmp_path: Path) -> None:
     heard: list[str] = []
-    async with ladder(tmp_path, models=[LARGE], large=[GOOD]) as desk:
+    async with ladder(tmp_path, models=[LARGE], large=[GOOD_REPLY]) as desk:
         outcome = await desk.run(lambda event: heard.append(event.message) if isinstance(event, Waiting) else None)
         assert outcome.rounds == 1
         assert [step.round for step in outcome.steps if step.action == "write"] == [1]
