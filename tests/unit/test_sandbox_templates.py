@@ -215,6 +215,29 @@ async def test_an_installed_package_that_changed_is_imported_anew(
             assert (await venv.evaluate("from installed import ONE\n" + ONE)).passed is (number == 1)
 
 
+async def test_an_installed_package_that_changes_while_it_is_imported_is_imported_anew(
+    venv: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "from installed import ONE\n" + ONE
+    changed = asyncio.Event()
+    settle = process.Template.settle
+
+    async def settled(template: process.Template) -> tuple[Path, ...]:
+        files = await settle(template)
+        if any(file.name == "installed.py" for file in files) and not changed.is_set():
+            venv.write({f"{PACKAGES}/installed.py": "ONE = 2\n"})
+            changed.set()
+        return files
+
+    monkeypatch.setattr(process.Template, "settle", settled)
+    venv.write({f"{PACKAGES}/installed.py": "ONE = 1\n"})
+    assert (await venv.evaluate(text)).passed
+    async with asyncio.timeout(30):
+        await changed.wait()
+    for _ in range(2):
+        assert not (await venv.evaluate(text)).passed
+
+
 async def test_unsaved_text_comes_before_what_is_on_disk(ws: Workspace) -> None:
     ws.write({"helper.py": "ONE = 1\n", "front.py": "from helper import ONE\n"})
     text = "from front import ONE\n" + ONE

@@ -24,6 +24,8 @@ GROWTH = 64 << 20
 """Bytes by which a template may grow before it is renewed: the more there is, the longer a fork takes."""
 RECHECK_SECONDS = 1.0
 """How long the files of installed packages are taken to be unchanged."""
+_CLOCK_TICK = 20_000_000
+"""Nanoseconds by which a file's time may lie before the change it tells of."""
 _EVERY_SECONDS = 0.5
 """How often a template is made that only saves imports: not for each of many files that are checked in a row."""
 _MOST_BOOTS = 3
@@ -188,7 +190,7 @@ class _Keeper:
         self._wanted = spares
         self._rested = rested
         self._spares: list[asyncio.Task[Evaluation]] = []
-        self._stamps = _Stamps(())
+        self._stamps = _Stamps((), 0)
         self._size = 0
         self._grown = False
         self._idle: asyncio.TimerHandle | None = None
@@ -274,10 +276,11 @@ class _Keeper:
 
     async def _start(self, slots: int) -> Template:
         for boots in range(1, _MOST_BOOTS + 1):
+            began = time.time_ns()
             template = await Template.boot(self.recipe, slots)
             try:
                 if boots == _MOST_BOOTS or await self._warm(template):
-                    self._stamps = _Stamps(await template.settle())
+                    self._stamps = _Stamps(await template.settle(), began)
                     self._size = template.resident()
                     self._fork_ahead(template)
                     self._wait_for_use()
@@ -340,17 +343,19 @@ class Rested(Protocol):
 
 
 class _Stamps:
-    """Tells whether files have changed since it was made."""
+    """Tells whether files have changed since a moment, in nanoseconds of the system's clock, before they were read."""
 
-    def __init__(self, files: Iterable[Path]) -> None:
+    def __init__(self, files: Iterable[Path], since: int) -> None:
         self._known = _stamps(files)
+        # What changed while it was read may have been read before that.
+        self._changed = any(stamp is not None and stamp[0] >= since - _CLOCK_TICK for stamp in self._known.values())
         self._due = time.monotonic() + RECHECK_SECONDS
 
     def changed(self) -> bool:
         """Whether one has; they are looked at now and then only."""
         now = time.monotonic()
-        if now < self._due:
-            return False
+        if self._changed or now < self._due:
+            return self._changed
         self._due = now + RECHECK_SECONDS
         return self._known != _stamps(self._known)
 
@@ -364,4 +369,4 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
         found = os.stat(file)  # noqa: PTH116  # many of them, many times a minute
     except (OSError, ValueError):  # a name may be impossible
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_ctime_ns, found.st_size, found.st_ino
