@@ -6,14 +6,17 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import standin_openai
 from commandline import GOOD_REPLY, MODEL, PLAN, STUB, WRONG_REPLY
 from protocol.client import Client
+from standin import StandInServer
 from standin_ollama import StandIn
 
 pytestmark = pytest.mark.isolation
@@ -93,15 +96,21 @@ def household(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Household:
     return household
 
 
-def replies() -> StandIn:
-    """Three replies, so that all that a request has to do is done: evaluate, repair, plan, write afresh."""
-    return StandIn([WRONG_REPLY, PLAN, GOOD_REPLY])
+REPLIES = (WRONG_REPLY, PLAN, GOOD_REPLY)
+"""So that all that a request has to do is done: evaluate, repair, plan, write afresh."""
 
 
-async def command_line(household: Household, server: StandIn, *more: str) -> None:
+def options(server: StandInServer) -> tuple[str, ...]:
+    """How the command line names a model of `server`."""
+    if isinstance(server, standin_openai.StandIn):
+        return "--model", f"openai:{MODEL}", "--base-url", server.host
+    return "--model", MODEL, "--host", server.host
+
+
+async def command_line(household: Household, server: StandInServer, *more: str) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(WATCHED), str(household.log), "generate", "shapes.py::hypotenuse"),
-        *("--model", MODEL, "--host", server.host, *more),
+        *(more or options(server)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(WATCHED.parent)},
@@ -110,7 +119,11 @@ async def command_line(household: Household, server: StandIn, *more: str) -> Non
     assert process.returncode == 0, said.decode()
 
 
-async def language_server(household: Household, server: StandIn) -> None:
+async def without_a_model(household: Household, server: StandInServer) -> None:
+    await command_line(household, server, "--host", server.host)
+
+
+async def language_server(household: Household, server: StandInServer) -> None:
     command = (sys.executable, str(WATCHED), str(household.log), "serve")
     settings = {"model": MODEL, "ollama": {"host": server.host}}
     async with Client.started(household.project, settings, command=command) as editor:
@@ -119,10 +132,24 @@ async def language_server(household: Household, server: StandIn) -> None:
     assert answer["status"] == "verified"
 
 
-@pytest.mark.parametrize("door", [command_line, language_server])
-async def test_only_the_model_server_is_contacted_and_nothing_is_stored(door, household: Household) -> None:  # type: ignore[no-untyped-def]  # either door
+Door = Callable[[Household, StandInServer], Awaitable[None]]
+
+
+@pytest.mark.parametrize(
+    ("door", "kind"),
+    [
+        (command_line, StandIn),
+        (command_line, standin_openai.StandIn),
+        (without_a_model, StandIn),
+        (language_server, StandIn),
+    ],
+    ids=["command line", "command line, openai", "command line, no model named", "language server"],
+)
+async def test_only_the_model_server_is_contacted_and_nothing_is_stored(
+    door: Door, kind: type[StandInServer], household: Household
+) -> None:
     before = household.files()
-    async with replies() as server:
+    async with kind(REPLIES) as server:
         await door(household, server)
         assert household.contacted() == {("127.0.0.1", server.port)}
     assert household.left() == set()
@@ -131,14 +158,14 @@ async def test_only_the_model_server_is_contacted_and_nothing_is_stored(door, ho
 
 async def test_what_is_asked_for_is_stored(household: Household) -> None:
     before = household.files()
-    async with replies() as server:
-        await command_line(household, server, "--record", "said.jsonl")
+    async with StandIn(REPLIES) as server:
+        await command_line(household, server, *options(server), "--record", "said.jsonl")
     assert household.files().keys() - before.keys() == {"project/said.jsonl"}
 
 
 async def test_what_strays_is_found(household: Household, monkeypatch: pytest.MonkeyPatch) -> None:
     before = household.files()
-    async with replies() as server, StandIn() as elsewhere:
+    async with StandIn(REPLIES) as server, StandIn() as elsewhere:
         monkeypatch.setenv("ADACODER_TEST_STRAY", str(elsewhere.port))
         await command_line(household, server)
         assert household.contacted() == {("127.0.0.1", server.port), ("127.0.0.1", elsewhere.port)}
