@@ -233,13 +233,15 @@ class _Keeper:
             template = self._boot.result()
             # The scratch folder has room for one: what those before it left there goes first.
             await asyncio.sleep(0)  # until what was just done with is given back
-            if self._tasks:
+            if self._tasks and self.running == 1:
                 await asyncio.wait(self._tasks)
             while True:
                 fork = self._spares.pop(0) if self._spares else asyncio.create_task(template.fork())
                 try:
                     evaluation = await asyncio.shield(fork)
                 except asyncio.CancelledError:
+                    if fork.cancelled():  # it was ended with its template, and not we
+                        raise SandboxError("The sandbox was ended meanwhile.") from None
                     self._spares.append(fork)
                     raise
                 if evaluation.alive:
