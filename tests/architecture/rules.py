@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"domain", "journal", "settings", "pytext"}),
+    frozenset({"domain", "journal", "settings", "pytext", "privacy"}),
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),

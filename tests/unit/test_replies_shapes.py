@@ -15,9 +15,6 @@ from adacoder.source.locate import locate
 
 MODULE = '''LIMIT = 10
 
-UNFINISHED = "todo".upper()
-"""What models mark with it. Not written out, so that a search for unfinished work does not find it here."""
-
 
 def clamp(value, least=0):
     """The value, but not below least.
@@ -271,10 +268,10 @@ def test_a_patch_that_fits_nowhere_gives_no_half_of_a_function() -> None:
         "total = 0\n    [... rest of code ...]\n    return total",
         "for each in value:\n        # ... rest of the loop\n        pass\n    return 0",
         "if least:\n        ...\n    else:\n        return 0",
-        f"# {UNFINISHED}: implement\n    return 0",
-        f"# {UNFINISHED}\n    return []",
+        "# TODO: implement\n    return 0",
+        "# TODO\n    return []",
         "# Your code here\n    return None",
-        f"if not value:\n        return 0\n    # {UNFINISHED}: implement the rest\n    pass",
+        "if not value:\n        return 0\n    # TODO: implement the rest\n    pass",
     ],
 )
 def test_what_leaves_parts_out_is_cut(body: str) -> None:
@@ -292,7 +289,7 @@ def test_what_leaves_parts_out_is_cut(body: str) -> None:
         "try:\n        return int(value)\n    except ValueError:\n        ...\n    return least",
         "class Error(Exception): ...\n    raise Error",
         "# Your code here\n    return max(value, least)",
-        f"# {UNFINISHED}: make it faster\n    return max(value, least)",
+        "# TODO: make it faster\n    return max(value, least)",
         "return 0",
     ],
 )

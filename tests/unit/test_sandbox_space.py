@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Module
-from adacoder.sandbox import secrets as secrets_module
+from adacoder.privacy import tree as secrets_module
 from adacoder.sandbox import space as space_module
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.interpreter import Interpreter, describe

@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adacoder.privacy.tree import TooLargeError, secrets
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.secrets import TooLargeError, secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
