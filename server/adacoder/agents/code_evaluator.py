@@ -19,9 +19,12 @@ from adacoder.source.examples import UnreadableExample
 from adacoder.source.imports import undefined_names
 from adacoder.source.locate import Documented
 from adacoder.source.splice import Splice, splice
+from adacoder.source.text import apply_edits
+from adacoder.source.withheld import withheld
 
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """How an import fails that may have nothing to do with the candidate."""
+_AS_WRITTEN = "The module's code reads docstrings, so it ran as it is written: the function could read what is wanted."
 
 
 class CodeEvaluator:
@@ -46,7 +49,7 @@ class CodeEvaluator:
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        await self._host.ready(_program(target, _as_it_stands(target), self._overlays))
+        await self._host.ready(self._program(target, _as_it_stands(target), withheld(target)))
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         """What the examples of `target` make of `candidate`.
@@ -88,11 +91,18 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
-        verdict = await self._run(target, splice(target, candidate), target.examples)
-        verdict = _minding_memory(verdict, target, candidate)
+        text, placed = withheld(target), splice(target, candidate)
+        verdict = await self._run(target, placed, target.examples, text)
+        if verdict.failure is None or verdict.failure.kind not in _AT_IMPORT or verdict.imports:
+            return _minding_memory(verdict, target, candidate)
+        standing = await self._run(target, _as_it_stands(target), (), text)
+        if text is not None and not standing.imports:
+            as_written = await self._run(target, _as_it_stands(target), (), None)
+            if as_written.imports:  # something that it imports reads docstrings, as decorators do
+                verdict, standing = await self._run(target, placed, target.examples, None), as_written
         failure = _failed_import(verdict)
-        if failure is None or (await self._run(target, _as_it_stands(target), ())).imports:
-            return verdict
+        if failure is None or standing.imports:
+            return _minding_memory(verdict, target, candidate)
         return _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
 
     async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None) -> Verdict:
@@ -100,30 +110,36 @@ class CodeEvaluator:
             source = Lines(target.text)[unreadable.line].strip() + "\n"
             example = Example(source, "", unreadable.line)
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
-        what = _program(target, _as_it_stands(target), self._overlays)
+        what = self._program(target, _as_it_stands(target), None)
         verdict = await self._host.evaluate(what, target.examples, timeout=self._timeout)
         failure = _failed_import(verdict)
         return _minding_what_is_not_shown(verdict) if failure is None else _blaming_the_module(verdict, failure)
 
-    async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...]) -> Verdict:
+    async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
+        """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
         suspects = undefined_names(placed.text, [placed.function, *placed.added])
-        what = _program(target, placed, self._overlays, suspects)
-        return await self._host.evaluate(what, examples, timeout=self._timeout)
+        what = self._program(target, placed, text, suspects)
+        verdict = await self._host.evaluate(what, examples, timeout=self._timeout)
+        return verdict if text is not None else replace(verdict, notes=(*verdict.notes, _AS_WRITTEN))
 
+    def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
+        """What the sandbox runs for a candidate that was put in place.
 
-def _program(target: Target, placed: Splice, overlays: Mapping[Path, str], suspects: tuple[str, ...] = ()) -> Program:
-    """What the sandbox runs for a candidate that was put in place."""
-    lines = Lines(placed.text)
-    return Program(
-        module=target.module,
-        text=placed.text,
-        qualname=target.qualname,
-        first_line=lines.line_at(placed.function.start) + 1,
-        last_line=lines.line_at(placed.function.end) + 1,
-        suspects=suspects,
-        # Its own file too: an example may import it under another dotted name.
-        overlays={**overlays, target.module.path: placed.text},
-    )
+        `text`: that of the module with the wants withheld, in which the edits are made; None: it runs as it is written.
+        """
+        lines = Lines(placed.text)
+        run = placed.text if text is None else apply_edits(text, placed.edits)
+        return Program(
+            module=target.module,
+            text=run,
+            qualname=target.qualname,
+            first_line=lines.line_at(placed.function.start) + 1,
+            last_line=lines.line_at(placed.function.end) + 1,
+            suspects=suspects,
+            # Its own file too: an example may import it under another dotted name.
+            overlays={**self._overlays, target.module.path: run},
+            is_withheld=text is not None,
+        )
 
 
 def _as_it_stands(target: Target) -> Splice:

@@ -11,7 +11,7 @@ does not. Offsets are code points.
 Where our own Python can read a text, its tree may tell more: `parsed`. None from it proves nothing.
 """
 
-from adacoder.pytext.definitions import Definition, definitions, docstring_at
+from adacoder.pytext.definitions import Definition, definitions, definitions_in, docstring_at
 from adacoder.pytext.enclosing import functions_around, starts_logical_line
 from adacoder.pytext.lines import (
     TAB_SIZE,
@@ -36,6 +36,7 @@ __all__ = [
     "LogicalLine",
     "dedent",
     "definitions",
+    "definitions_in",
     "docstring_at",
     "error_line",
     "functions_around",

@@ -22,7 +22,7 @@ from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
 from adacoder.sandbox.process import Recipe
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.space import space
+from adacoder.sandbox.space import files_of, space
 from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
@@ -111,6 +111,8 @@ class Host:
     def _recipe(self, finding: Finding, program: Program) -> Recipe:
         module = program.module
         view = space(self._interpreter, self._workspace, module)
+        if program.is_withheld:
+            view = view.without(files_of(module))
         ahead = imports_ahead(program, self._workspace)
         return Recipe(finding.mechanism, view, self._workspace, module.root, ahead)
 

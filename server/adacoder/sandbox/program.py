@@ -29,3 +29,5 @@ class Program:
     """Names the candidate uses that look undefined; only the imported module shows which of them are."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
     """Whole texts of other files of the project that are open and not saved, by path."""
+    is_withheld: bool = False
+    """Whether `text` lacks what its file may show of the wanted outputs, so that the file must not be seen either."""

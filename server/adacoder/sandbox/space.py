@@ -7,8 +7,9 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,11 @@ class Space:
     hidden: tuple[Path, ...]
     """What must not be seen of what is shown: secrets, sockets, folders too large to look for them."""
 
+    def without(self, places: Iterable[Path]) -> Space:
+        """This Space, where nothing at `places` is to be seen either."""
+        shown = _as_shown([place for path in places for place in (path, real(path))], self.shown)
+        return replace(self, hidden=tuple(sorted({*self.hidden, *shown})))
+
 
 def space(interpreter: Interpreter, workspace: Path, module: Module) -> Space:
     """What `module`, which belongs to `workspace`, may see when `interpreter` runs it.
@@ -62,6 +68,15 @@ def space(interpreter: Interpreter, workspace: Path, module: Module) -> Space:
         SandboxError: the module's own folders are too large to be searched for secrets.
     """
     return _view(interpreter, workspace, module.root, module.name.partition(".")[0]).current()
+
+
+def files_of(module: Module) -> list[Path]:
+    """What a module is read from, as far as it is there: its file, and what Python compiled of it."""
+    folder, stem = module.path.parent, module.path.stem
+    places = [module.path, folder / f"{stem}.pyc"]
+    with suppress(OSError):
+        places += (folder / "__pycache__").glob(f"{escape(stem)}.*")
+    return [place for place in places if os.path.lexists(place)]
 
 
 def is_wide(folder: Path) -> bool:

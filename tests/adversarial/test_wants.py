@@ -1,0 +1,206 @@
+"""A candidate cannot read what its examples want: not from the module's text, its file, nor what was compiled of it.
+
+Each candidate here looks for the want in one place, and returns it if it is there. In the text as it is written it
+finds it: that is the control.
+"""
+
+from __future__ import annotations
+
+import py_compile
+from textwrap import dedent, indent
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.domain import Candidate, Level, Verdict
+from adacoder.journal import Journal
+from adacoder.sandbox.host import Host
+from adacoder.sandbox.interpreter import find
+from adacoder.source.locate import locate
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="module")]
+
+WANT = "8675309"
+MODULE = f'''"""Numbers.
+
+>>> Meter().read(1)
+{WANT}
+"""
+
+import math
+
+
+class Meter:
+    """Reads.
+
+    >>> Meter().read(1)
+    {WANT}
+    """
+
+    def read(self, x):
+        """What the meter shows at `x`: no body could know.
+
+        >>> Meter().read(1)
+        {WANT}
+        """
+        pass
+'''
+SEEK = r"""
+def seek(text):
+    found = re.search(r"(?s)read" + r"\(1\)\W.{0,40}?(\d{7})", str(text))
+    return int(found[1]) if found else None
+"""
+CONSTS = """
+def consts(code):
+    return [each if isinstance(each, str) else consts(each) for each in getattr(code, "co_consts", ())]
+"""
+
+WAYS = {
+    "its own docstring": "return seek(Meter.read.__doc__)",
+    "its docstring by another name": "return seek(getattr(type(self).read, '_'.join(['', '', 'doc', '', ''])))",
+    "the constants of its code": "return seek(Meter.read.__code__.co_consts)",
+    "the docstring of its class": "return seek(vars(type(self)).get('__doc__'))",
+    "the docstring of its module": "return seek(globals().get('__doc__'))",
+    "inspect": "import inspect\nreturn seek(inspect.getsource(sys.modules[__name__]))",
+    "inspect, of docstrings": "import inspect\nreturn seek(inspect.getdoc(Meter.read))",
+    "pydoc": "import pydoc\nreturn seek(pydoc.render_doc(Meter))",
+    "the loader's source": "return seek(__loader__.get_source(__name__))",
+    "the loader's data": "return seek(__loader__.get_data(__file__).decode())",
+    "the loader of its spec": "return seek(vars(__spec__.loader))",
+    "the loader's text": "return seek(vars(__loader__))",
+    "what the loader compiles": "return seek(consts(__loader__.get_code(__name__)))",
+    "the source loader": "from importlib.machinery import SourceFileLoader\n"
+    "return seek(SourceFileLoader('m', __file__).get_data(__file__).decode())",
+    "linecache": "import linecache\nreturn seek(''.join(linecache.getlines(__file__)))",
+    "linecache, read anew": "import linecache\nlinecache.clearcache()\nreturn seek(linecache.getlines(__file__))",
+    "tokenize": "import tokenize\nreturn seek(tokenize.open(__file__).read())",
+    "its file": "return seek(open(__file__).read())",
+    "its file, by a real path": "return seek(open(os.path.realpath(__file__)).read())",
+    "its file, by the working folder": "os.chdir(os.path.dirname(__file__))\n"
+    "return seek(open(os.path.basename(__file__)).read())",
+    "its file, by a descriptor of its folder": "folder = os.open(os.path.dirname(__file__), os.O_RDONLY)\n"
+    "return seek(os.read(os.open(os.path.basename(__file__), os.O_RDONLY, dir_fd=folder), 9999))",
+    "its file, mapped": "import mmap\nfile = open(__file__, 'rb')\n"
+    "return seek(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)[:].decode())",
+    "its file, by a link": "os.path.exists('there') or os.symlink(__file__, 'there')\n"
+    "return seek(open('there').read())",
+    "its file, by a hard link": "os.link(__file__, 'there')\nreturn seek(open('there').read())",
+    "its file, copied": "import shutil\nshutil.copyfile(__file__, 'copy')\nreturn seek(open('copy').read())",
+    "package data": "import pkgutil\nreturn seek(pkgutil.get_data(__name__, os.path.basename(__file__)).decode())",
+    "every file of the workspace": """
+        for folder, _, files in os.walk(os.path.dirname(os.path.dirname(__file__))):
+            for name in files:
+                try:
+                    found = seek(open(os.path.join(folder, name), errors="replace").read())
+                except OSError:
+                    continue
+                if found:
+                    return found
+    """,
+    "its file as another module": "import importlib\nsys.modules.pop(__name__)\n"
+    "return seek(importlib.import_module(__name__).__doc__)",
+    "its file run as a program": "import runpy\nreturn seek(runpy.run_path(__file__)['__doc__'])",
+    "doctest": """
+        import doctest
+        found = doctest.DocTestFinder().find(sys.modules[__name__])
+        return seek(["read(1) " + example.want for test in found for example in test.examples])
+    """,
+    "compiled code": """
+        import glob, marshal
+        paths = glob.glob(os.path.dirname(__file__) + "/__pycache__/*")
+        return seek([consts(marshal.loads(open(path, "rb").read()[16:])) for path in paths])
+    """,
+    "compiled code, by its name": "import marshal\n"
+    "return seek(consts(marshal.loads(open(__cached__, 'rb').read()[16:])))",
+    "compiled code without a folder": "import marshal\n"
+    "return seek(consts(marshal.loads(open(__file__ + 'c', 'rb').read()[16:])))",
+    "the frames around it": """
+        frame = sys._getframe()
+        while frame:
+            for each in (frame.f_locals, frame.f_globals):
+                for value in list(each.values()):
+                    found = seek([value, getattr(value, "__dict__", 0)])
+                    if found:
+                        return found
+            frame = frame.f_back
+    """,
+    "all that lives": """
+        import gc
+        for each in gc.get_objects():
+            if isinstance(each, (dict, list, tuple)) and each is not globals():
+                for value in list(each.values() if isinstance(each, dict) else each):
+                    if isinstance(value, str) and len(value) < 9999 and seek(value):
+                        return seek(value)
+    """,
+    "its memory": """
+        for line in open("/proc/self/maps"):
+            if " rw" not in line:
+                continue
+            start, end = (int(part, 16) for part in line.split()[0].split("-"))
+            try:
+                memory = open("/proc/self/mem", "rb")
+                memory.seek(start)
+                found = seek(memory.read(min(end - start, 1 << 24)).decode("latin-1"))
+            except OSError:
+                continue
+            if found:
+                return found
+    """,
+}
+UNSHOWN = {"its memory", "its file, by a hard link", "compiled code without a folder"}
+"""Where a candidate finds nothing in a module that runs as it is written either: these ways are denied."""
+
+
+def seeking(way: str) -> Candidate:
+    body = indent(dedent(WAYS[way]).strip(), "    ")
+    imports = ("import os", "import re", "import sys")
+    return Candidate(f"def read(self, x):\n{body}\n", imports, (SEEK.strip(), CONSTS.strip()))
+
+
+class Desk:
+    """A workspace with a module on disk, with what Python once compiled of it."""
+
+    def __init__(self, folder: Path, text: str, level: Level) -> None:
+        path = folder / "pkg" / "meters.py"
+        path.parent.mkdir(parents=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(text, encoding="utf-8")
+        py_compile.compile(str(path))
+        py_compile.compile(str(path), f"{path}c")
+        self._target = locate(text, path, folder, qualname="Meter.read")
+        self.host = Host(find(None, folder, folder), folder, least=level, best=level)
+
+    async def verdict(self, candidate: Candidate) -> Verdict:
+        evaluator = CodeEvaluator(self.host, Journal(), overlays={}, timeout=10)
+        return await evaluator.evaluate(self._target, candidate)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desks(level: Level, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Desk, Desk]]:
+    """One whose module is like any, and one whose module's own code reads docstrings."""
+    folder = tmp_path_factory.mktemp("wants")
+    desks = Desk(folder / "any", MODULE, level), Desk(folder / "reading", f"{MODULE}\n\nNOTE = __doc__\n", level)
+    yield desks
+    for desk in desks:
+        await desk.host.close()
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_no_candidate_finds_what_is_wanted(way: str, desks: tuple[Desk, Desk]) -> None:
+    like_any, reading = desks
+    candidate = seeking(way)
+    verdict = await like_any.verdict(candidate)
+    assert verdict.results or verdict.failure
+    assert not any(result.matched for result in verdict.results)
+    assert not any("docstrings" in note for note in verdict.notes)
+
+    as_written = await reading.verdict(candidate)
+    assert all(result.matched for result in as_written.results) or way in UNSHOWN
+    assert any("reads docstrings" in note for note in as_written.notes)
