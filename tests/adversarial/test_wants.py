@@ -52,6 +52,8 @@ class Meter:
         """
         pass
 '''
+READING = f"{MODULE}\n\nNOTE = __doc__\n"
+"""A module whose own code reads docstrings."""
 SEEK = r"""
 def seek(text):
     found = re.search(r"(?s)read" + r"\(1\)\W.{0,40}?(\d{7})", str(text))
@@ -91,7 +93,6 @@ WAYS = {
     "return seek(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)[:].decode())",
     "its file, by a link": "os.path.exists('there') or os.symlink(__file__, 'there')\n"
     "return seek(open('there').read())",
-    "its file, by a hard link": "os.link(__file__, 'there')\nreturn seek(open('there').read())",
     "its file, copied": "import shutil\nshutil.copyfile(__file__, 'copy')\nreturn seek(open('copy').read())",
     "package data": "import pkgutil\nreturn seek(pkgutil.get_data(__name__, os.path.basename(__file__)).decode())",
     "every file of the workspace": """
@@ -139,23 +140,7 @@ WAYS = {
                     if isinstance(value, str) and len(value) < 9999 and seek(value):
                         return seek(value)
     """,
-    "its memory": """
-        for line in open("/proc/self/maps"):
-            if " rw" not in line:
-                continue
-            start, end = (int(part, 16) for part in line.split()[0].split("-"))
-            try:
-                memory = open("/proc/self/mem", "rb")
-                memory.seek(start)
-                found = seek(memory.read(min(end - start, 1 << 24)).decode("latin-1"))
-            except OSError:
-                continue
-            if found:
-                return found
-    """,
 }
-UNSHOWN = {"its memory", "its file, by a hard link", "compiled code without a folder"}
-"""Where a candidate finds nothing in a module that runs as it is written either: these ways are denied."""
 
 
 def seeking(way: str) -> Candidate:
@@ -167,14 +152,16 @@ def seeking(way: str) -> Candidate:
 class Desk:
     """A workspace with a module on disk, with what Python once compiled of it."""
 
-    def __init__(self, folder: Path, text: str, level: Level) -> None:
-        path = folder / "pkg" / "meters.py"
+    def __init__(self, folder: Path, text: str, level: Level, place: str = "pkg/meters.py", link: str = "") -> None:
+        path = folder / place
         path.parent.mkdir(parents=True)
         (path.parent / "__init__.py").touch()
         path.write_text(text, encoding="utf-8")
         py_compile.compile(str(path))
         py_compile.compile(str(path), f"{path}c")
-        self._target = locate(text, path, folder, qualname="Meter.read")
+        if link:
+            (folder / link).symlink_to(path)
+        self._target = locate(text, folder / (link or place), folder, qualname="Meter.read")
         self.host = Host(find(None, folder, folder), folder, least=level, best=level)
 
     async def verdict(self, candidate: Candidate) -> Verdict:
@@ -186,21 +173,34 @@ class Desk:
 async def desks(level: Level, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Desk, Desk]]:
     """One whose module is like any, and one whose module's own code reads docstrings."""
     folder = tmp_path_factory.mktemp("wants")
-    desks = Desk(folder / "any", MODULE, level), Desk(folder / "reading", f"{MODULE}\n\nNOTE = __doc__\n", level)
+    desks = Desk(folder / "any", MODULE, level), Desk(folder / "reading", READING, level)
     yield desks
     for desk in desks:
         await desk.host.close()
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_no_candidate_finds_what_is_wanted(way: str, desks: tuple[Desk, Desk]) -> None:
-    like_any, reading = desks
-    candidate = seeking(way)
-    verdict = await like_any.verdict(candidate)
-    assert verdict.results or verdict.failure
+def assert_nothing_was_found(verdict: Verdict) -> None:
+    assert verdict.results
     assert not any(result.matched for result in verdict.results)
     assert not any("docstrings" in note for note in verdict.notes)
 
-    as_written = await reading.verdict(candidate)
-    assert all(result.matched for result in as_written.results) or way in UNSHOWN
-    assert any("reads docstrings" in note for note in as_written.notes)
+
+def assert_it_was_found(verdict: Verdict) -> None:
+    assert all(result.matched for result in verdict.results)
+    assert any("reads docstrings" in note for note in verdict.notes)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_no_candidate_finds_what_is_wanted(way: str, desks: tuple[Desk, Desk]) -> None:
+    like_any, reading = desks
+    assert_nothing_was_found(await like_any.verdict(seeking(way)))
+    assert_it_was_found(await reading.verdict(seeking(way)))
+
+
+@pytest.mark.parametrize(("place", "link"), [("pkg/__init__.py", ""), ("pkg/meters.py", "pkg/gauges.py")])
+async def test_nor_in_a_package_or_behind_a_link(place: str, link: str, level: Level, tmp_path: Path) -> None:
+    for name, text, assert_so in (("any", MODULE, assert_nothing_was_found), ("reading", READING, assert_it_was_found)):
+        desk = Desk(tmp_path / name, text, level, place, link)
+        for way in ("its own docstring", "its file", "every file of the workspace", "compiled code"):
+            assert_so(await desk.verdict(seeking(way)))
+        await desk.host.close()

@@ -55,8 +55,7 @@ class Space:
 
     def without(self, places: Iterable[Path]) -> Space:
         """This Space, where nothing at `places` is to be seen either."""
-        shown = _as_shown([place for path in places for place in (path, real(path))], self.shown)
-        return replace(self, hidden=tuple(sorted({*self.hidden, *shown})))
+        return replace(self, hidden=tuple(sorted({*self.hidden, *_as_shown(places, self.shown)})))
 
 
 def space(interpreter: Interpreter, workspace: Path, module: Module) -> Space:
@@ -71,12 +70,16 @@ def space(interpreter: Interpreter, workspace: Path, module: Module) -> Space:
 
 
 def files_of(module: Module) -> list[Path]:
-    """What a module is read from, as far as it is there: its file, and what Python compiled of it."""
-    folder, stem = module.path.parent, module.path.stem
-    places = [module.path, folder / f"{stem}.pyc"]
-    with suppress(OSError):
-        places += (folder / "__pycache__").glob(f"{escape(stem)}.*")
-    return [place for place in places if os.path.lexists(place)]
+    """What a module is read from, as far as it is there: its file, and what Python compiled of it.
+
+    Of a link it is what it leads to.
+    """
+    places: list[Path] = []
+    for path in {module.path, real(module.path)}:
+        places += (path, path.with_suffix(".pyc"))
+        with suppress(OSError):
+            places += (path.parent / "__pycache__").glob(f"{escape(path.stem)}.*")
+    return [place for place in places if os.path.lexists(place) and not os.path.islink(place)]  # noqa: PTH114  # may raise
 
 
 def is_wide(folder: Path) -> bool:
