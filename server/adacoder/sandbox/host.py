@@ -151,7 +151,7 @@ class Host:
                 for example in examples:
                     if not example.skipped:
                         judge.begins(example)
-                        judge.answered(example, await line.run(example.source))
+                        judge.answered(example, await line.run(example.source, by_value=example.informal))
                 judge.ended(await line.end(program))
         except TimeoutError:
             judge.timed_out(seconds)

@@ -324,5 +324,5 @@ async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
     }
     for attempt, outcome in expected.items():
         answer = await line.run(attempt)
-        if answer != Answer(f"{outcome!r}\n"):
-            raise SandboxError(f"{attempt} gave {answer.output.strip() or 'an error'}, not {outcome!r}")
+        if answer != Answer(shown=f"{outcome!r}\n"):
+            raise SandboxError(f"{attempt} gave {answer.shown.strip() or 'an error'}, not {outcome!r}")

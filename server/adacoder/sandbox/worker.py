@@ -1,7 +1,7 @@
 """Runs in the *user's* interpreter, confined: imports a module with a candidate in place and runs its examples.
 
 Standard library only, Python 3.8 and later; all code of a process that `template.py` forked for one evaluation. It
-decides nothing: it answers with what an example printed or raised, and the server compares.
+decides nothing: it answers with what an example printed, gave or raised, and the server compares.
 
 A message is a list of texts, each with its length before it. Commands arrive on CHANNEL, answers leave on it, in
 lockstep:
@@ -14,9 +14,9 @@ lockstep:
       → unreadable NONCE LINE MESSAGE                             the module is one that cannot be left out
       → lacking NONCE MISSING [LINE]…                             imported, and does not define the target
       → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised
-    run   NONCE SOURCE
-      → done NONCE OUTPUT
-      → raised NONCE OUTPUT MESSAGE BASES LINE ORIGIN
+    run   NONCE SOURCE BY_VALUE
+      → done NONCE PRINTED SHOWN PLAIN CLASS
+      → raised NONCE PRINTED MESSAGE BASES LINE ORIGIN
     end   NONCE
       → ended NONCE MISSING
 
@@ -24,7 +24,9 @@ SECONDS of processor time is what the evaluation may use. SUSPECTS and MISSING a
 built-in classes of an exception, all separated by spaces. MESSAGE is what `traceback.format_exception_only` gives. LINE
 is 1-based in TEXT; as the place of an exception it is the innermost line of the candidate it came through, 0 if none.
 ORIGIN is `example` if a line of the example itself raised the exception, `syntax` if the example does not compile, else
-empty.
+empty. PRINTED is what was written to standard output, values that statements display among it; SHOWN the line that
+displays the value of an expression, empty for None. If BY_VALUE is not empty, CLASS is the name of that value's class,
+and PLAIN displays its `plain` copy; it is empty where there is none.
 """
 
 from __future__ import annotations
@@ -45,6 +47,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import CodeType, ModuleType, TracebackType
+    from typing import TypeGuard, TypeVar
+
+    T = TypeVar("T")
 
 # Ours alone: what a candidate does to the real ones does not reach this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -60,11 +65,16 @@ _getrecursionlimit = sys.getrecursionlimit
 _setrecursionlimit = sys.setrecursionlimit
 _RECURSION_LIMIT = sys.getrecursionlimit()
 _modules = sys.modules
+_name_of_class = type.__dict__["__name__"].__get__
 
 CHANNEL = 3
 
 OUTPUT_LIMIT = 1 << 20
 """Characters of output kept for one example; what is printed beyond is dropped."""
+PLAIN_LIMIT = 20_000
+"""Characters, digits and items of a value that can be compared by its value."""
+PLAIN_DEPTH = 50
+"""Brackets within brackets in it."""
 OUT_OF_MEMORY = 77
 """Exit status when not even an answer could be built."""
 
@@ -289,6 +299,64 @@ def _defines(module: Mapping[str, object], qualname: str) -> bool:
     return True
 
 
+# --- values ----------------------------------------------------------------------------------
+
+
+class NotPlainError(Exception):
+    """A value has no plain copy."""
+
+
+def plain(value: object, room: list[int], depth: int = 0) -> object:
+    """Copy a value into the types that literals have, whatever it looks like, equals or says that it is.
+
+    What a subclass adds to them is left out: a Counter becomes a dict, a named tuple a tuple. Only methods of the types
+    themselves are called, so that nothing of the value's own class runs.
+
+    `room`: how much more of it may be copied, as PLAIN_LIMIT counts.
+
+    Raises:
+        NotPlainError: it is something else, or holds too much.
+    """
+    if value is None or value is True or value is False:
+        return value
+    room[0] -= 1
+    if room[0] < 0 or depth == PLAIN_DEPTH:
+        raise NotPlainError
+    if _is(value, int):
+        room[0] -= int.bit_length(value) // 3
+        copy: object = int.__index__(value)
+    elif _is(value, float):
+        copy = float.__float__(value)
+    elif _is(value, complex):
+        copy = complex.__pos__(value)
+    elif _is(value, str):
+        room[0] -= str.__len__(value)
+        copy = str.__str__(value)
+    elif _is(value, bytes):
+        room[0] -= bytes.__len__(value)
+        copy = bytes.__getitem__(value, slice(None))
+    elif _is(value, list):
+        copy = [plain(item, room, depth + 1) for item in list.__iter__(value)]
+    elif _is(value, tuple):
+        copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
+    elif _is(value, set):
+        copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
+        room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))  # what it tells apart no literal does
+    elif _is(value, dict):
+        copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
+        room[0] -= PLAIN_LIMIT * (len(copy) != dict.__len__(value))
+    else:
+        raise NotPlainError
+    if room[0] < 0:
+        raise NotPlainError
+    return copy
+
+
+def _is(value: object, kind: type[T]) -> TypeGuard[T]:
+    """As `isinstance`, which would believe what a value's `__class__` says."""
+    return issubclass(type(value), kind)
+
+
 # --- running examples ------------------------------------------------------------------------
 
 
@@ -358,7 +426,7 @@ class Module:
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
-    def run(self, source: str) -> list[str]:
+    def run(self, source: str, by_value: str) -> list[str]:
         """Run one example as `doctest` does; the answer to `run`, without the nonce."""
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
@@ -367,30 +435,45 @@ class Module:
         raised = None
         _setrecursionlimit(self._recursion_limit)
         try:
-            self._execute(source, name, output)
+            given = self._execute(source, name, output, by_value)
         except BaseException as error:  # SystemExit too is only what the example did
             raised = error
         self._recursion_limit = _getrecursionlimit()
         regain()
         if raised is None:
-            return ["done", Output.getvalue(output)]
+            return ["done", Output.getvalue(output), *given]
         return ["raised", Output.getvalue(output), *self._description(raised, name)]
 
-    def _execute(self, source: str, name: str, output: Output) -> None:
+    def _execute(self, source: str, name: str, output: Output, by_value: str) -> tuple[str, str, str]:
+        """Run it; returns SHOWN, PLAIN and CLASS."""
+
+        def shown(value: object) -> str:
+            """What `sys.displayhook` displays, whatever a candidate puts in its place."""
+            if value is None:
+                return ""
+            builtins._ = None  # type: ignore[attr-defined]  # as the interactive interpreter does
+            line = str.__getitem__(repr(value), slice(OUTPUT_LIMIT)) + "\n"
+            builtins._ = value  # type: ignore[attr-defined]  # as the interactive interpreter does
+            return line
+
         def display(value: object) -> None:
-            """As `sys.displayhook`, whatever a candidate puts in its place."""
-            if value is not None:
-                builtins._ = None  # type: ignore[attr-defined]  # as the interactive interpreter does
-                Output.write(output, repr(value) + "\n")
-                builtins._ = value  # type: ignore[attr-defined]  # as the interactive interpreter does
+            Output.write(output, shown(value))
 
         sys.displayhook = display
         try:
             expression = compile(source, name, "eval", self._flags, True)
         except SyntaxError:
             exec(compile(source, name, "single", self._flags, True), self._globals)  # noqa: S102  # the purpose
-        else:
-            display(eval(expression, self._globals))  # noqa: S307  # the purpose
+            return "", "", ""
+        value = eval(expression, self._globals)  # noqa: S307  # the purpose
+        line = shown(value)
+        if not by_value:
+            return line, "", ""
+        try:
+            copy = repr(plain(value, [PLAIN_LIMIT]))
+        except NotPlainError:
+            copy = ""
+        return line, copy, str.__str__(_name_of_class(type(value)))
 
     def _description(self, error: BaseException, example: str) -> list[str]:
         """MESSAGE, BASES, LINE and ORIGIN of an exception, which loses its traceback."""
@@ -466,8 +549,8 @@ def rehearse() -> None:
     name = "adacoder_rehearsal"
     module = Module(["", name, name + ".py", "f", "1", "27", "", "", REHEARSAL])
     module.load()
-    module.run("f([3, 1, 2])\n")
-    module.run("f(1)\n")
+    module.run("f([3, 1, 2])\n", "")
+    module.run("f(1)\n", "")
     sys.meta_path.pop(0)
     del _modules[name]
     linecache.cache.clear()
@@ -483,7 +566,7 @@ def evaluate(load: list[str]) -> None:
         send(kind, nonce, *answer)
         command, nonce, *fields = receive()
         if command == "run":
-            kind, *answer = module.run(fields[0])
+            kind, *answer = module.run(*fields)
         elif command == "load":
             module = Module(fields)
             kind, *answer = module.load()
