@@ -140,7 +140,7 @@ def floors_are_kept(package: Path) -> list[str]:
     return found
 
 
-INSIDE = ("sandbox/template.py", "sandbox/worker.py")
+INSIDE = ("sandbox/template.py", "sandbox/worker.py", "sandbox/finders.py")
 """What the user's interpreter executes."""
 
 
@@ -156,10 +156,9 @@ def what_runs_inside_stands_alone(package: Path) -> list[str]:
             continue
         relative = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
         found += [f"{place} imports relatively"] if relative else []
-        # The template loads the worker by its path; only the type checker sees this import.
-        known = sys.stdlib_module_names | (
-            {"adacoder.sandbox", "adacoder.sandbox.worker"} if "template" in place else set()
-        )
+        # They load each other by their paths; only the type checker sees these imports.
+        each_other = {f"adacoder.{other.removesuffix('.py').replace('/', '.')}" for other in INSIDE}
+        known = sys.stdlib_module_names | {"adacoder.sandbox"} | each_other
         imported = File(place, tree).imports()
         foreign = (name for name in imported if name not in known and name.partition(".")[0] not in known)
         found += [f"{place} imports {name}" for name in foreign]

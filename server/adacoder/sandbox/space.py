@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 LAUNCHER = Path(__file__).with_name("launcher.py")
 TEMPLATE = Path(__file__).with_name("template.py")
 WORKER = Path(__file__).with_name("worker.py")
+FINDERS = Path(__file__).with_name("finders.py")
 OUR_PYTHON = Path(sys.executable).resolve()
 """Runs the launcher, which needs nothing of the virtual environment that AdaCoder may be installed in."""
 TOOLS = tuple(
     dict.fromkeys(
         place
-        for path in (Path(sys.base_prefix), Path(sys.base_exec_prefix), OUR_PYTHON, LAUNCHER, TEMPLATE, WORKER)
+        for path in (Path(sys.base_prefix), Path(sys.base_exec_prefix), OUR_PYTHON, LAUNCHER, TEMPLATE, WORKER, FINDERS)
         for place in (path, path.resolve())
     )
 )

@@ -35,18 +35,20 @@ import resource
 import select
 import struct
 import sys
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 from os.path import dirname, isdir, join, realpath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adacoder.sandbox import worker
+    from adacoder.sandbox import finders, worker
 else:
     # By its path, and in no list of modules: the user may have a module of that name.
     worker = type(sys)("worker")
-    SourceFileLoader("worker", join(dirname(realpath(__file__)), "worker.py")).exec_module(worker)
+    worker.__file__ = join(dirname(realpath(__file__)), "worker.py")
+    SourceFileLoader("worker", worker.__file__).exec_module(worker)
+    finders = worker.finders
 
 MOST_DESCRIPTORS = 256
 """As many as may be open in the template."""
@@ -61,7 +63,9 @@ class Template:
         statm, slots, self._scratch, most_files, program, own_pid, root, workspace, own, *installed = fields
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
-        self._barrier = Barrier(own.split(), installed)
+        self.installed = finders.Installed(installed, folders)
+        self._barrier = finders.Barrier(own.split(), self.installed)
+        self._barrier.clear()
         self._lock = Lock(int(statm), bytes.fromhex(program), int(own_pid))
         self._slots = int(slots)
         self._most_files = int(most_files)
@@ -86,7 +90,7 @@ class Template:
             elif self._fork(fields[0], ancillary):
                 worker.send("ready")
                 if fields[1]:
-                    worker.rehearse()
+                    worker.rehearse(self.installed.holds)
                 return worker.receive()
 
     def _wait(self) -> None:
@@ -128,7 +132,7 @@ class Template:
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where that is is each one's own
-        return list(filter(None, map(_file, list(sys.modules.values()))))
+        return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
         """Fork a process for an evaluation; returns whether this is it, locked down."""
@@ -159,32 +163,6 @@ class Template:
         _, status = os.waitpid(child, 0)
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         return str(code), "clean" if worker.empty(join(self._scratch, slot)) else ""
-
-
-class Barrier:
-    """Keeps out of the template what is not installed: what the project has, or hides by a module of the same name."""
-
-    def __init__(self, own: Sequence[str], installed: Sequence[str]) -> None:
-        self._own = frozenset(own)
-        self._installed = [join(realpath(folder), "") for folder in installed]
-        self.hit = False
-        """Whether a module was kept out."""
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
-        """As `importlib.abc.MetaPathFinder.find_spec`."""
-        spec = PathFinder.find_spec(fullname, path)
-        if fullname.partition(".")[0] in self._own or (spec is not None and not self._is_installed(spec)):
-            self.hit = True
-            raise KeptOut
-        return spec
-
-    def _is_installed(self, spec: ModuleSpec) -> bool:
-        places = [spec.origin] if spec.origin is not None else list(spec.submodule_search_locations or ())
-        return all(any(realpath(place).startswith(folder) for folder in self._installed) for place in places)
-
-
-class KeptOut(BaseException):
-    """Ends an import in the template. No ImportError, which modules catch in order to do without a module."""
 
 
 class Lock:
@@ -256,14 +234,6 @@ def _is_open(descriptor: int) -> bool:
     return True
 
 
-def _file(module: object) -> str | None:
-    try:
-        file = vars(module).get("__file__")
-    except TypeError:
-        return None
-    return file if type(file) is str else None
-
-
 def main() -> None:
     """Serve as a template; in the processes forked from it, evaluate one module."""
     os.dup2(0, worker.CHANNEL)
@@ -276,7 +246,7 @@ def main() -> None:
     except (ImportError, OSError) as error:
         worker.send("unable", str(error))
         return
-    worker.evaluate(template.serve())
+    worker.evaluate(template.serve(), template.installed.holds)
 
 
 if __name__ == "__main__":

@@ -40,16 +40,22 @@ import resource
 import sys
 import traceback
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from os.path import basename, dirname, isdir, islink, join, realpath
+from importlib.machinery import SourceFileLoader
+from os.path import dirname, isdir, islink, join, realpath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import CodeType, ModuleType, TracebackType
+    from collections.abc import Callable, Mapping, Sequence
+    from types import CodeType, TracebackType
     from typing import TypeGuard, TypeVar
 
+    from adacoder.sandbox import finders
+
     T = TypeVar("T")
+else:
+    # By its path, and in no list of modules: the user may have a module of that name.
+    finders = type(sys)("finders")
+    SourceFileLoader("finders", join(dirname(realpath(__file__)), "finders.py")).exec_module(finders)
 
 # Ours alone: what a candidate does to the real ones does not reach this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -208,78 +214,7 @@ def _without_candidate(lines: list[str], first: int, last: int) -> str:
     return "\n".join([*lines[: first - 1], indent + "pass", *[""] * (last - first), *lines[last:]])
 
 
-# --- importing -------------------------------------------------------------------------------
-
-
-class TextLoader(SourceFileLoader):
-    """Loads a module from a text instead of its file."""
-
-    def __init__(self, name: str, path: str, text: str, code: CodeType | None = None) -> None:
-        super().__init__(name, path)
-        self.text = text
-        self.code = code
-        self.namespace: Mapping[str, object] = {}
-        """The module's globals, also when its import failed half way."""
-
-    def get_source(self, fullname: str) -> str:
-        return self.text
-
-    def get_code(self, fullname: str) -> CodeType:
-        # No modification time, so that `linecache` never goes to look at the file instead.
-        linecache.cache[self.path] = (len(self.text), None, self.text.splitlines(True), self.path)
-        return self.code or compile(self.text, self.path, "exec", 0, True)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.namespace = vars(module)
-        super().exec_module(module)
-
-
-class TextFinder:
-    """Finds the module under test by its name, and other modules with an unsaved text by their files."""
-
-    def __init__(self, name: str, loader: TextLoader, texts: Mapping[str, str]) -> None:
-        self._name = name
-        self._loader = loader
-        self._tails = {module_tail(path) for path in texts}
-        self._written = texts
-        self._real: Mapping[str, str] | None = None
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
-        """As `importlib.abc.MetaPathFinder.find_spec`."""
-        if fullname == self._name:
-            return _spec(fullname, self._loader)
-        tail = fullname.rpartition(".")[2]
-        if tail not in self._tails:
-            return None
-        for folder in sys.path if path is None else path:
-            for file in (join(folder, tail, "__init__.py"), join(folder, tail + ".py")):
-                text = self._texts().get(realpath(file))
-                if text is not None:
-                    return _spec(fullname, TextLoader(fullname, file, text))
-            found = PathFinder.find_spec(fullname, [folder])
-            if found is not None and found.loader is not None:
-                return found
-        return None
-
-    def _texts(self) -> Mapping[str, str]:
-        """The unsaved texts by their files' real paths, which take long to find and are seldom asked for."""
-        if self._real is None:
-            self._real = {realpath(path): text for path, text in self._written.items()}
-        return self._real
-
-
-def module_tail(path: str) -> str:
-    name = basename(path)
-    return basename(dirname(path)) if name == "__init__.py" else name[: -len(".py")]
-
-
-def _spec(name: str, loader: TextLoader) -> ModuleSpec:
-    is_package = basename(loader.path) == "__init__.py"
-    spec = ModuleSpec(name, loader, origin=loader.path, is_package=is_package)
-    if spec.submodule_search_locations is not None:
-        spec.submodule_search_locations.append(dirname(loader.path))
-    spec.has_location = True
-    return spec
+# --- the module ------------------------------------------------------------------------------
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
@@ -375,7 +310,8 @@ class Output(io.StringIO):
 class Module:
     """The module under test."""
 
-    def __init__(self, fields: list[str]) -> None:
+    def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
+        """`fields`: those of `load`; `is_installed` tells of a file whether it is, and not a part of the project."""
         (seconds, self._name, self._path, self._qualname, first, last, suspects, starts, text) = fields[:9]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
@@ -383,8 +319,9 @@ class Module:
         self._suspects = suspects.split()
         self._starts = [int(start) for start in starts.split()]
         self._text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-        self._texts = dict(zip(fields[9::2], fields[10::2]))  # noqa: B905  # `strict` came later
-        self._loader: TextLoader
+        self._unsaved = finders.Unsaved(dict(zip(fields[9::2], fields[10::2])))  # noqa: B905  # `strict` came later
+        self._is_installed = is_installed
+        self._loader: finders.TextLoader
         self._globals: dict[str, object] = {}
         self._flags = 0
         self._count = 0
@@ -399,8 +336,9 @@ class Module:
             return ["unparsed"]
         except BrokenTextError as broken:
             return ["broken" if broken.in_candidate else "unreadable", str(broken.line), broken.message]
-        self._loader = TextLoader(self._name, self._path, text, code)
-        sys.meta_path.insert(0, TextFinder(self._name, self._loader, self._texts))
+        self._loader = finders.TextLoader(self._name, self._path, text, code)
+        finders.read_sources(self._is_installed, self._unsaved)
+        sys.meta_path.insert(0, finders.TextFinder(self._name, self._loader, self._unsaved))
         _modules.pop(self._name, None)  # a module of the standard library may bear the same name
         notes = [str(line) for line in left_out]
         raised = None
@@ -540,14 +478,14 @@ def f(values: Iterable[int], *, key=None) -> list[str]:
 """
 
 
-def rehearse() -> None:
+def rehearse(is_installed: Callable[[str], bool]) -> None:
     """Do once what an evaluation does, while nobody waits for it.
 
     A process that was forked shares its memory with the one it came from, until it writes to it: then each page is
     copied, and that takes the most of the time of an evaluation that is the first to do anything.
     """
     name = "adacoder_rehearsal"
-    module = Module(["", name, name + ".py", "f", "1", "27", "", "", REHEARSAL])
+    module = Module(["", name, name + ".py", "f", "1", "27", "", "", REHEARSAL], is_installed)
     module.load()
     module.run("f([3, 1, 2])\n", "")
     module.run("f(1)\n", "")
@@ -557,10 +495,10 @@ def rehearse() -> None:
     del builtins._  # type: ignore[attr-defined]  # as the interactive interpreter binds it
 
 
-def evaluate(load: list[str]) -> None:
+def evaluate(load: list[str], is_installed: Callable[[str], bool]) -> None:
     """Serve one module, from its `load` to the end of the commands."""
     _, nonce, *fields = load
-    module = Module(fields)
+    module = Module(fields, is_installed)
     kind, *answer = module.load()
     while True:
         send(kind, nonce, *answer)
@@ -568,7 +506,7 @@ def evaluate(load: list[str]) -> None:
         if command == "run":
             kind, *answer = module.run(*fields)
         elif command == "load":
-            module = Module(fields)
+            module = Module(fields, is_installed)
             kind, *answer = module.load()
         else:
             kind, answer = "ended", [module.missing()]
