@@ -11,7 +11,6 @@ import builtins
 import linecache
 import sys
 import zipimport
-from collections.abc import Iterable
 from importlib._bootstrap_external import SourceLoader
 from importlib.machinery import (
     BuiltinImporter,
@@ -209,13 +208,16 @@ class Barrier:
         raise KeptOut
 
     def clear(self) -> None:
-        """Forget what came in before: a `.pth` file may have imported parts of the project."""
+        """Forget what came in before: a `.pth` file may have imported modules of the project."""
         for name, module in list(sys.modules.items()):
-            file, path = file_of(module), _of(module, "__path__")
-            places = [file] if file is not None else list(path) if isinstance(path, Iterable) else []
-            is_builtin = _of(_of(module, "__spec__"), "loader") in (BuiltinImporter, FrozenImporter)
-            if not all(map(self._installed.holds, places)) or (self._is_own(name) and not places and not is_builtin):
-                del sys.modules[name]
+            file = file_of(module)
+            if file is None or self._installed.holds(file):
+                continue
+            del sys.modules[name]
+            package, _, tail = name.rpartition(".")
+            around = sys.modules.get(package)
+            if around is not None and _of(around, tail) is module:
+                del vars(around)[tail]
 
     def _is_own(self, name: str) -> bool:
         return name.partition(".")[0] in self._own
