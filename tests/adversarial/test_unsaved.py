@@ -230,6 +230,22 @@ async def test_whatever_finds_a_module_its_unsaved_text_runs(
         assert await made.status(**{name: WRONG}) is Status.FAILED
 
 
+HOOKS_OF_SETUPTOOLS = [how for how, text in BY_HOOK.items() if "Finder" in text and how != "put among the modules"]
+
+
+@pytest.mark.parametrize("how", HOOKS_OF_SETUPTOOLS)
+async def test_a_module_that_only_a_hook_finds_is_not_kept_in_memory(
+    how: str, level: Level, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """As above; but nothing on the way to it lies in the project, so that it alone can betray itself."""
+    imports = "from prices_of_shop import RATE"
+    async with shop(tmp_path_factory.mktemp("shop"), level) as made:
+        hook(made, f'FILES["prices_of_shop"] = "/lib/code/prices.py"\n{BY_HOOK[how]}')
+        assert await made.status(imports) is Status.FAILED
+        assert await made.status(imports, lib__code__prices=RIGHT) is Status.VERIFIED
+        assert await made.status(imports, lib__code__prices=WRONG + "\n") is Status.FAILED
+
+
 async def test_the_unsaved_text_of_a_package_found_under_another_name(
     level: Level, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
