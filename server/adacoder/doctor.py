@@ -41,6 +41,7 @@ from adacoder.models.speed import Speed, measure
 from adacoder.sandbox.host import ACCEPT_THE_RISK
 from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.probe import probe
+from adacoder.sandbox.startup import note
 from adacoder.settings import Settings, from_project
 
 T = TypeVar("T")
@@ -172,11 +173,12 @@ async def _isolation(settings: Settings) -> Finding:
 def _interpreter(settings: Settings, folder: Path) -> Finding:
     name = "Interpreter"
     try:
-        path = find(settings.interpreter, folder, folder).path
+        interpreter = find(settings.interpreter, folder, folder)
     except AdaCoderError as error:
         return Finding(name, False, "there is none that could run the examples", str(error))
+    path = interpreter.path
     own = " (AdaCoder's own: the project has no .venv)" if path == Path(sys.executable) else ""
-    return Finding(name, True, f"{path}{own}")
+    return Finding(name, True, f"{path}{own}", note(interpreter, folder))
 
 
 async def _rungs(settings: Settings) -> list[_Rung]:

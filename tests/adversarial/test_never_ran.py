@@ -54,6 +54,7 @@ def examples(shown: str) -> str:
 
 
 DOCUMENTED = examples(">>> f(1)\n2")
+DISPATCHED = f"import functools\n\n\n@functools.singledispatch\n{DOCUMENTED}"
 METHOD = '''
     class C:
         def f(self, x):
@@ -94,8 +95,8 @@ UNSEEN = {
         f"def fast(function):\n    return lambda x: function(x)\n\n\n@fast\n{DOCUMENTED}",
     ),
     "another implementation": Form(
-        f"import functools\n\n\n@functools.singledispatch\n{DOCUMENTED}\n\n@f.register(int)\ndef _(x):\n    return x + 1\n",
-        f"import functools\n\n\n@functools.singledispatch\n{DOCUMENTED}\n\n@f.register(str)\ndef _(x):\n    return x\n",
+        f"{DISPATCHED}\n\n@f.register(int)\ndef _(x):\n    return x + 1\n",
+        f"{DISPATCHED}\n\n@f.register(str)\ndef _(x):\n    return x\n",
     ),
     "an example that binds the name": Form(
         examples(">>> f = lambda x: x + 1\n>>> f(1)\n2"), examples(">>> g = lambda x: f(x)\n>>> g(1)\n2")

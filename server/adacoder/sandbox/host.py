@@ -23,6 +23,7 @@ from adacoder.sandbox.probe import Finding, probe
 from adacoder.sandbox.process import Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import space
+from adacoder.sandbox.startup import note
 from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
@@ -85,12 +86,13 @@ class Host:
             SandboxError: the interpreter does not start.
         """
         finding = await self._accepted()
+        told = note(self._interpreter, self._workspace)
         async with self._turns:
-            judge = Judge(program, finding.isolation)
+            judge = Judge(program, finding.isolation, told)
             if await self._evaluate(finding, judge, program, examples, timeout):
                 return judge.verdict
             # Its template was killed meanwhile. If that happens again it is its own doing.
-            judge = Judge(program, finding.isolation)
+            judge = Judge(program, finding.isolation, told)
             if not await self._evaluate(finding, judge, program, examples, timeout):
                 judge.died(-signal.SIGKILL)
             return judge.verdict

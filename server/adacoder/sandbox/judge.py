@@ -44,6 +44,8 @@ class Judge:
 
     program: Program
     isolation: Isolation
+    note: str = ""
+    """What is to be said of the evaluation whatever comes of it."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
     """The first thing that failed."""
@@ -53,7 +55,7 @@ class Judge:
     """The examples that raised what they were not to raise."""
 
     def __post_init__(self) -> None:
-        self._verdict = Verdict(None, isolation=self.isolation)
+        self._verdict = Verdict(None, isolation=self.isolation, notes=(self.note,) if self.note else ())
 
     @property
     def verdict(self) -> Verdict:
@@ -73,9 +75,12 @@ class Judge:
             defines=answer.defines,
             # After a failed import names are missing that the rest of the module would have defined.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
-            notes=tuple(
-                f"Line {line} of the file is a syntax error; that statement was left out of the run."
-                for line in answer.left_out
+            notes=(
+                *self._verdict.notes,
+                *(
+                    f"Line {line} of the file is a syntax error; that statement was left out of the run."
+                    for line in answer.left_out
+                ),
             ),
         )
         if raised is not None:
