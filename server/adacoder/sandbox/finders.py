@@ -21,7 +21,7 @@ from importlib.machinery import (
     SourceFileLoader,
     SourcelessFileLoader,
 )
-from os.path import basename, dirname, islink, join, realpath
+from os.path import basename, dirname, getsize, isfile, islink, join, realpath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,12 +71,34 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
             return loader.source_to_code(text, path)
         if is_installed(path):
             return _get_code(loader, fullname)
-        return loader.source_to_code(loader.get_data(path), path)
+        source = loader.get_data(path)
+        ahead, code = _compiled.get(path, (None, None))
+        if ahead == source and type(loader).source_to_code is _source_to_code:
+            return code
+        return loader.source_to_code(source, path)
 
     SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # of all that read sources
 
 
-_get_code = SourceLoader.get_code
+_get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
+
+_compiled: dict[str, tuple[bytes, CodeType]] = {}
+"""What was compiled ahead of the project's files, by their paths, with the texts it was compiled of."""
+
+
+def compile_ahead(path: str) -> None:
+    """Compile a file in the template, for all evaluations in which it is still the same."""
+    try:
+        if isfile(path) and getsize(path) < _LARGEST:
+            with open(path, "rb") as file:
+                source = file.read(_LARGEST)
+            _compiled[path] = source, compile(source, path, "exec", 0, True)
+    except Exception:  # noqa: S110  # whatever it is, the evaluation will meet it again
+        pass
+
+
+_LARGEST = 1 << 20
+"""Bytes of a file that is compiled ahead."""
 
 
 def remember(path: str, text: str) -> None:

@@ -10,7 +10,7 @@ import ast
 import os
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,8 @@ class Ahead:
     """Import statements, in order."""
     own: tuple[str, ...] = ()
     """The project's modules and packages, by the names they are imported by, of the uppermost level."""
+    files: tuple[Path, ...] = field(default=(), compare=False)
+    """The project's other files that run with the module: they may be compiled ahead, and no more."""
 
 
 def imports_ahead(program: Program, workspace: Path) -> Ahead:
@@ -67,20 +69,20 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path, moment
     del moment  # what was found is found anew in the next
     own = {name, *_modules_in(root), *_modules_in(workspace)}
     found = dict.fromkeys(_COMMON)
-    seen = {path}
+    seen = {path: None}
     waiting = [(text, path)]
     while waiting:
         text, path = waiting.pop(0)
         if _UNPREDICTABLE.search(text) or len(seen) > _MOST_FILES:
-            return Ahead(own=tuple(sorted(own)))
+            return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in _imports(text):
             if not each.level and each.module.partition(".")[0] not in own:
                 found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
-            seen.update(files)
+            seen |= dict.fromkeys(files)
             waiting += [(_text(file), file) for file in files]
-    return Ahead(tuple(found), tuple(sorted(own)))
+    return Ahead(tuple(found), tuple(sorted(own)), tuple(seen)[1:])
 
 
 @dataclass(frozen=True, slots=True)

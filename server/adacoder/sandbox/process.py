@@ -54,7 +54,7 @@ class Recipe:
     @property
     def common(self) -> Recipe:
         """The one that imports the least."""
-        return replace(self, ahead=Ahead(own=self.ahead.own))
+        return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
         """Whether a template of this recipe serves the other's evaluations too: nothing is there that they lack."""
@@ -193,6 +193,15 @@ class Template:
             SandboxError: it broke.
         """
         return await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+
+    async def compile(self, file: Path) -> None:
+        """Compile a file of the project ahead; it is used as long as the file's text is the same.
+
+        Raises:
+            SandboxError: it broke.
+        """
+        if await self._ask(WARM_SECONDS, "compile", str(file)) != ["compiled"]:
+            raise self._broke("it gave no answer that has a known form")
 
     async def settle(self) -> tuple[Path, ...]:
         """Make ready to fork; all is imported. Returns the files of it: it is to be made anew when one changes.

@@ -11,6 +11,8 @@ Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, i
       → unable MESSAGE
     warm STATEMENT                               an import to run
       → warmed GOOD                              empty if it left what evaluations cannot share, so that this is the end
+    compile PATH                                 a file of the project, which is not imported
+      → compiled                                 or not, if it cannot be
     settle                                       all is imported
       → settled [PATH]…                          the files of it
     fork SLOT AHEAD                              with a descriptor: the new process's CHANNEL; AHEAD: empty if an
@@ -83,6 +85,9 @@ class Template:
             command, *fields = worker.unpack(worker.receive_bytes(int.from_bytes(size, "little")))
             if command == "warm":
                 worker.send("warmed", "good" if self._warm(fields[0]) else "")
+            elif command == "compile":
+                finders.compile_ahead(fields[0])
+                worker.send("compiled")
             elif command == "settle":
                 worker.send("settled", *self._settle())
             elif command == "reap":

@@ -93,6 +93,7 @@ class Templates:
         if not fitting:
             fitting = [self._add(recipe.common)]
         best = max(fitting, key=lambda keeper: (keeper.booted, len(keeper.recipe.ahead.statements)))
+        best.compile(recipe.ahead.files)
         self._keepers.remove(best)
         self._keepers.append(best)
         now = time.monotonic()
@@ -195,6 +196,8 @@ class _Keeper:
         self._grown = False
         self._idle: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._compiled: set[Path] = set()
+        self._compiling: set[asyncio.Task[None]] = set()
         self._put_aside: set[Evaluation] = set()
         """Evaluations that are over, and not reaped yet."""
         self._boot = asyncio.create_task(self._start(slots))
@@ -210,6 +213,16 @@ class _Keeper:
         if not self._boot.done():
             return True
         return self.booted and self._boot.result().alive and not self._grown and not self._stamps.changed()
+
+    def compile(self, files: Iterable[Path]) -> None:
+        """Have files of the project compiled, for the next evaluations."""
+        if self.booted and not self._compiled.issuperset(files):
+            task = asyncio.create_task(self._compile_later(files))
+            self._compiling.add(task)
+            task.add_done_callback(self._compiling.discard)
+
+    async def _compile_later(self, files: Iterable[Path]) -> None:
+        await self._compile(self._boot.result(), files)
 
     async def ready(self) -> None:
         """Wait until it has booted.
@@ -265,7 +278,7 @@ class _Keeper:
         """End the template and all that came of it."""
         if self._idle is not None:
             self._idle.cancel()
-        waiting = [self._boot, *self._tasks, *self._spares]
+        waiting = [self._boot, *self._tasks, *self._compiling, *self._spares]
         for task in waiting:
             task.cancel()
         await asyncio.wait(waiting)
@@ -280,6 +293,7 @@ class _Keeper:
         for boots in range(1, _MOST_BOOTS + 1):
             began = time.time_ns()
             template = await Template.boot(self.recipe, slots)
+            self._compiled.clear()
             try:
                 if boots == _MOST_BOOTS or await self._warm(template):
                     self._stamps = _Stamps(await template.settle(), began)
@@ -303,6 +317,18 @@ class _Keeper:
                     good = False
                 if not good:
                     self._refused.add(statement)
+                    return False
+        return await self._compile(template, self.recipe.ahead.files)
+
+    async def _compile(self, template: Template, files: Iterable[Path]) -> bool:
+        """Compile files of the project; returns whether the template can be used after that."""
+        for file in files:
+            if str(file) not in self._refused and file not in self._compiled:
+                self._compiled.add(file)
+                try:
+                    await template.compile(file)
+                except SandboxError:
+                    self._refused.add(str(file))
                     return False
         return True
 
