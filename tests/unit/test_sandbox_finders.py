@@ -47,6 +47,7 @@ def test_the_nearest_folder_tells_what_is_installed(tmp_path: Path) -> None:
     for place in ("usr/src/app/x.py", "usr/src/app", "usr/src/app/.venv/lib/link/x.py", "usrx/x.py", "x.py"):
         assert not installed.holds(str(tmp_path / place)), place
     assert not installed.holds("a\0b")
+    assert finders.Installed([], []).holds(os.__file__)
 
 
 @pytest.mark.usefixtures("sources")

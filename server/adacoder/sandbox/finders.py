@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import linecache
+import os
 import sys
 import zipimport
 from importlib._bootstrap_external import SourceLoader
@@ -260,7 +261,8 @@ class Installed:
     """Tells what is installed from what belongs to the project, also where one lies within the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
-        folders = dict.fromkeys(map(realpath, installed), True)
+        # Python's own library is, whatever is known of the interpreter.
+        folders = dict.fromkeys(map(realpath, [dirname(os.__file__), *installed]), True)
         folders.update(dict.fromkeys(map(realpath, project), False))
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
 
