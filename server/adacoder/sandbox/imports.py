@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import statements
+from adacoder.pytext import parsed, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,8 @@ _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
 """What may decide which module an import finds, or what comes of it."""
 _MOST_FILES = 100
+_MOST_PARTS = 50
+"""Of a dotted name."""
 _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
@@ -104,10 +106,10 @@ def _imports(text: str) -> tuple[_Import, ...]:
 
 
 def _imports_of(statement: str) -> Iterator[_Import]:
-    try:
-        (node,) = ast.parse(statement).body
-    except (SyntaxError, ValueError):
+    tree = parsed(statement)
+    if tree is None or len(tree.body) != 1:
         return
+    (node,) = tree.body
     for each in node.body if isinstance(node, ast.Try) else [node]:
         if isinstance(each, ast.Import):
             for alias in each.names:
@@ -121,7 +123,7 @@ def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[
     """The files of the project that an import statement in the file `path` runs."""
     bases = [path.parents[statement.level - 1]] if 0 < statement.level <= len(path.parents) else roots
     parts = statement.module.split(".") if statement.module else []
-    for base in bases:
+    for base in bases if len(parts) <= _MOST_PARTS else ():
         for end in range(len(parts) + 1):
             yield from _module_at(base.joinpath(*parts[:end])) if end else ()
         for name in statement.names:
@@ -130,7 +132,7 @@ def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[
 
 def _module_at(place: Path) -> Iterator[Path]:
     for file in (place / "__init__.py", place.with_name(place.name + ".py")):
-        if file.is_file():
+        if os.path.isfile(file):  # noqa: PTH113  # a Path raises where a name is too long
             yield file
 
 

@@ -33,7 +33,7 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
     docstring = owner.docstring
     is_constructor = target.name in _CONSTRUCTORS
     named = owner.name if is_constructor else target.name
-    if docstring is None or not re.search(rf">>>.*\b{re.escape(named)}\b", docstring.of(owner.text), re.DOTALL):
+    if docstring is None or not _is_shown(named, docstring.of(owner.text)):
         return ()
     caller = owner.name if is_constructor or not is_special(target.name) else None
     try:
@@ -44,6 +44,12 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
     while working and not working[-1].runs_target:
         working.pop()
     return () if _use_what_is_left(working, target) else tuple(working)
+
+
+def _is_shown(name: str, literal: str) -> bool:
+    """Whether a name stands behind a prompt of a docstring."""
+    prompt = literal.find(">>>")
+    return prompt >= 0 and re.compile(rf"\b{re.escape(name)}\b").search(literal, prompt) is not None
 
 
 def _on_objects(found: Sequence[Example], owner: Definition) -> Iterator[Example]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, takewhile
 from pathlib import Path
 from textwrap import indent
 from typing import Protocol
@@ -141,9 +142,9 @@ class _Surroundings:
                 at_run_time.append(code)
         guard = ["if TYPE_CHECKING:"] if for_annotations else []
         lines = [*at_run_time, *guard, *for_annotations]
-        while len("\n".join(lines)) > _LONGEST_IMPORTS:
-            lines.pop()
-        yield _Entry("imports", "\n".join(lines), _IMPORTS)
+        ends = accumulate(len(line) + 1 for line in lines)
+        fitting = sum(1 for _ in takewhile(lambda end: end - 1 <= _LONGEST_IMPORTS, ends))
+        yield _Entry("imports", "\n".join(lines[:fitting]), _IMPORTS)
 
     def _about(self) -> Iterator[_Entry]:
         for line in self._module.lines[:1]:
