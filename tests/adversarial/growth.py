@@ -167,7 +167,9 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
     "imports in brackets": _of("from a import (\n"),
     "imports of one": lambda size: "import " + "a," * (size // 2),
     "relative imports": _of("from . import b\n"),
-    "relative imports, deeper": lambda size: "".join(f"from {'.' * n} import b\n" for n in range(int((2 * size) ** 0.5))),
+    "relative imports, deeper": lambda size: "".join(
+        f"from {'.' * n} import b\n" for n in range(int((2 * size) ** 0.5))
+    ),
     "imports that are no code": _of('"""\nfrom ... import b\n'),
     "imports under try": _of("try:\n    import a\nexcept: pass\n"),
     "guarded": _of("if TYPE_CHECKING:\n    import a\n"),

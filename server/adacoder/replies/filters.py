@@ -52,7 +52,7 @@ _THINKING_OPENS = re.compile(rf"(?:\s*{_OPENING})+", re.IGNORECASE)
 _THINKING_CLOSES = re.compile(rf"(?<![\"'`]){_CLOSING}(?![\"'`])", re.IGNORECASE)
 _CLOSES_ON_ITS_OWN = re.compile(rf"^[ \t]*{_CLOSING}|{_CLOSING}[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
-_CHANNEL = re.compile(r"<\|channel\|>(?P<name>\w*)[^<\n]*<\|message\|>")
+_CHANNEL = re.compile(r"<\|channel\|>(?P<name>\w*+)[^<\n]*+<\|message\|>")
 
 
 def without_thinking(text: str) -> str:

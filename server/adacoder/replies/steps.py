@@ -58,7 +58,9 @@ class _Steps:
 
     def _holds(self, piece: re.Match[str], is_behind_blank: bool) -> bool:
         """Whether the last step goes on with `piece`."""
-        if _IN_STEP.match(piece[0]) or _PROMISES.search(piece.string, self.start, self.end):
+        if _IN_STEP.match(piece[0]) or _PROMISES.search(
+            piece.string, max(self.start, self.end - _TELLING_CHARACTERS), self.end
+        ):
             return True
         return not (is_behind_blank or _ENDS_STEPS.match(piece[0]))
 
@@ -101,4 +103,4 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 def _is_telling(piece: re.Match[str]) -> bool:
     """Whether enough of a piece has come to say that it is something else."""
-    return "\n" in piece.string[piece.start() :] or len(piece[0]) >= _TELLING_CHARACTERS
+    return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Sequence
 
-    from adacoder.pytext import LogicalLine
+    from adacoder.pytext import Definition, LogicalLine
 
 _HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
@@ -55,11 +55,15 @@ def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
 
 def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
     """Stand-ins for the unreadable statements of a module, or for parts of those that `within` lies in."""
+    ours: list[Span] = []
     for statement in _unreadable(text, statements(text)):
         if _apart(statement, within):
             yield _edit(text, statement, _binding(statement.of(text)))
         else:
-            yield from _around(text, statement, within)
+            ours.append(statement)
+    found = definitions(text) if ours else []
+    for statement in ours:
+        yield from _around(text, statement, found, within)
 
 
 def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
@@ -74,11 +78,11 @@ def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
     yield from _unreadable(text, found[middle:])
 
 
-def _around(text: str, statement: Span, within: Sequence[Span]) -> Iterator[Edit]:
+def _around(text: str, statement: Span, found: Sequence[Definition], within: Sequence[Span]) -> Iterator[Edit]:
     """Stand-ins for what is unreadable in `statement`, a class or the like, around `within`."""
     gone: list[Span] = []
     lines = Lines(text)
-    for definition in definitions(text):
+    for definition in found:
         span = Span(definition.lines[0].start, definition.span.end)
         inside = statement.start <= span.start and span.end <= statement.end
         whole_lines = text[lines.starts[lines.line_at(span.start)] : span.end]
