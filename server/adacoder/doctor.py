@@ -41,7 +41,7 @@ from adacoder.models.speed import Speed, measure
 from adacoder.sandbox.host import ACCEPT_THE_RISK
 from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.probe import probe
-from adacoder.settings import Settings, from_project
+from adacoder.settings import Settings, from_project, project_file
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ async def examine(
     """
     experience = experience or Experience()
     yield _adacoder()
-    yield _project(folder)
+    yield _project(folder, trusted=settings.trusted)
     on_wait("trying what isolates here")
     yield await _isolation(settings)
     yield _interpreter(settings, folder)
@@ -140,9 +140,11 @@ def _adacoder() -> Finding:
     return Finding("AdaCoder", None, f"{__version__}, on {python}")
 
 
-def _project(folder: Path) -> Finding:
+def _project(folder: Path, *, trusted: bool) -> Finding:
     name = "Project"
-    path = next((p for d in (folder, *folder.parents) if (p := d / "pyproject.toml").is_file()), None)
+    if not trusted:
+        return Finding(name, None, f"{folder} is not trusted, so that nothing of it is read")
+    path = project_file(folder)
     if path is None:
         return Finding(name, None, f"there is no pyproject.toml at or above {folder}")
     notices: list[str] = []

@@ -6,6 +6,7 @@ isolation; nothing of it runs in our own process.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
@@ -79,7 +80,7 @@ class CodeEvaluator:
             verdict = await self._judge_as_it_stands(target, documented.unreadable)
             if documented.is_function:
                 standing = Candidate(dedent(normalize(target.source)))
-                verdict = _minding_memory(verdict, documented.target, standing)
+                verdict = await _minding_memory(verdict, documented.target, standing)
             step.details |= _details(target, verdict)
             return verdict
 
@@ -88,8 +89,9 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
-        verdict = await self._run(target, splice(target, candidate), target.examples)
-        verdict = _minding_memory(verdict, target, candidate)
+        placed = await asyncio.to_thread(splice, target, candidate)
+        verdict = await self._run(target, placed, target.examples)
+        verdict = await _minding_memory(verdict, target, candidate)
         failure = _failed_import(verdict)
         if failure is None or (await self._run(target, _as_it_stands(target), ())).imports:
             return verdict
@@ -106,7 +108,7 @@ class CodeEvaluator:
         return _minding_what_is_not_shown(verdict) if failure is None else _blaming_the_module(verdict, failure)
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...]) -> Verdict:
-        suspects = undefined_names(placed.text, [placed.function, *placed.added])
+        suspects = await asyncio.to_thread(undefined_names, placed.text, [placed.function, *placed.added])
         what = _program(target, placed, self._overlays, suspects)
         return await self._host.evaluate(what, examples, timeout=self._timeout)
 
@@ -156,13 +158,13 @@ def _minding_what_is_not_shown(verdict: Verdict) -> Verdict:
     return replace(verdict, failure=Failure(FailureKind.WRONG_OUTPUT, message, unshown.example, unshown.got))
 
 
-def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate) -> Verdict:
+async def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate) -> Verdict:
     """`verdict`; a pass fails that proves nothing, as the candidate has the examples by heart."""
     if not verdict.passed:
         return verdict
     from adacoder.source.memorised import memorised  # much to import, and needed only here
 
-    why = memorised(target, candidate)
+    why = await asyncio.to_thread(memorised, target, candidate)
     return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
 
 

@@ -14,6 +14,12 @@ from adacoder.replies.rounds import goes_round
 
 _STRIDE = 256
 """Characters that a reply grows by before it is looked at again for going round in circles."""
+_SHORT = 4000
+"""Characters up to which a reply is looked at whenever it has grown; then by one part in `_GROWTH`, so that all looks
+together cost as much as some at the whole reply."""
+_GROWTH = 16
+_LONGEST = 1_000_000
+"""Characters after which a reply is ended, since nobody reads on there."""
 
 
 class Conversation:
@@ -43,21 +49,24 @@ class Conversation:
         Raises:
             ModelError: the model could not reply.
         """
-        looked = 0
+        looked = least = 0
 
         def watch(text: str) -> bool:
-            nonlocal looked
+            nonlocal looked, least
             step.moved(step.written + 1)  # a reply grows by about a token at a time
             if len(text) - looked >= _STRIDE:
                 looked = len(text)
-                if goes_round(text):
+                if goes_round(text) or len(text) > _LONGEST:
                     return True
+            if len(text) < least:
+                return False
+            least = len(text) + len(text) // _GROWTH if len(text) > _SHORT else 0
             return enough(text)
 
         step.details["instruction"] = call.instruction
         messages = (await self.briefing()).messages(call.instruction)
         reply = await self._model.reply(messages, enough=watch, max_tokens=call.max_tokens, stop=call.stop)
-        if reply.ended is Ended.STOPPED_EARLY and goes_round(reply.text):
+        if reply.ended is Ended.STOPPED_EARLY and (goes_round(reply.text) or len(reply.text) > _LONGEST):
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time
         step.details.update(reply=reply.text, ended=reply.ended.value)

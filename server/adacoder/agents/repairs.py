@@ -54,7 +54,7 @@ _TOKEN = re.compile(
 )
 DEEPEST = 100
 """Levels of indentation that Python reads at most."""
-MOST_TRIED = 1_000_000
+MOST_TRIED = 300_000
 """Characters that are parsed, in all, while one line after the other is taken off a text."""
 _MOST_NAMES = 40
 """So many undefined names are imported at most; where there are more, imports are not what is missing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from adacoder.replies.filters import is_thinking, without_thinking
+from adacoder.replies.filters import answer, is_thinking
 
 _PIECE = re.compile(r"^[ \t]*(?P<fence>```|~~~)(?:.|\n)*?(?:\n[ \t]*(?P=fence)[ \t]*$|\Z)|^.*\S.*$", re.MULTILINE)
 """A fence with what stands in it, or any other line that is not blank."""
@@ -66,7 +66,9 @@ class _Steps:
 
 
 def steps(text: str) -> str:
-    """The numbered steps in `text`, without what is said before and after; all of it where there are too few."""
+    """The numbered steps in a reply, without what is thought or said before and after; all of its answer where there
+    are too few."""
+    text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
 
@@ -75,7 +77,7 @@ def are_complete(text: str) -> bool:
     """Whether a growing reply holds all the steps it will have: something else begins behind them."""
     if is_thinking(text):
         return False
-    _, is_followed = _find(without_thinking(text))
+    _, is_followed = _find(answer(text))
     return is_followed
 
 

@@ -24,6 +24,10 @@ PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 """The units that characters of a position are counted in (LSP `PositionEncodingKind`)."""
 
 
+LONGEST = 1_000_000
+"""Characters of a text, or bytes of a file, that is worked on; all of it is read at every movement of a cursor."""
+
+
 class FileError(AdaCoderError):
     """A file cannot be written; it is as it was."""
 
@@ -64,11 +68,13 @@ def read(path: Path) -> SourceFile:
         TargetError: there is no such file, it is no Python text, or its bytes could not be written back as they are.
     """
     try:
-        mode = path.stat().st_mode
+        status = path.stat()
+        mode = status.st_mode
         if stat.S_ISDIR(mode):
             raise TargetError(f"{path} is a directory: name a Python file in it.")
         if not stat.S_ISREG(mode):
             raise TargetError(f"{path} is no regular file: name a Python file.")
+        must_be_short(path, status.st_size)
         data = path.read_bytes()
     except FileNotFoundError:
         raise TargetError(f"There is no file {path}: check the path.") from None
@@ -88,6 +94,16 @@ def read(path: Path) -> SourceFile:
     if not is_lossless:
         raise TargetError(f"{path} could not be written back byte for byte in {encoding}: convert it to UTF-8.")
     return SourceFile(path, text, encoding, bom, data)
+
+
+def must_be_short(path: Path, size: int) -> None:
+    """Let a text of so many characters, or bytes, be worked on.
+
+    Raises:
+        TargetError: it is too long.
+    """
+    if size > LONGEST:
+        raise TargetError(f"{path} has more than {LONGEST:,} characters: move the function into a smaller file.")
 
 
 def write(file: SourceFile, text: str) -> None:
