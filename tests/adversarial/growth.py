@@ -1,14 +1,13 @@
 """Whether work grows faster than what is read: every public reader of foreign text, and texts of many shapes.
 
 What is measured is the processor's time of this very thread, and only its ratio from one text to one twice as long:
-neither a slow machine nor a busy one changes that. Each try runs in a process of its own with little memory.
+neither a slow machine nor a busy one changes that. Run as a program it reads with the readers that are named, and
+prints what grows too fast.
 """
 
 from __future__ import annotations
 
-import os
-import resource
-import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ from adacoder.agents.paper_rules import debugged
 from adacoder.agents.repairs import mend
 from adacoder.domain import AdaCoderError, Candidate, Example, Reply, Target
 from adacoder.models.recording.redaction import Redaction, Surroundings, fits
-from adacoder.models.window import Window, estimate, least
+from adacoder.models.window import Window, estimate
 from adacoder.pytext import (
     Lines,
     dedent,
@@ -36,7 +35,7 @@ from adacoder.pytext import (
     string_interiors,
 )
 from adacoder.replies.belongings import belongings
-from adacoder.replies.blocks import marked_blocks, runs, Block
+from adacoder.replies.blocks import Block, marked_blocks, runs
 from adacoder.replies.completion import completion
 from adacoder.replies.extract import extract
 from adacoder.replies.filters import UNWRAPPING, is_thinking
@@ -45,7 +44,7 @@ from adacoder.replies.rounds import goes_round
 from adacoder.replies.steps import are_complete, steps
 from adacoder.sandbox.values import same_value
 from adacoder.settings import Settings, from_project
-from adacoder.source.body import find_function
+from adacoder.source.calls import Calls
 from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
 from adacoder.source.examples import examples, suggested
@@ -57,7 +56,6 @@ from adacoder.source.names import bindings, used_names
 from adacoder.source.shareable import shareable
 from adacoder.source.splice import splice
 from adacoder.source.text import offset_at, position_at, read
-from adacoder.source.calls import Calls
 
 Reader = Callable[[str], object]
 
@@ -74,6 +72,11 @@ def _target(text: str = MODULE) -> Target:
 
 def _of(unit: str) -> Callable[[int], str]:
     return lambda size: unit * (size // len(unit))
+
+
+def _then(opening: str, filler: str, size: int) -> str:
+    """A beginning, and after something that goes on for long what nothing expects."""
+    return f"{opening}{filler * (size // len(filler))}!"
 
 
 def _deep(unit: str, closing: str = "") -> Callable[[int], str]:
@@ -392,6 +395,56 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
     "keys and values": _numbered("k{} = 1\n"),
     "inline tables": _of("a = {b = 1}\n"),
     "names in shouting": _of("A_"),
+    "escaped triple quotes in lines": _of('x\\"""\n'),
+    "decorators of a function": lambda size: "@d\n" * (size // 3) + "def f(): pass\n",
+    "decorators that are indented": lambda size: "class A:\n" + "    @d\n" * (size // 7) + "    def f(): pass\n",
+    "strings in fields": _of("f'{x' "),
+    "strings in long fields": _of("f'''{'''"),
+    "a dotted import": lambda size: "import a" + ".a" * (size // 2),
+    "helpers that use the next": lambda size: "".join(f"h{n} = lambda: h{n + 1}()\n" for n in range(size // 20)),
+    "an unhelpful import of many": lambda size: "from a import " + _numbered("b{}, ")(size) + "b\n",
+    "options": _of("# doctest: +SKIP "),
+    "low typeset quotes": _of("„"),
+    "a subscript with annotations": lambda size: "a[" + "]:" * (size // 2),
+    "steps that promise": lambda size: "1. Do:\n" + "   and so\n" * (size // 10),
+    "hunks within": lambda size: "@@\n" + "-    pass\n" * (size // 9),
+    **{
+        f"{name}, then {what}": partial(_then, opening, filler)
+        for name, opening in {
+            "a channel": "<|channel|>",
+            "a control token": "<|im_end|>",
+            "a tag": "<a ",
+            "an object": "{",
+            "a key": '"a"',
+            "a comment": "# rest of code",
+            "an item": "- ",
+            "a definition": "def f(x):",
+            "an import": "import a",
+            "a target": "a",
+            "a bracket": "(",
+            "a string": "'",
+            "a call": "f(1)",
+            "a result": "f(1) ==",
+            "a given": "For x = 1",
+            "an input": "Input:",
+            "an example": ">>> f(1)",
+            "a step": "1. A:",
+            "a fence": "```",
+            "a hunk": "@@ ",
+            "a number": "1",
+            "an escape": "return 1\\n",
+            "a secret": "password",
+            "a field": "f'{",
+            "a home": "/home/ann/",
+        }.items()
+        for what, filler in {
+            "letters": "a",
+            "spaces": " ",
+            "lines": "\n",
+            "indented lines": "   \n",
+            "dots": ".",
+        }.items()
+    },
 }
 """Texts that grow. Most of what a reader may stumble over is in one of them."""
 
@@ -559,3 +612,45 @@ READERS: Mapping[str, Reader] = {
     "settings": _project,
 }
 """Every public reader of text that comes from outside."""
+
+
+SIZE = 12_000
+"""Characters of the longer text: enough for a square to show, and few enough to try all there is."""
+TELLING_SECONDS = 0.06
+"""What a text must take for its growth to be told from all that happens only once."""
+MOST_GROWTH = 3.0
+"""As long as this for twice the text is still taken for linear."""
+_TRIES = 3
+
+
+def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
+    """How much longer `reader` takes for a text of `shape` that is twice as long, if that is too much.
+
+    A short time proves enough: work that grows with the square of such a text is no matter of moments.
+    """
+    short, long = shape(SIZE // 2), shape(SIZE)
+    if _seconds(reader, long) < TELLING_SECONDS:
+        return None
+    tries = [(_seconds(reader, short), _seconds(reader, long)) for _ in range(_TRIES)]
+    growth = min(more for _, more in tries) / max(min(less for less, _ in tries), 1e-6)
+    return growth if growth > MOST_GROWTH else None
+
+
+def _seconds(reader: Reader, text: str) -> float:
+    began = time.thread_time()
+    with suppress(*_GIVEN_UP):
+        reader(text)
+    return time.thread_time() - began
+
+
+def main(names: list[str]) -> None:
+    """Print a line for each reader and shape before it is tried, and its growth where that is too much."""
+    for name in names:
+        for shape, make in SHAPES.items():
+            print(f"{name} / {shape}", end="", flush=True)
+            growth = grows(READERS[name], make)
+            print("" if growth is None else f": {growth:.1f} times", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
