@@ -38,7 +38,7 @@ _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]"
 """What matters in a formatted string outside its fields: escapes, braces, quotes, line ends."""
 _DEEPEST = 6
 """How deep formatted strings and formats are followed into each other."""
-_LONGEST_FIELD = 300
+_LONGEST_FIELD = 150
 """Characters of a field in which quotes like its string's own are looked for, those of the fields in it included."""
 _LONGEST_FORMATTED = 2_000
 """Characters of a formatted string in which its fields are followed; of a longer one nearly none hold its own quotes."""
@@ -237,6 +237,8 @@ def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> i
     of the formatted string itself: rather than a longer one, a field is half typed.
     """
     if depth > _DEEPEST:
+        return None
+    if text.find("}", start, limit) < 0:
         return None
     position, brackets = start, 0
     while match := _FIELD_STOP.search(text, position, limit):

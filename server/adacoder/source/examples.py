@@ -21,8 +21,8 @@ from adacoder.source.names import used_names
 _WORD = re.compile(r"[^\W\d]\w*")
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
 """How `DocTestParser` words what it cannot read; it counts the docstring's lines from 1."""
-_LONGEST = 64_000
-"""Characters of a docstring that is read for examples; the longest of common packages have half of that."""
+_LONGEST = 40_000
+"""Characters of a docstring that is read for examples; the longest of common packages with such have half of it."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
