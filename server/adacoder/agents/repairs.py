@@ -320,9 +320,8 @@ def _closers(text: str) -> str:
                 brackets.append(_CLOSING[bracket])
             elif brackets and brackets[-1] == bracket:
                 brackets.pop()
-        elif quote := match["quote"]:
-            if len(quote) == 3 or text.find("\n", match.end()) < 0:
-                return quote + "".join(reversed(brackets))
+        elif (quote := match["quote"]) and (len(quote) == 3 or text.find("\n", match.end()) < 0):
+            return quote + "".join(reversed(brackets))
     return "".join(reversed(brackets))
 
 

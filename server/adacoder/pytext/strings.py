@@ -41,7 +41,7 @@ _DEEPEST = 6
 _LONGEST_FIELD = 150
 """Characters of a field in which quotes like its string's own are looked for, those of the fields in it included."""
 _LONGEST_FORMATTED = 2_000
-"""Characters of a formatted string in which its fields are followed; of a longer one nearly none hold its own quotes."""
+"""Characters of a formatted string in which its fields are followed; of longer ones, few hold quotes of their own."""
 _FEW = 16
 """So many quotes behind backslashes are passed over before all of a text are looked up."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
