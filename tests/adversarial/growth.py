@@ -614,9 +614,9 @@ READERS: Mapping[str, Reader] = {
 """Every public reader of text that comes from outside."""
 
 
-SIZE = 8_000
+SIZE = 6_000
 """Characters of the longer text: enough for a square to show, and few enough to try all there is."""
-TELLING_SECONDS = 0.05
+TELLING_SECONDS = 0.03
 """What a text must take for its growth to be told from all that happens only once."""
 MOST_GROWTH = 3.0
 """As long as this for twice the text is still taken for linear."""
