@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from adversarial.growth import READERS, SHAPES, grows
+from adversarial.growth import READERS, grows
+from adversarial.shapes import SHAPES
 
 _PROGRAM = Path(__file__).with_name("growth.py")
 _LIMITS = {resource.RLIMIT_CPU: 300, resource.RLIMIT_AS: 4 << 30, resource.RLIMIT_CORE: 0}
