@@ -34,7 +34,6 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         KeyboardInterrupt: it was interrupted before it had begun.
     """
-    _show_anything()
     try:
         with _ending_as_if_interrupted(), adacoder.make_context("adacoder", list(arguments)) as context:
             code = adacoder.invoke(context)
@@ -53,13 +52,6 @@ def run(arguments: Sequence[str]) -> int:
         # Nobody reads on, so nobody is to be told; and Python shall not try to write the rest at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return COULD_NOT_RUN
-
-
-def _show_anything() -> None:
-    """A terminal or pipe that has no byte for a character is shown its escape."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MOST_NOTICES = 50
+"""How many boxes of what is ignored may be opened; nobody reads more."""
+
 
 class AdaCoderServer(LanguageServer):
     """One client's server."""
@@ -52,8 +55,8 @@ class AdaCoderServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, message))
 
     def _notice(self, message: str) -> None:
-        """Warn of something, the first time only."""
-        if message not in self._noticed:
+        """Warn of something, the first time only; a project can give cause for any number of warnings."""
+        if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
             self.show(message, warning=True)
 

@@ -213,7 +213,7 @@ async def _mechanisms(best: Level, bwrap: Path | None) -> AsyncIterator[Mechanis
     if best is Level.FULL:
         if bwrap is None:
             other = program_of_others(_BUBBLEWRAP)
-            yield f"{other} is not used, since others than root could change it" if other else "bubblewrap is not installed"
+            yield f"{other} is not the system's, and not used" if other else "bubblewrap is not installed"
         else:
             # The help says which features there are, not which may be used.
             try:
