@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import os
 import platform
 import sys
+import time
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -50,6 +52,12 @@ _PATIENCE = 10.0
 _PROBE_PATIENCE = 120.0
 """Seconds that a model has to be loaded and to write ten tokens."""
 _NAMES_SHOWN = 6
+_MOST_RUNGS = 10
+"""How many models of a ladder are looked at."""
+_MEASURING = 300.0
+"""Seconds after which no further model is measured."""
+_LONGEST = 2000
+"""Characters that are shown of a text, however much a server or a project had to say."""
 _SLOW = 30.0
 """Seconds for a function of usual length that are worth advice."""
 _FOR_GOOD_DAYS = 365
@@ -73,6 +81,13 @@ class Finding:
     """What to do about it; empty where there is nothing to do."""
     model: str | None = None
     """The model of the ladder that it is about, as it was named or chosen; None: about none of them alone."""
+
+    def __post_init__(self) -> None:
+        """Cut what nobody would read to its end."""
+        for name in ("text", "advice", "model"):
+            value = getattr(self, name)
+            if value is not None and len(value) > _LONGEST:
+                object.__setattr__(self, name, f"{value[:_LONGEST]} …")
 
     def json(self) -> dict[str, JSON]:
         """An object of `--json`."""
@@ -117,6 +132,7 @@ async def examine(
     rungs = await _rungs(settings)
     standing = {number for number, rung in enumerate(rungs) if rung.stands}
     told: set[Finding] = set()
+    began = time.monotonic()
     for number, rung in enumerate(rungs):
         others = standing - {number}
         for finding in rung.findings:
@@ -124,10 +140,15 @@ async def examine(
                 told.add(finding)
                 yield _weighed(finding, others)
         if probes_speed and rung.stands and rung.probed is not None:
+            if time.monotonic() - began > _MEASURING:
+                yield Finding("Speed", None, "not measured: the others took too long", model=rung.probed)
+                continue
             finding = await _speed(rung.probed, settings, experience, on_wait)
             if finding.ok is False:
                 standing.discard(number)
             yield _weighed(finding, others)
+    if left := len(settings.ladder) - len(rungs):
+        yield Finding("Model", None, f"{_count(left, 'more model')} of the ladder, not looked at")
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
@@ -142,7 +163,8 @@ def _adacoder() -> Finding:
 
 def _project(folder: Path) -> Finding:
     name = "Project"
-    path = next((p for d in (folder, *folder.parents) if (p := d / "pyproject.toml").is_file()), None)
+    around = (each / "pyproject.toml" for each in (folder, *folder.parents))
+    path = next(filter(os.path.isfile, around), None)  # Path.is_file() may raise
     if path is None:
         return Finding(name, None, f"there is no pyproject.toml at or above {folder}")
     notices: list[str] = []
@@ -184,7 +206,7 @@ async def _rungs(settings: Settings) -> list[_Rung]:
     ollama: _Store | Finding | None = None
     rungs: list[_Rung] = []
     count = len(settings.ladder)
-    for number, named in enumerate(settings.ladder, 1):
+    for number, named in enumerate(settings.ladder[:_MOST_RUNGS], 1):
         how = f"number {number} of {count}" if count > 1 else "as named"
         kind, name = kind_and_name(named)
         if kind == "replay":
@@ -233,7 +255,7 @@ class _Store:
     url: str
     version: str | None
     """None: it does not tell."""
-    models: tuple[catalog.Installed, ...]
+    models: catalog.Listing[catalog.Installed]
     running: tuple[catalog.Running, ...] | None
     """What is loaded; None: it does not tell."""
 
@@ -243,6 +265,7 @@ class _Store:
         names = _best_first(self.models)
         shown = ", ".join(names[:_NAMES_SHOWN]) + (", …" if len(names) > _NAMES_SHOWN else "")
         has = f"with {_count(len(names), 'model')}: {shown}" if names else "without any model"
+        has += f"; {self.models.others} more were not looked at" if self.models.others else ""
         return Finding("Ollama", True, f"{self.version or 'of unknown version'} at {self.url}, {has}")
 
 
@@ -281,7 +304,8 @@ async def _ollama(name: str | None, store: _Store | Finding, settings: Settings,
     except NoModel as error:
         return _Rung((store.finding, Finding("Model", False, "none that writes code is installed", str(error))))
     except ModelError as error:
-        return _Rung((store.finding, Finding("Model", False, f"{name}, {how}", str(error), model_id)))
+        which = "the best for code that is installed" if name is None else f"{name}, {how}"
+        return _Rung((store.finding, Finding("Model", False, which, str(error), model_id)))
     running = catalog.find(name, store.running or ())
     found = [
         store.finding,
@@ -434,7 +458,7 @@ async def _soon(answer: Awaitable[T], url: str, kind: Kind = OLLAMA) -> T:
 def _best_first(models: Sequence[catalog.Installed]) -> list[str]:
     """The names of `models`: those that could be chosen come first."""
     ranked = catalog.rank(models)
-    return [model.name for model in (*ranked, *(model for model in models if model not in ranked))]
+    return list(dict.fromkeys(model.name for model in (*ranked, *models)))
 
 
 def _count(number: int, thing: str) -> str:

@@ -110,16 +110,18 @@ def python_files(folder: Path, tell: Callable[[str], None]) -> Iterator[Path]:
 
     `tell` hears of what cannot be read.
     """
-    try:
-        ours = sorted(_ours(folder))
-    except OSError as error:
-        tell(f"{folder} cannot be read ({error.strerror}): check its permissions.")
-        return
-    for path, is_folder in ours:
-        if is_folder:
-            yield from python_files(path, tell)
-        else:
+    pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be
+    while pending:
+        path, is_folder = next(pending[-1], (None, False))
+        if path is None:
+            pending.pop()
+        elif not is_folder:
             yield path
+        else:
+            try:
+                pending.append(iter(sorted(_ours(path))))
+            except OSError as error:
+                tell(f"{path} cannot be read ({error.strerror}): check its permissions.")
 
 
 def _ours(folder: Path) -> Iterator[tuple[Path, bool]]:

@@ -163,7 +163,8 @@ async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
         found = await described(settings.host)
     except AdaCoderError as error:
         return {"models": [], "reason": in_an_editor(str(error))}
-    return {"models": [_model(each) for each in found], "reason": None}
+    reason = f"The server has {found.others:,} more models, which are not listed." if found.others else None
+    return {"models": [_model(each) for each in found], "reason": reason}
 
 
 def _model(described: Described) -> dict[str, Any]:
