@@ -62,6 +62,28 @@ RUNNING = frozenset(
 """Names by which code is run; with the builtins exec, eval and __import__."""
 
 
+STARTING = {
+    "create_subprocess_exec": ("sandbox/probe.py", "sandbox/process.py"),
+    "execv": ("sandbox/launcher.py",),
+    "which": ("sandbox/interpreter.py", "sandbox/isolation/installed.py"),
+}
+"""Where programs are started and looked for; the interpreter that is looked for runs inside."""
+
+SHOWING = {
+    "Console": (),
+    "Screen": ("cli/terminal.py",),
+    "status": ("cli/screen.py", "lsp/handlers.py"),
+    "from_markup": (),
+    "buffer": ("cli/output.py",),
+    "__stdout__": (),
+    "__stderr__": (),
+    "_send_data": (),
+    "writer": (),
+}
+"""What goes past the doors through which all is visible, and where it may be used: `cli/output.py` writes a diff for
+programs to read."""
+
+
 @dataclass(frozen=True)
 class File:
     """One source file of the package."""
@@ -178,6 +200,30 @@ def only_the_sandbox_runs_code(package: Path) -> list[str]:
             if name in RUNNING | {"exec", "eval", "__import__"}
         ]
         found += [f"{file.place} imports {name}" for name in file.imports() if name in ("subprocess", "runpy")]
+    return found
+
+
+def programs_are_started_in_few_places(package: Path) -> list[str]:
+    """Invariant 5: where a program is looked for or started, outside isolation or on the way into it, is known."""
+    return [
+        f"{file.place} calls {name}"
+        for file in files(package)
+        for name in _called(file.tree)
+        if name in (RUNNING | {"which"}) - {"fork", "import_module"} and file.place not in STARTING.get(name, ())
+    ]
+
+
+def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
+    """Invariant 10: no file but the doors' own draws on a terminal, or writes to one or to an editor past its door."""
+    found = []
+    for file in files(package):
+        attributes = {node.attr for node in ast.walk(file.tree) if isinstance(node, ast.Attribute)}
+        used = {*_called(file.tree), *(attributes - {"status"})}  # an Outcome's status is no rich.status
+        found += [
+            f"{file.place} uses {name}"
+            for name, homes in SHOWING.items()
+            if name in used and file.place not in homes and file.room in ("cli", "lsp", "__main__")
+        ]
     return found
 
 
