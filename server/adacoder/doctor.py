@@ -123,7 +123,7 @@ async def examine(
     ladder one model is enough: as long as another can be asked, what fails is advice.
     """
     experience = experience or Experience()
-    yield _adacoder()
+    yield _adacoder(folder)
     yield _project(folder)
     on_wait("trying what isolates here")
     yield await _isolation(settings)
@@ -156,9 +156,11 @@ def _weighed(finding: Finding, others: set[int]) -> Finding:
     return replace(finding, ok=None) if finding.ok is False and others else finding
 
 
-def _adacoder() -> Finding:
-    python = f"Python {platform.python_version()} ({sys.executable})"
-    return Finding("AdaCoder", None, f"{__version__}, on {python}")
+def _adacoder(folder: Path) -> Finding:
+    text = f"{__version__}, on Python {platform.python_version()} ({sys.executable})"
+    if any(Path(place).is_relative_to(folder) for place in (__file__, sys.executable)):
+        text += "; it is part of this project, so that whoever can change the project can change it"
+    return Finding("AdaCoder", None, text)
 
 
 def _project(folder: Path) -> Finding:
