@@ -70,7 +70,7 @@ _MOST_ASKED = 50
 """How many of them the server is asked about, where one that will do is looked for."""
 _ASKING = 20.0
 """Seconds that a server has to describe all its models."""
-_LONGEST_NAME = 200
+_LONGEST_NAME = 1000
 """Of a model, and of all else that a server calls by a name. No model with a longer one is looked at."""
 
 
