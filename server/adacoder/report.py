@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
@@ -239,13 +240,13 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[2Jb\u202ec\td")
     'a\\x1b[2Jb\\u202ec\td'
     """
-    return _UNUSUAL.sub(_escaped, text)
+    return _UNUSUAL.sub(lambda match: _seen(match[0]), text)
 
 
-def _escaped(match: re.Match[str]) -> str:
+@lru_cache(maxsize=4096)
+def _seen(char: str) -> str:
     import unicodedata  # only where a text has characters that are seldom seen
 
-    char = match[0]
     is_seen = unicodedata.category(char) not in _UNSEEN or char in _JOINERS
     return char if is_seen else char.encode("unicode_escape").decode()
 
