@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -38,6 +39,7 @@ from adacoder.models.errors import (
 from adacoder.models.ollama import is_cloud
 from adacoder.models.served import Facts, Thinking, permitted
 from adacoder.models.speed import Speed, measure
+from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.sandbox.host import ACCEPT_THE_RISK
 from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.probe import probe
@@ -50,6 +52,7 @@ _PATIENCE = 10.0
 _PROBE_PATIENCE = 120.0
 """Seconds that a model has to be loaded and to write ten tokens."""
 _NAMES_SHOWN = 6
+_PRIVATE_SHOWN = 20
 _SLOW = 30.0
 """Seconds for a function of usual length that are worth advice."""
 _FOR_GOOD_DAYS = 365
@@ -113,6 +116,7 @@ async def examine(
     on_wait("trying what isolates here")
     yield await _isolation(settings)
     yield _interpreter(settings, folder)
+    yield await asyncio.to_thread(_private, settings, folder)
     on_wait("asking for models")
     rungs = await _rungs(settings)
     standing = {number for number, rung in enumerate(rungs) if rung.stands}
@@ -177,6 +181,26 @@ def _interpreter(settings: Settings, folder: Path) -> Finding:
         return Finding(name, False, "there is none that could run the examples", str(error))
     own = " (AdaCoder's own: the project has no .venv)" if path == Path(sys.executable) else ""
     return Finding(name, True, f"{path}{own}")
+
+
+def _private(settings: Settings, folder: Path) -> Finding:
+    """What of the project no code that runs and no model gets to see."""
+    name = "Private"
+    try:
+        found = hidden(folder, settings.wishes)
+    except TooLargeError:
+        return Finding(name, None, f"{folder} is too large to be looked through: only a module's own package is shown")
+    if not found:
+        return Finding(name, None, "nothing here looks private, so that all is shown to code that runs")
+    shown = [f"{_below(folder, path)} ({why})" for path, why in islice(found.items(), _PRIVATE_SHOWN)]
+    more = f", and {len(found) - len(shown):,} more" if len(found) > len(shown) else ""
+    are = "is" if len(found) == 1 else "are"
+    text = f"{_count(len(found), 'place')} {are} hidden from models and from code that runs: {', '.join(shown)}{more}"
+    return Finding(name, None, text)
+
+
+def _below(folder: Path, path: Path) -> Path:
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 
 async def _rungs(settings: Settings) -> list[_Rung]:

@@ -13,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from adacoder.domain import Level
+from adacoder.privacy.access import Access
+from adacoder.privacy.names import Wishes
 
 
 class OnUnverified(StrEnum):
@@ -73,10 +75,19 @@ class Settings:
     """A project's own wishes, added to the prompt."""
     allow_cloud: bool = False
     """Whether a model may be used that runs neither on this machine nor in the user's own network."""
+    hide: tuple[str, ...] = ()
+    """Names, or with a slash paths in the workspace, that are private beyond those known; a project can add to them."""
+    show: tuple[str, ...] = ()
+    """Those that are not private, whatever else says so; for the user alone to say."""
     trusted: bool = True
     """Whether the workspace is trusted; an editor sets it. Nothing runs in one that is not."""
     record: Path | None = None
     """Write the conversation with the model to this file (`--record`); no file and no project can set it."""
+
+    @property
+    def wishes(self) -> Wishes:
+        """What is said of what is private."""
+        return Wishes(self.hide, self.show)
 
     @property
     def ladder(self) -> tuple[str | None, ...]:
@@ -99,9 +110,19 @@ class Settings:
 
 _DURATION = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|[+-]?\d+(?:\.\d+)?")
 
+_LONGEST_PROJECT_FILE = 1 << 20
+"""Bytes of a pyproject.toml; a longer one is none that a person wrote."""
+_MOST_PATTERNS = 500
+_LONGEST_PATTERN = 255
 _SPELLING = {"model": "models", "ollama.host": "host", "openai.baseUrl": "base_url"}
-_EDITOR_ONLY = frozenset({"host", "base_url", "interpreter", "isolation", "trusted", "allow_cloud", "on_unverified"})
+_EDITOR_ONLY = frozenset(
+    {"host", "base_url", "interpreter", "isolation", "trusted", "allow_cloud", "on_unverified", "show"}
+)
 """What a project's own pyproject.toml may not say: it would let a cloned repository choose where code runs."""
+
+
+_ADDED_TO = frozenset({"hide", "show"})
+"""What one says beside what another says, and not in its place."""
 
 
 def field_name(key: str) -> str:
@@ -126,7 +147,10 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
         if value is None or (value == "" and name in ("models", "host", "base_url", "interpreter")):
             continue
         try:
-            settings = replace(settings, **{name: _READERS[name](value)})  # type: ignore[arg-type]  # _READERS pairs each field with its type
+            read = _READERS[name](value)
+            if name in _ADDED_TO:
+                read = tuple(dict.fromkeys((*getattr(settings, name), *read)))  # type: ignore[misc]  # a tuple of names
+            settings = replace(settings, **{name: read})  # type: ignore[arg-type]  # _READERS pairs each field with its type
         except (TypeError, ValueError, RuntimeError) as error:
             notice(f"adacoder.{key} = {value!r} is ignored: {error}.")
     return settings
@@ -141,7 +165,8 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None]) ->
     if path is None:
         return base
     try:
-        tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+        data = Access([path.parent]).read(path, most=_LONGEST_PROJECT_FILE)
+        tool = tomllib.loads(data.decode("utf-8")).get("tool", {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         notice(f"{path} cannot be read ({error}); its [tool.adacoder] is ignored.")
         return base
@@ -178,6 +203,15 @@ def _models(value: object) -> tuple[str, ...]:
     if not all(isinstance(name, str) and name for name in names):
         raise TypeError("it must be the name of a model, or a list of names")
     return tuple(names)
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    patterns = value if isinstance(value, list | tuple) else [value]
+    if len(patterns) > _MOST_PATTERNS:
+        raise ValueError(f"it must be at most {_MOST_PATTERNS} names")
+    if not all(isinstance(each, str) and each.strip("/ ") and len(each) <= _LONGEST_PATTERN for each in patterns):
+        raise TypeError("it must be a name, a path in the workspace, or a list of them; * stands for any letters")
+    return tuple(patterns)
 
 
 def _text(value: object) -> str:
@@ -254,4 +288,6 @@ _READERS: dict[str, Callable[[object], object]] = {
     "instructions": _text,
     "allow_cloud": _flag,
     "trusted": _flag,
+    "hide": _patterns,
+    "show": _patterns,
 }

@@ -66,8 +66,8 @@ async def test_where_all_works_nothing_is_to_be_done(tmp_path: Path) -> None:
     async with StandIn(answers) as standin:
         findings = await examined(Settings(host=standin.host), tmp_path, probes_speed=True)
         await standin.until_idle()
-    chain = ["AdaCoder", "Project", "Isolation", "Interpreter", "Ollama", "Model", "Context", "Loaded", "Speed"]
-    assert names(findings) == chain
+    ours = ["AdaCoder", "Project", "Isolation", "Interpreter", "Private"]
+    assert names(findings) == [*ours, "Ollama", "Model", "Context", "Loaded", "Speed"]
     assert {each.ok for each in findings} == {True, None}
     assert {each.advice for each in findings} == {""}
     assert {each.model for each in findings} == {None, f"ollama:{MODEL}"}
@@ -513,7 +513,7 @@ async def test_each_model_of_a_ladder_is_looked_at(tmp_path: Path) -> None:
         settings = Settings(models=("qwen2.5-coder:1.5b", MODEL), host=standin.host)
         findings = await examined(settings, tmp_path, probes_speed=True)
     of_each = ["Model", "Context", "Loaded", "Speed"]
-    assert names(findings)[4:] == ["Ollama", *of_each, *of_each]
+    assert names(findings)[5:] == ["Ollama", *of_each, *of_each]
     assert [each.model for each in findings if each.name == "Speed"] == ["ollama:qwen2.5-coder:1.5b", f"ollama:{MODEL}"]
     assert "number 2 of 2" in findings[-4].text
 

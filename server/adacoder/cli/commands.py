@@ -211,7 +211,24 @@ _timeout = click.option(
     callback=_usable,
     help="For one run of a function's examples. [default: 10]",
 )
-_evaluation = _options(_timeout, _interpreter, _isolation)
+_privacy = _options(
+    click.option(
+        "--hide",
+        multiple=True,
+        metavar="NAME",
+        callback=_usable,
+        help="Keep it from models and from code that runs: a name, or with a slash a path in the workspace; * is for"
+        " any letters. May be given several times.",
+    ),
+    click.option(
+        "--show",
+        multiple=True,
+        metavar="NAME",
+        callback=_usable,
+        help="Let them see it, though it looks private. May be given several times.",
+    ),
+)
+_evaluation = _options(_timeout, _interpreter, _isolation, _privacy)
 
 
 @click.group(
@@ -336,6 +353,7 @@ def demo(*, keep: bool, **values: object) -> int:
 @_allow_cloud
 @_interpreter
 @_isolation
+@_privacy
 def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
     """Say what works here, and what to do about the rest."""
     from adacoder.cli.health import show_health

@@ -84,7 +84,7 @@ class Writing(Proposal):
             reason = outcome.reason and outcome.reason + hint
             return super().show(replace(outcome, edits=(), reason=reason), file, folder)
         try:
-            write(file, apply_edits(file.text, outcome.edits))
+            write(file, apply_edits(file.text, outcome.edits), folder)
         except AdaCoderError as error:
             return replace(outcome, status=Status.ERROR, reason=str(error), edits=())
         self.written += 1

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, Level, Verdict
+from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.imports import imports_ahead
 from adacoder.sandbox.isolation import SCRATCH_SIZE
@@ -56,14 +57,17 @@ class Host:
         best: Level = Level.FULL,
         spares: int = 1,
         turns: asyncio.Semaphore | None = None,
+        wishes: Wishes = NO_WISHES,
     ) -> None:
         """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
 
         `spares`: how many processes are kept ready for the next evaluations. `turns`: as many evaluations as it lets
-        through run at a time, in the order in which they came; Hosts may share it.
+        through run at a time, in the order in which they came; Hosts may share it. `wishes`: what of the workspace
+        is private beyond what is known.
         """
         self._interpreter = interpreter
         self._workspace = workspace
+        self._wishes = wishes
         self._least = least
         self._best = best
         self._turns = turns or turns_for_all()
@@ -110,7 +114,7 @@ class Host:
 
     def _recipe(self, finding: Finding, program: Program) -> Recipe:
         module = program.module
-        view = space(self._interpreter, self._workspace, module)
+        view = space(self._interpreter, self._workspace, module, self._wishes)
         ahead = imports_ahead(program, self._workspace)
         return Recipe(finding.mechanism, view, self._workspace, module.root, ahead)
 

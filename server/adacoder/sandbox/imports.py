@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adacoder.privacy.access import Access
 from adacoder.pytext import statements
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
 """What may decide which module an import finds, or what comes of it."""
 _MOST_FILES = 100
+_MOST_BYTES = 1 << 20
+"""How many files are read, and of how many bytes at most."""
 _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
@@ -65,6 +68,7 @@ def _changed(folder: Path) -> int:
 @lru_cache(maxsize=64)
 def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path, moment: tuple[int, int, int]) -> Ahead:
     del moment  # what was found is found anew in the next
+    access = Access((workspace, root))
     own = {name, *_modules_in(root), *_modules_in(workspace)}
     found = dict.fromkeys(_COMMON)
     seen = {path}
@@ -79,7 +83,7 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path, moment
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
             seen.update(files)
-            waiting += [(_text(file), file) for file in files]
+            waiting += [(_text(file, access), file) for file in files]
     return Ahead(tuple(found), tuple(sorted(own)))
 
 
@@ -146,8 +150,8 @@ def _modules_in(folder: Path) -> Iterator[str]:
         return
 
 
-def _text(file: Path) -> str:
+def _text(file: Path, access: Access) -> str:
     try:
-        return file.read_text(encoding="utf-8", errors="replace")
+        return access.read(file, most=_MOST_BYTES).decode(errors="replace")
     except OSError:
         return ""

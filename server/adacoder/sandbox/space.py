@@ -12,7 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.privacy.tree import TooLargeError, secrets
+from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.sandbox.errors import SandboxError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Space:
     """What must not be seen of what is shown: secrets, sockets, folders too large to look for them."""
 
 
-def space(interpreter: Interpreter, workspace: Path, module: Module) -> Space:
+def space(interpreter: Interpreter, workspace: Path, module: Module, wishes: Wishes = NO_WISHES) -> Space:
     """What `module`, which belongs to `workspace`, may see when `interpreter` runs it.
 
     Equal as long as nothing changed, so that a process which was started in it can serve.
@@ -61,7 +62,7 @@ def space(interpreter: Interpreter, workspace: Path, module: Module) -> Space:
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
     """
-    return _view(interpreter, workspace, module.root, module.name.partition(".")[0]).current()
+    return _view(interpreter, workspace, module.root, module.name.partition(".")[0], wishes).current()
 
 
 def is_wide(folder: Path) -> bool:
@@ -87,17 +88,18 @@ def _shared_places() -> Iterator[Path]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _view(interpreter: Interpreter, workspace: Path, root: Path, package: str) -> _View:
-    return _View(interpreter, workspace, root, package)
+def _view(interpreter: Interpreter, workspace: Path, root: Path, package: str, wishes: Wishes) -> _View:
+    return _View(interpreter, workspace, root, package, wishes)
 
 
 class _View:
     """The Space of the modules of one package (or of one folder), looked at anew from time to time."""
 
-    def __init__(self, interpreter: Interpreter, workspace: Path, root: Path, package: str) -> None:
+    def __init__(self, interpreter: Interpreter, workspace: Path, root: Path, package: str, wishes: Wishes) -> None:
         self._interpreter = interpreter
         self._roots = tuple(dict.fromkeys((workspace, root)))
         self._own = root, package
+        self._wishes = wishes
         self._space: Space | None = None
         self._states: list[int] = []
         self._due = 0.0
@@ -122,15 +124,15 @@ class _View:
             try:
                 if is_wide(root):
                     raise TooLargeError
-                secret += secrets(root)
+                secret += hidden(root, self._wishes)
                 shown[root] = None
             except TooLargeError:
                 parts = _own_parts(*self._own)
-                secret += _secrets_of_parts(parts)
+                secret += _secrets_of_parts(parts, self._wishes)
                 shown |= dict.fromkeys(parts)
         for folder in self._interpreter.added:
             try:
-                secret += secrets(folder)
+                secret += hidden(folder, self._wishes)
             except TooLargeError:
                 secret.append(folder)
         return Space(self._interpreter, tuple(shown), _as_shown(secret, [*shown, *self._interpreter.added]))
@@ -153,10 +155,10 @@ def _own_parts(root: Path, package: str) -> list[Path]:
     return []
 
 
-def _secrets_of_parts(parts: Iterable[Path]) -> Iterator[Path]:
+def _secrets_of_parts(parts: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
     for part in parts:
         try:
-            yield from secrets(part) if part.suffix != ".py" else ()
+            yield from hidden(part, wishes) if part.suffix != ".py" else ()
         except TooLargeError:
             raise SandboxError(
                 f"{part} holds too much to be searched for what must stay hidden: move its data elsewhere."

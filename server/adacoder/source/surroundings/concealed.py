@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from adacoder.privacy.contents import concealed
 from adacoder.pytext import LogicalLine, dedent, normalize, string_literals
 
 _COMMENT = re.compile(r"#[^\n]*")
@@ -45,7 +46,7 @@ def shown_line(text: str, line: LogicalLine) -> str:
 def _is_to_conceal(literal: str, before: str) -> bool:
     """Whether a string must not be shown, as it is or for what stands `before` it on its line."""
     content = literal.strip("'\"")
-    if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content):
+    if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content) or concealed(content) != content:
         return True
     is_alphabet = len(set(content)) == len(content)
     if _RANDOM.fullmatch(content) and not is_alphabet:
