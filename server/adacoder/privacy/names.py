@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _LIST = Path(__file__).with_name("names.txt")
 _LONGEST_NAME = 255
@@ -22,6 +22,9 @@ _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 _NUMBER = re.compile(r"v?\d+")
 _NUMBERED = re.compile(r"[._-]\d+\Z|[ _-]+copy(?:[ _-]?\d+)?\Z|[ ]?\(\d+\)\Z|[ ]?\((?:copy|another copy|\d+)\)\Z")
+
+
+_ENDS_OF_COPIES = frozenset("0123456789)yY~")
 
 
 class Secrecy(IntEnum):
@@ -70,6 +73,7 @@ def is_readable(name: str) -> bool:
     return suffix not in _known().importable and suffix not in _known().code
 
 
+@lru_cache(maxsize=1 << 15)
 def is_private(name: str) -> bool:
     """Whether a file of this name, in whatever folder, is private."""
     name = name[-_LONGEST_NAME:]
@@ -85,7 +89,8 @@ def is_private_in_store(name: str) -> bool:
 
 def is_private_entry(folder: str, name: str) -> bool:
     """Whether the file or folder `name` is private because it lies in a folder called `folder`."""
-    return not is_importable(name) and _known().entries.matches(f"{folder}/{name}".lower())
+    patterns = _known().entries.get(folder.lower())
+    return patterns is not None and not is_importable(name) and patterns.matches(name.lower())
 
 
 def secrecy(name: str) -> Secrecy:
@@ -112,9 +117,9 @@ def judged(parts: Sequence[str]) -> str | None:
 
 def _is_private(name: str, words: Sequence[str]) -> bool:
     known = _known()
-    if not name or known.harmless.matches(name) or _is_example(words) or _suffix(name) in known.importable:
+    if not (known.files.matches(name) or _tells(name, words)):
         return False
-    return known.files.matches(name) or _tells(name, words)
+    return not (known.harmless.matches(name) or _is_example(words) or _suffix(name) in known.importable)
 
 
 def _is_example(words: Iterable[str]) -> bool:
@@ -152,7 +157,10 @@ def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
     is_swap = False
     while True:
         suffix = _suffix(core.lower())
-        shorter = core[: -len(suffix)] if suffix in _known().backups else _NUMBERED.sub("", core).rstrip("~")
+        if suffix in _known().backups:
+            shorter = core[: -len(suffix)]
+        else:
+            shorter = _NUMBERED.sub("", core).rstrip("~") if core[-1:] in _ENDS_OF_COPIES else core
         if shorter in ("", ".", core):
             break
         is_swap |= suffix.startswith(".sw")
@@ -213,7 +221,8 @@ class _Known:
 
     files: _Patterns
     stores: _Patterns
-    entries: _Patterns
+    entries: Mapping[str, _Patterns]
+    """By the folder that they lie in."""
     harmless: _Patterns
     folders: frozenset[str]
     importable: frozenset[str]
@@ -238,8 +247,12 @@ def _known() -> _Known:
             part = parts.setdefault(line.strip("[]").replace(" ", "_"), [])
         elif not line.startswith("#"):
             part += line.split()
-    patterns = ("files", "stores", "entries", "harmless")
+    patterns = ("files", "stores", "harmless")
+    entries: dict[str, list[str]] = {}
+    for folder, _, name in (entry.partition("/") for entry in parts.pop("entries")):
+        entries.setdefault(folder, []).append(name)
     return _Known(
+        entries={folder: _Patterns(names) for folder, names in entries.items()},
         endings=tuple(parts.pop("endings")),
         **{name: _Patterns(parts.pop(name)) for name in patterns},  # type: ignore[arg-type]  # the names are the fields
         **{name: frozenset(words) for name, words in parts.items()},  # type: ignore[arg-type]  # likewise

@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
@@ -42,8 +42,10 @@ MOST_ENTRIES = 200_000
 """Entries of one folder tree that are looked at: less than a second's work, and once."""
 MOST_IN_FOLDER = 5_000
 """Entries of one folder that are looked at; what holds more is data, and is hidden as a whole."""
-MOST_READ = 4_000
+MOST_READ = 3_000
 """Files of one folder tree, the uppermost first, that are looked into."""
+LOOK_AGAIN_SECONDS = 10.0
+"""How long what a file was found to hold is taken for granted, where its folder did not change."""
 _UNSETTLED_NS = 2_000_000_000
 """A folder that changed so shortly before it was listed may have changed again within the tick of its clock."""
 _KEPT = 64
@@ -102,11 +104,17 @@ class _Tree:
         self._folder = folder
         self._wishes = wishes
         self._listings: dict[str, _Listing] = {}
+        self._held: dict[str, dict[str, str]] = {}
+        """What the files of each folder hold that is private."""
+        self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
         """As `hidden`."""
         listings: dict[str, _Listing] = {}
         found: dict[str, str] = {}
+        held: dict[str, dict[str, str]] = {}
+        now = time.monotonic()
+        known = self._held if now < self._due else {}
         entries = read = 0
         waiting: deque[tuple[str, tuple[str, ...], Secrecy]] = deque([(self._folder, (), Secrecy.OPEN)])
         while waiting:
@@ -124,16 +132,19 @@ class _Tree:
                 found[path] = _NAMED if secrecy(parts[-1]) is not Secrecy.OPEN else _STORED
                 targets = {target: why for target, why in targets.items() if os.path.dirname(target) != path}  # noqa: PTH120  # many
             found |= targets
-            for name in listing.readable[: MOST_READ - read]:
-                read += 1
-                place = os.path.join(path, name)  # noqa: PTH118  # many
-                if what := _CONTENTS.found_in(place):
-                    found[place] = f"it holds {what}"
+            readable = listing.readable[: MOST_READ - read]
+            read += len(readable)
+            if path not in known or listing is not self._listings.get(path):
+                held[path] = {place: f"it holds {what}" for place, what in _held_by(path, readable)}
+            else:
+                held[path] = known[path]
+            found |= held[path]
             waiting += [
                 (os.path.join(path, name), (*parts, name), inside)  # noqa: PTH118  # many
                 for name, inside in listing.folders.items()
             ]
-        self._listings = listings
+        self._listings, self._held = listings, held
+        self._due = self._due if known else now + LOOK_AGAIN_SECONDS
         return {Path(path): found[path] for path in sorted(found)}
 
     def _listing(self, path: str, parts: tuple[str, ...], within: Secrecy) -> _Listing:
@@ -193,6 +204,14 @@ class _Tree:
         if is_private(name):
             return _NAMED
         return _STORED if within is Secrecy.STORE and is_private_in_store(name) else None
+
+
+def _held_by(folder: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The files in a folder that hold something private, with what that is."""
+    for name in names:
+        path = os.path.join(folder, name)  # noqa: PTH118  # many
+        if what := _CONTENTS.found_in(path):
+            yield path, what
 
 
 def _state(path: str) -> tuple[int, int, int]:
