@@ -241,6 +241,35 @@ def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
     ]
 
 
+OPENING = frozenset(
+    {"open", "read_text", "read_bytes", "fdopen", "FileIO", "open_code", "getline", "getlines", "mmap", "read_regular"}
+)
+"""Names by which a file is read."""
+
+READERS = {
+    "privacy/": "the one place that answers whether a file may be read, and opens it",
+    "sandbox/": "what confines, of files of the system and of an environment; but of the project's own",
+    "source/text.py": "the file that the user named, and that is written",
+    "agents/prompt.py": "our own texts",
+    "models/replay.py": "the recording that the user named",
+    "models/recording/recorder.py": "the recording that the user named",
+    "lsp/pygls_fixes.py": "stdin and stdout",
+    "cli/commands.py": "nothing: /dev/null",
+}
+"""Who opens files, and which."""
+
+
+def files_are_read_in_one_place(package: Path) -> list[str]:
+    """Invariant 10: what is read for a workspace is opened by `privacy.access`, which asks whether it may be."""
+    return [
+        f"{file.place} calls {name}"
+        for file in files(package)
+        if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/imports.py"
+        for name in _called(file.tree)
+        if name in OPENING
+    ]
+
+
 def _called(tree: ast.AST) -> list[str]:
     """The last parts of the names that are called or passed along as functions."""
     names = []

@@ -41,6 +41,10 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.serving_is_light, "journal.py", "import openai"),
     (rules.stdout_is_the_protocols, "service.py", "print('hello')"),
     (rules.stdout_is_the_protocols, "report.py", "import sys\nsys.stdout.write('hello')"),
+    (rules.files_are_read_in_one_place, "source/context.py", "from pathlib import Path\nPath('x').read_text()"),
+    (rules.files_are_read_in_one_place, "settings.py", "open('x')"),
+    (rules.files_are_read_in_one_place, "lsp/snapshot.py", "import tokenize\ntokenize.open('x')"),
+    (rules.files_are_read_in_one_place, "sandbox/imports.py", "import io\nio.FileIO('x')"),
     (rules.syntax_errors_come_from_the_users_python, "agents/repairs.py", "x = FailureKind.SYNTAX_ERROR"),
 ]
 
