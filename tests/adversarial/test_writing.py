@@ -136,7 +136,8 @@ def test_what_becomes_a_link_while_the_model_writes_is_left_alone(
 
     monkeypatch.setattr(output, "apply_edits", swapped)
     ran = write(desk, ws / "common/shapes.py")
-    assert (ran.code, len(ran.error_lines)) == (2, 1)
+    assert ran.code == 2
+    assert "out of the workspace" in ran.err or "cannot be written" in ran.err or "meantime" in ran.err
     assert (out / "shapes.py").read_text("utf-8") == STUB
     assert listed(out) == {"shapes.py"}
 
