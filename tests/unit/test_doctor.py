@@ -545,3 +545,23 @@ async def test_of_a_ladder_one_model_that_replies_is_enough(fails: tuple[int, ..
         findings = await examined(settings, tmp_path, probes_speed=True)
     assert all(each.ok is not False for each in findings) is (len(fails) == 1)
     assert len([each for each in findings if "it crashed" in each.advice]) == len(fails)
+
+
+async def test_it_says_what_is_private_and_why(tmp_path: Path) -> None:
+    (tmp_path / "mod.py").touch()
+    found = await finding("Private", Settings(host=UNREACHABLE), tmp_path)
+    assert found.text == "nothing here looks private, so that all is shown to code that runs"
+    (tmp_path / ".env").touch()
+    (tmp_path / "notes.txt").write_text(f"token: ghp_{'a1B2' * 9}", encoding="utf-8")
+    found = await finding("Private", Settings(host=UNREACHABLE, hide=("mod.py",)), tmp_path)
+    assert found.ok is None
+    assert found.text == (
+        "3 places are hidden from models and from code that runs: .env (its name), mod.py (adacoder.hide names it),"
+        " notes.txt (it holds a token of GitHub)"
+    )
+    for number in range(50):
+        (tmp_path / f"{number}.pem").touch()
+    found = await finding("Private", Settings(host=UNREACHABLE, show=(".env",)), tmp_path)
+    assert found.text.startswith("51 places are hidden")
+    assert found.text.endswith(", and 31 more")
+    assert ".env" not in found.text

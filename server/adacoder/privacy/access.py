@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import AdaCoderError
-from adacoder.privacy.contents import found_in
+from adacoder.privacy.contents import READING, found_in
 from adacoder.privacy.names import NO_WISHES, Wishes, is_importable, judged
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _read(real: str, most: int) -> bytes:
     # A named pipe or a device is not even opened, unless it took the file's place just now: then nothing waits for it.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is no regular file")
-    handle = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    handle = os.open(real, READING)
     try:
         found = os.fstat(handle)
         # A folder above may have become a link since: then the path has another real one now, or leads elsewhere.

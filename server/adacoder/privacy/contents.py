@@ -12,6 +12,11 @@ import stat
 from dataclasses import dataclass, field
 from functools import cache
 
+READING = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
+    READING |= getattr(os, _flag, 0)
+"""How a file is opened so that no link is followed and nothing is waited for, as far as the system knows of that."""
+
 MOST_BYTES = 64 * 1024
 """Of a file its beginning is looked at; what is longer is data."""
 LARGEST = 4 * 1024 * 1024
@@ -191,7 +196,7 @@ class Contents:
 
 
 def _beginning(path: str) -> bytes:
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(path, READING)
     try:
         return os.read(handle, MOST_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
     finally:
