@@ -186,3 +186,13 @@ def test_what_is_hidden_does_not_depend_on_when_it_was_looked_at(tmp_path: Path)
     first = found(tmp_path)
     time.sleep(0.01)
     assert found(tmp_path) == first == {".env": "its name", "a/b/notes.txt": "it holds a token of Slack"}
+
+
+def test_of_what_is_installed_some_levels_are_looked_at_and_only_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_module, "MOST_IN_FOLDER", 4)
+    fill(tmp_path, "a/.env", "a/b/.env", "a/b/c/.env", *(f"many/{number}" for number in range(5)))
+    fill(tmp_path, "a/notes.txt", text=HOLDING["GitHub"])
+    assert set(hidden(tmp_path, levels=3)) == {tmp_path / "a/.env", tmp_path / "a/b/.env"}
+    assert set(found(tmp_path)) == {"a/.env", "a/b/.env", "a/b/c/.env", "a/notes.txt", "many"}

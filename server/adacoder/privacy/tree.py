@@ -48,7 +48,7 @@ LOOK_AGAIN_SECONDS = 10.0
 """How long what a file was found to hold is taken for granted, where its folder did not change."""
 _UNSETTLED_NS = 2_000_000_000
 """A folder that changed so shortly before it was listed may have changed again within the tick of its clock."""
-_KEPT = 64
+_KEPT = 1024
 _CONTENTS = Contents()
 
 _NAMED = "its name"
@@ -62,22 +62,23 @@ class TooLargeError(Exception):
     """A folder tree has more entries than can be looked at."""
 
 
-def hidden(folder: Path, wishes: Wishes = NO_WISHES) -> Mapping[Path, str]:
+def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None) -> Mapping[Path, str]:
     """What must be hidden of `folder` and the folders below it, in order, with why; links that lead out of it are
     resolved.
 
-    No link is followed. What was looked at once is looked at again only where it changed: then this costs one `stat`
+    `levels`: of what is installed, how many levels of folders are looked at, it being the first; there only names tell,
+    and what is large is not hidden. No link is followed. What was looked at once is looked at again only where it changed: then this costs one `stat`
     a folder, and a file that was looked into.
 
     Raises:
         TooLargeError: there is too much to look at, so that nothing can be said.
     """
-    return _tree(str(folder), wishes).hidden()
+    return _tree(str(folder), wishes, levels).hidden()
 
 
 @lru_cache(maxsize=_KEPT)
-def _tree(folder: str, wishes: Wishes) -> _Tree:
-    return _Tree(folder, wishes)
+def _tree(folder: str, wishes: Wishes, levels: int | None) -> _Tree:
+    return _Tree(folder, wishes, levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,10 @@ class _Listing:
 class _Tree:
     """A folder and those below it, as they were listed."""
 
-    def __init__(self, folder: str, wishes: Wishes) -> None:
+    def __init__(self, folder: str, wishes: Wishes, levels: int | None) -> None:
         self._folder = folder
         self._wishes = wishes
+        self._levels = levels
         self._listings: dict[str, _Listing] = {}
         self._held: dict[str, dict[str, str]] = {}
         """What the files of each folder hold that is private."""
@@ -125,20 +127,22 @@ class _Tree:
             if entries > MOST_ENTRIES or (is_data and not parts):
                 raise TooLargeError
             if is_data:
-                found[path] = _DATA
+                found |= {path: _DATA} if self._levels is None else {}
                 continue
             targets = {target: why for name, why in listing.hidden.items() if (target := _target(path, name))}
             if listing.is_hidden:
                 found[path] = _NAMED if secrecy(parts[-1]) is not Secrecy.OPEN else _STORED
                 targets = {target: why for target, why in targets.items() if os.path.dirname(target) != path}  # noqa: PTH120  # many
             found |= targets
-            readable = listing.readable[: MOST_READ - read]
+            readable = listing.readable[: MOST_READ - read] if self._levels is None else ()
             read += len(readable)
             if path not in known or listing is not self._listings.get(path):
                 held[path] = {place: f"it holds {what}" for place, what in _held_by(path, readable)}
             else:
                 held[path] = known[path]
             found |= held[path]
+            if self._levels is not None and len(parts) + 1 >= self._levels:
+                continue
             waiting += [
                 (os.path.join(path, name), (*parts, name), inside)  # noqa: PTH118  # many
                 for name, inside in listing.folders.items()
