@@ -67,8 +67,8 @@ def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = Non
     resolved.
 
     `levels`: of what is installed, how many levels of folders are looked at, it being the first; there only names tell,
-    and what is large is not hidden. No link is followed. What was looked at once is looked at again only where it changed: then this costs one `stat`
-    a folder, and a file that was looked into.
+    and what is large is not hidden. No link is followed. What was looked at once is looked at again only where it
+    changed: then this costs one `stat` a folder, and at times one a file that was looked into.
 
     Raises:
         TooLargeError: there is too much to look at, so that nothing can be said.
