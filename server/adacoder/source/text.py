@@ -126,6 +126,8 @@ def write(file: SourceFile, text: str, workspace: Path) -> None:
                 os.fstat(folder), path.parent.stat()
             ):
                 raise FileError(f"{file.path} was moved in the meantime and was left as it is: run the command again.")
+            if not os.access(path, os.W_OK):
+                raise PermissionError(13, "it is read-only")
             _replace(file, path.name, data, folder)
         finally:
             os.close(folder)
@@ -140,8 +142,6 @@ def _replace(file: SourceFile, name: str, data: bytes, folder: int) -> None:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode) or stream.read(len(file.data) + 1) != file.data:
             raise FileError(f"{file.path} changed in the meantime and was left as it is: run the command again.")
-    if not os.access(name, os.W_OK, dir_fd=folder):
-        raise PermissionError(13, "it is read-only")
     temporary = f".{name}.{token_hex(4)}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
