@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Example, Level, Verdict
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.imports import imports_ahead
-from adacoder.sandbox.isolation import SCRATCH_SIZE
-from adacoder.sandbox.isolation.scratch import overfull
+from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
+from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
 from adacoder.sandbox.process import Recipe
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
+_WATCHED_SECONDS = 0.03
+"""How often it is seen what an evaluation does."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """How many evaluations run at a time, of all Hosts that share their turns."""
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
@@ -153,6 +155,8 @@ class Host:
                         judge.begins(example)
                         judge.answered(example, await line.run(example.source))
                 judge.ended(await line.end(program))
+                if taken.threads > MOST_THREADS:
+                    judge.started_too_many_threads(MOST_THREADS)
         except TimeoutError:
             judge.timed_out(seconds)
         except HungUpError:
@@ -161,6 +165,8 @@ class Host:
                 return False
             if taken.overfull:
                 judge.wrote_too_much(SCRATCH_SIZE)
+            elif taken.crowded:
+                judge.started_too_many_threads(MOST_THREADS)
             else:
                 judge.died(status)
         except ProtocolError as breach:
@@ -170,17 +176,25 @@ class Host:
 
 @asynccontextmanager
 async def _bounded(taken: Taken) -> AsyncIterator[None]:
-    """End an evaluation that fills the disk."""
-    if taken.folder is None:
-        yield
-        return
-
-    async def bound(folder: Path) -> None:
-        await overfull(folder)
-        taken.end_overfull()
-
-    watch = asyncio.create_task(bound(taken.folder))
+    """End an evaluation that fills the disk, or that starts too many threads."""
+    loop = asyncio.get_running_loop()
+    watching: list[asyncio.Task[None]] = []
+    # Most are over before there is anything to see.
+    begin = loop.call_later(_WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(taken))))
     try:
         yield
     finally:
-        watch.cancel()
+        begin.cancel()
+        for watch in watching:
+            watch.cancel()
+
+
+async def _watch(taken: Taken) -> None:
+    while True:
+        taken.crowded = taken.threads > MOST_THREADS
+        if taken.folder is not None:
+            taken.overfull = await asyncio.to_thread(is_overfull, str(taken.folder))
+        if taken.crowded or taken.overfull:
+            taken.end()
+            return
+        await asyncio.sleep(_WATCHED_SECONDS)

@@ -131,6 +131,11 @@ class Judge:
         message = f"{self._where()} wrote more files than an evaluation may ({size >> 20} MiB)."
         self._fail(Failure(FailureKind.KILLED, message, self._current))
 
+    def started_too_many_threads(self, most: int) -> None:
+        """It had, or was ended because it had, more than `most` threads at a time."""
+        message = f"{self._where()} started more threads than an evaluation may ({most})."
+        self._fail(Failure(FailureKind.KILLED, message, self._current))
+
     def misbehaved(self, how: str) -> None:
         """The worker broke the protocol."""
         why = f"as only hostile or badly broken code does: {how}"

@@ -14,7 +14,7 @@ Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
     limit:NAME=N    `resource.RLIMIT_NAME`; one that is lower already stays
     scratch=PATH    the folder to work in
-    slots=N         folders 0 … N-1 to make in it, one for each evaluation that may run at a time
+    slots=N         folders 0 … N-1 to make in it where they are missing, one for each evaluation that may run at a time
     statm=D         leave its own `/proc/self/statm` open for the interpreter as descriptor D, if there is a `/proc`
     landlock=ABI    hold files, network and signals with this version of Landlock; then `read`, `list` and `device`
                     are all that may be got at besides the scratch folder
@@ -166,7 +166,7 @@ def confine(confinement: Sequence[str]) -> None:
     (scratch,) = wishes["scratch"]
     slots = [f"{scratch}/{slot}" for slot in range(int(*wishes["slots"]))]
     for slot in slots:
-        os.mkdir(slot, 0o700)
+        os.makedirs(slot, 0o700, exist_ok=True)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
         with suppress(OSError):  # there may be no /proc

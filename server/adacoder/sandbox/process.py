@@ -91,6 +91,13 @@ class Evaluation:
             return False
         return True
 
+    def threads(self) -> int:
+        """How many threads it has; 0 where the system does not tell."""
+        try:
+            return os.stat(f"/proc/{self.line.channel.sender}/task").st_nlink - 2  # noqa: PTH116  # before each verdict
+        except OSError:
+            return 0
+
     def kill(self) -> None:
         """End it, whatever it does; the template still has to reap it."""
         if self._handle is None:
@@ -136,7 +143,7 @@ class Template:
         """
         try:
             with ExitStack() as cleanup:
-                stage = cleanup.enter_context(recipe.mechanism.stage(recipe.space))
+                stage = cleanup.enter_context(recipe.mechanism.stage(recipe.space, slots))
                 connection, far_end = channel_pair()
                 cleanup.enter_context(connection)
                 cleanup.enter_context(far_end)
@@ -240,22 +247,22 @@ class Template:
             raise
         return Evaluation(slot, line, connection, handle)
 
-    async def reap(self, evaluation: Evaluation) -> int:
+    async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
         """Make sure that nothing is left of an evaluation that was killed.
 
-        Returns its exit status, or minus the signal that killed it.
+        Returns its exit status, or minus the signal that killed it; and whether that was for too many files.
 
         Raises:
             SandboxError: something may be left; it broke.
         """
         evaluation.close()
         match await self._ask(_REAP_SECONDS, "reap", str(evaluation.slot)):
-            case ["reaped", status, "clean"]:
-                self._slots.put_nowait(evaluation.slot)
-                return _status(status)
-            case ["reaped", status, _]:
-                self.broken = True
-                return _status(status)
+            case ["reaped", status, clean, overfull]:
+                if clean:
+                    self._slots.put_nowait(evaluation.slot)
+                else:
+                    self.broken = True
+                return _status(status), bool(overfull)
         raise self._broke("it gave no answer that has a known form")
 
     async def end(self) -> None:
@@ -285,7 +292,7 @@ class Template:
         return await asyncio.create_subprocess_exec(
             *(str(OUR_PYTHON), "-I", "-S", str(LAUNCHER), str(self._lifeline_end.fileno())),
             *(*stage.wrapper, "--"),
-            *(*stage.confinement, f"slots={self._slots.qsize()}", f"statm={_STATM}", f"rulesets={_RULESETS}", "--"),
+            *(*stage.confinement, f"statm={_STATM}", f"rulesets={_RULESETS}", "--"),
             *(str(interpreter), "-I", "-B", str(TEMPLATE)),
             stdin=far_end.fileno(),
             stdout=asyncio.subprocess.DEVNULL,

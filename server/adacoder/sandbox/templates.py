@@ -141,6 +141,8 @@ class Taken:
         self._status: int | None = None
         self.overfull = False
         """Whether it was ended because it wrote too much."""
+        self.crowded = False
+        """Whether it was ended because it started too many threads."""
 
     @property
     def line(self) -> Line:
@@ -166,12 +168,17 @@ class Taken:
         if await self._evaluation.ended() and not self.gone:
             self._evaluation.kill()
             with suppress(SandboxError):
-                self._status = await self._template.reap(self._evaluation)
+                self._status, overfull = await self._template.reap(self._evaluation)
+                self.overfull |= overfull
         return self._status
 
-    def end_overfull(self) -> None:
-        """Kill it, because it wrote too much."""
-        self.overfull = True
+    @property
+    def threads(self) -> int:
+        """How many threads it has; 0 where the system does not tell."""
+        return self._evaluation.threads()
+
+    def end(self) -> None:
+        """Kill it, because it did too much."""
         self._evaluation.kill()
 
     def give_back(self) -> None:

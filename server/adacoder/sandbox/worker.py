@@ -54,6 +54,7 @@ _read = os.read
 _write = os.write
 _exit = os._exit
 _describe = traceback.format_exception_only
+_chmod = os.chmod
 _settrace = sys.settrace
 _setprofile = sys.setprofile
 _getrecursionlimit = sys.getrecursionlimit
@@ -510,7 +511,7 @@ def empty(folder: str) -> bool:
     moved = 0
     try:
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            os.chmod(folder, 0o700)
+            _chmod(folder, 0o700)
         while pending:
             place = pending.pop()
             for name in os.listdir(place):
@@ -522,7 +523,7 @@ def empty(folder: str) -> bool:
                 target = join(folder, f".moved-{moved}")
                 os.rename(entry, target)
                 if not os.access(target, os.R_OK | os.W_OK | os.X_OK):
-                    os.chmod(target, 0o700)
+                    _chmod(target, 0o700)
                 pending.append(target)
             if place != folder:
                 os.rmdir(place)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.isolation.locks import Locks
 
-SCRATCH = "/tmp"  # noqa: S108  # the sandbox's own, in memory
+SCRATCH = "/tmp"  # noqa: S108  # the sandbox's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Features:
     disable_userns: bool = True
     """Forbid further user namespaces inside."""
     size: bool = True
-    """Limit the size of the scratch folder."""
+    """Limit the size of a folder in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +60,20 @@ class Bubblewrap:
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         folders = _outermost([*TOOLS, *space.interpreter.folders, *space.shown])
         confinement = (
-            *limits(SCRATCH),
+            *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
             # Its own evaluations are all that is left to keep apart, in SCRATCH.
-            *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, "/proc", *folders)),
+            *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
-        wrapper = tuple(self._command(space, folders))
+        wrapper = tuple(self._command(space, folders, slots))
         yield Stage(wrapper, confinement, SCRATCH, self.locks.program(), most_files=SCRATCH_FILES)
 
-    def _command(self, space: Space, folders: Sequence[Path]) -> Iterator[str]:
+    def _command(self, space: Space, folders: Sequence[Path], slots: int) -> Iterator[str]:
         yield self.program
         yield from (
             "--unshare-user",
@@ -89,9 +89,10 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", "/proc")
         yield from ("--dev", "/dev")
-        if self.features.size:
-            yield from ("--size", str(SCRATCH_SIZE))
-        yield from ("--tmpfs", SCRATCH)
+        for slot in range(slots):  # each is full by itself, and leaves room in the others
+            if self.features.size:
+                yield from ("--size", str(SCRATCH_SIZE))
+            yield from ("--tmpfs", f"{SCRATCH}/{slot}")
         for folder in folders:
             yield from ("--ro-bind", str(folder), str(folder))
         for link, target in space.interpreter.links:
@@ -102,7 +103,7 @@ class Bubblewrap:
                 yield from ("--tmpfs", str(secret), "--remount-ro", str(secret))
             elif secret.exists():
                 yield from ("--ro-bind", os.devnull, str(secret))
-        yield from ("--chdir", SCRATCH)
+        yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH)
 
 
 def _system() -> Iterator[str]:

@@ -35,11 +35,11 @@ class Landlocked:
         return Isolation(Level.LSM, (*self.locks.names, "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         with scratch() as folder:
             confinement = (
-                *limits(folder),
+                *limits(folder, slots),
                 *self.locks.confinement(files=True, processes=True),
                 *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION)),
                 *(f"device={device}" for device in DEVICES),

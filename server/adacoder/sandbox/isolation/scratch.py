@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import tempfile
@@ -14,9 +13,6 @@ from adacoder.sandbox.worker import empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-_EVERY_SECONDS = 0.05
 
 
 @contextmanager
@@ -30,16 +26,11 @@ def scratch() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def overfull(folder: Path) -> None:
-    """Return once there is more in a folder than one evaluation may write.
+def is_overfull(folder: str) -> bool:
+    """Whether there is more in a folder than one evaluation may write; it takes its time.
 
     What was deleted while it is open is not seen; the limits of files' sizes and of descriptors bound that to 1 GiB.
     """
-    while not await asyncio.to_thread(_is_overfull, str(folder)):  # noqa: ASYNC110  # no kernel tells how much there is
-        await asyncio.sleep(_EVERY_SECONDS)
-
-
-def _is_overfull(folder: str) -> bool:
     size = count = 0
     folders = [folder]
     while folders:

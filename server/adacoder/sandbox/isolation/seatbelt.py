@@ -32,11 +32,11 @@ class Seatbelt:
         return Isolation(Level.SEATBELT, ("sandbox-exec", "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         with scratch() as folder:
             wrapper = (PROGRAM, "-p", "\n".join(_profile(space, folder)))
-            yield Stage(wrapper, tuple(limits(folder)), folder, on_disk=True)
+            yield Stage(wrapper, tuple(limits(folder, slots)), folder, on_disk=True)
 
 
 def _profile(space: Space, folder: str) -> Iterator[str]:
