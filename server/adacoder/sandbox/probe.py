@@ -310,7 +310,7 @@ async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
         "write('own')": "written",
         f"write({str(bait.outside)!r})": "denied",
         # Without Landlock, evaluations at the same time are kept apart from all but each other.
-        "write('../1/another')": "denied" if "landlock" in isolation.by else "written",
+        "write('../../1/another')": "denied" if "landlock" in isolation.by else "written",
         f"empty({str(bait.outside)!r})": "denied",
         f"chmod({str(bait.outside)!r})": "denied",
         f"read({str(bait.outside)!r})": "untouched",
