@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_CLEARING_SECONDS = 3.0
+"""After its start, which is not to be slowed."""
+
 
 class AdaCoderServer(LanguageServer):
     """One client's server."""
@@ -82,7 +85,17 @@ def create() -> AdaCoderServer:
     return server
 
 
+def _clear() -> None:
+    """Remove what servers left that were killed, though nobody may want anything run."""
+    from adacoder.sandbox.isolation.scratch import remove_left
+
+    remove_left()
+
+
 def serve() -> int:
     """`adacoder serve`: speak LSP over stdin and stdout until the client leaves. Returns the exit code."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    clearing = threading.Timer(_CLEARING_SECONDS, _clear)
+    clearing.daemon = True  # so that no exit waits for it
+    clearing.start()
     return serve_stdio(create())

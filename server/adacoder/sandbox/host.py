@@ -10,6 +10,7 @@ import asyncio
 import math
 import os
 import signal
+import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from adacoder.domain import Example, Level, Verdict
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.imports import imports_ahead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
-from adacoder.sandbox.isolation.scratch import is_overfull
+from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
 from adacoder.sandbox.process import Recipe
@@ -70,6 +71,8 @@ class Host:
         self._best = best
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
+        self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
+        self._clearing.start()
 
     async def evaluate(
         self,
@@ -109,6 +112,8 @@ class Host:
     async def close(self) -> None:
         """End every process, for good."""
         await self._templates.close()
+        if self._clearing.is_alive():
+            await asyncio.to_thread(self._clearing.join)
 
     def _recipe(self, finding: Finding, program: Program) -> Recipe:
         module = program.module

@@ -11,7 +11,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
 from adacoder.sandbox.isolation.locks import locks
 from adacoder.sandbox.isolation.lsm import Landlocked
 from adacoder.sandbox.isolation.none import Unconfined
+from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 from adacoder.sandbox.program import Program
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from adacoder.sandbox.isolation import Mechanism
 
 _PROBE_SECONDS = 20
-_SHORT = "/tmp"  # noqa: S108  # the path of a socket may be no longer than 107 bytes, whatever TMPDIR says
 _CANARY = """
 import _socket
 import os
@@ -251,9 +250,9 @@ class _Bait:
 @contextmanager
 def _bait() -> Iterator[_Bait]:
     with (
-        tempfile.TemporaryDirectory(prefix="adacoder-probe-") as name,
-        tempfile.TemporaryDirectory(prefix="adacoder-probe-") as beyond,
-        tempfile.TemporaryDirectory(prefix="adacoder-", dir=_SHORT) as sockets,
+        scratch() as name,
+        scratch() as beyond,
+        scratch(SHORT) as sockets,
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.socket(socket.AF_UNIX) as local,
     ):

@@ -72,7 +72,7 @@ class Template:
         self._most_files = int(most_files)
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
-        self._counted = 0.0
+        self._counted = monotonic()
         self._channel = _socket.socket(fileno=worker.CHANNEL)
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)

@@ -86,7 +86,7 @@ class Mechanism(Protocol):
         """What it amounts to."""
         ...
 
-    def stage(self, space: Space, slots: int) -> AbstractContextManager[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> AbstractContextManager[Stage]:
         """What a template needs that sees `space`, cleaned up at the end; its processes must be gone by then.
 
         `slots`: how many evaluations of it there may be at a time.

@@ -60,7 +60,7 @@ class Bubblewrap:
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space, slots: int) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         folders = _outermost([*TOOLS, *space.interpreter.folders, *space.shown])
         confinement = (

@@ -35,7 +35,7 @@ class Landlocked:
         return Isolation(Level.LSM, (*self.locks.names, "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space, slots: int) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         with scratch() as folder:
             confinement = (

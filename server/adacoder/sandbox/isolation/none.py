@@ -26,7 +26,7 @@ class Unconfined:
         return Isolation(Level.NONE, ("rlimits",))
 
     @contextmanager
-    def stage(self, space: Space, slots: int) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`; all of the file system is visible, whatever `space` says."""
         del space
         with scratch() as folder:

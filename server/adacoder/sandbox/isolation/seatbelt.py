@@ -32,7 +32,7 @@ class Seatbelt:
         return Isolation(Level.SEATBELT, ("sandbox-exec", "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space, slots: int) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         with scratch() as folder:
             wrapper = (PROGRAM, "-p", "\n".join(_profile(space, folder)))
