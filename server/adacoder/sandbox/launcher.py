@@ -199,7 +199,8 @@ def confine(confinement: Sequence[str]) -> None:
     (scratch,) = wishes["scratch"]
     slots = [f"{scratch}/{slot}" for slot in range(int(*wishes["slots"]))]
     for slot in slots:
-        os.makedirs(slot, 0o700, exist_ok=True)
+        os.makedirs(slot, exist_ok=True)
+        os.chmod(slot, 0o700)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
         with suppress(OSError):  # there may be no /proc

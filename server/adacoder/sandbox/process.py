@@ -117,11 +117,20 @@ class Evaluation:
 class Template:
     """A warm interpreter in its confinement. Whoever boots it must `end` it."""
 
-    def __init__(self, recipe: Recipe, stage: Stage, slots: int, cleanup: ExitStack, connection: socket.socket) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        stage: Stage,
+        slots: int,
+        staging: ExitStack,
+        cleanup: ExitStack,
+        connection: socket.socket,
+    ) -> None:
         self.recipe = recipe
         self.broken = False
         """Whether it failed to do what a template must, so that it can serve no longer."""
         self._stage = stage
+        self._staging = staging
         self._cleanup = cleanup
         self._channel = Channel(connection)
         self._complaints, self._complain = _pipe(cleanup)
@@ -142,12 +151,12 @@ class Template:
             SandboxError: it does not start.
         """
         try:
-            with ExitStack() as cleanup:
-                stage = cleanup.enter_context(recipe.mechanism.stage(recipe.space, slots))
+            with ExitStack() as staging, ExitStack() as cleanup:
+                stage = staging.enter_context(recipe.mechanism.stage(recipe.space, slots))
                 connection, far_end = channel_pair()
                 cleanup.enter_context(connection)
                 cleanup.enter_context(far_end)
-                template = cls(recipe, stage, slots, cleanup.pop_all(), connection)
+                template = cls(recipe, stage, slots, staging.pop_all(), cleanup.pop_all(), connection)
         except OSError as error:
             raise SandboxError(f"The sandbox cannot be made: {error}.") from error
         try:
@@ -269,9 +278,12 @@ class Template:
         """Kill it with all that came of it, and wait until nothing is left; also when it has ended."""
         self.broken = True
         self._lifeline.close()
-        with self._cleanup:
-            if self._process is not None:
-                await self._process.wait()
+        try:
+            with self._cleanup:
+                if self._process is not None:
+                    await self._process.wait()
+        finally:
+            await asyncio.to_thread(self._staging.close)  # hostile code may have left much to remove
 
     async def _start(self, far_end: socket.socket) -> None:
         """Start the launcher, and close what is its alone."""

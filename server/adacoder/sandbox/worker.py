@@ -519,6 +519,11 @@ def empty(folder: str) -> bool:
                 if not isdir(entry) or islink(entry):
                     os.unlink(entry)
                     continue
+                try:
+                    os.rmdir(entry)
+                    continue
+                except OSError:  # it is not empty
+                    pass
                 moved += 1
                 target = join(folder, f".moved-{moved}")
                 os.rename(entry, target)
