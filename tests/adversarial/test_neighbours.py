@@ -282,7 +282,7 @@ BEACON = """
     open("beacon", "w").close()
     os.mkdir("inner")
     open("inner/beacon", "w").close()
-    time.sleep(1)
+    time.sleep(2)
     return 2
 """
 
@@ -290,16 +290,18 @@ BEACON = """
 @pytest.mark.parametrize("name", SIGHTS)
 async def test_who_runs_beside_it_is_not_seen(name: str, level: Level, tmp_path: Path) -> None:
     async with neighbours(tmp_path, level) as beside:
+        await beside.told("return 2")
         runs = asyncio.create_task(beside.told(BEACON))
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.8)
         assert await beside.told(SIGHTS[name]) == "[]"
         assert await runs == "2"
 
 
 async def test_who_runs_beside_it_can_be_seen_where_nothing_keeps_them_apart(tmp_path: Path) -> None:
     async with neighbours(tmp_path, Level.NONE) as beside:
+        await beside.told("return 2")
         runs = asyncio.create_task(beside.told(BEACON))
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.8)
         assert await beside.told(SIGHTS["its name among processes"]) != "[]"
         assert await beside.told(SIGHTS["a list of folders"]) != "[]"
         assert await runs == "2"

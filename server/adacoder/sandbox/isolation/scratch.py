@@ -48,16 +48,23 @@ def _make(parent: str | None) -> tuple[str, int]:
     """A new folder, and the descriptor that holds its lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        lock = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.lexists(folder):
+        # Until it is locked it may be taken for a left one.
+        with suppress(FileNotFoundError):
+            lock = os.open(folder, os.O_RDONLY)
+            if _is_locked(lock) and os.path.lexists(folder):
                 return folder, lock
-        except BlockingIOError:  # it was taken for a left one, as it may be until it is locked
-            pass
-        except OSError:  # this file system has no locks, and so nothing is removed from it
-            return folder, lock
-        os.close(lock)
+            os.close(lock)
+
+
+def _is_locked(folder: int) -> bool:
+    """Lock a folder that was just made; returns whether it is this process's own."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # this file system has no locks, and so nothing is removed from it either
+        pass
+    return True
 
 
 def _remove(folder: str) -> None:
