@@ -44,6 +44,14 @@ def near():
     return [place for place in {places} if os.path.exists(place)]
 
 
+def processes():
+    """The numbers that processes have, or may have where nothing tells."""
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return range(max(1, os.getpid() - 300), os.getpid() + 300)
+
+
 def each(change, *places):
     """How many of the places could be changed, without a word on the others."""
     done = 0
@@ -249,7 +257,7 @@ SIGHTS = {
     """,
     "its name among processes": """
         found = []
-        for pid in range(max(1, os.getpid() - 300), os.getpid() + 300):
+        for pid in processes():
             try:
                 with open(f"/proc/{pid}/comm") as file:
                     found += [pid] if file.read() == "beacon\\n" and pid != os.getpid() else []
@@ -259,7 +267,7 @@ SIGHTS = {
     """,
     "its folder": """
         found = []
-        for pid in range(max(1, os.getpid() - 300), os.getpid() + 300):
+        for pid in processes():
             try:
                 found.append(os.readlink(f"/proc/{pid}/cwd"))
             except OSError:
