@@ -308,11 +308,11 @@ async def test_who_runs_beside_it_is_not_seen(name: str, level: Level, tmp_path:
 async def test_who_runs_beside_it_can_be_seen_where_nothing_keeps_them_apart(tmp_path: Path) -> None:
     async with neighbours(tmp_path, Level.NONE) as beside:
         await beside.told("return 2")
-        runs = asyncio.create_task(beside.told(BEACON))
-        await asyncio.sleep(0.8)
-        assert await beside.told(SIGHTS["its name among processes"]) != "[]"
-        assert await beside.told(SIGHTS["a list of folders"]) != "[]"
-        assert await runs == "2"
+        for name in ("its name among processes", "a list of folders"):
+            runs = asyncio.create_task(beside.told(BEACON))
+            await asyncio.sleep(0.8)
+            assert await beside.told(SIGHTS[name]) != "[]"
+            assert await runs == "2"
 
 
 # --- floods ----------------------------------------------------------------------------------
