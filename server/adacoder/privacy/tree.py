@@ -54,7 +54,7 @@ MOST_IN_FOLDER = 5_000
 """Entries of one folder that are looked at; what holds more is data, and is hidden as a whole."""
 _UNSETTLED_NS = 2_000_000_000
 """A folder that changed so shortly before it was listed may have changed again within the tick of its clock."""
-_KEPT = 64
+_KEPT = 1024
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
@@ -69,21 +69,22 @@ class TooLargeError(Exception):
     """A folder tree has more entries than can be looked at."""
 
 
-def secrets(folder: Path) -> tuple[Path, ...]:
+def secrets(folder: Path, *, levels: int | None = None) -> tuple[Path, ...]:
     """What must be hidden of `folder` and the folders below it, in order; links that lead out of it are resolved.
 
-    No link is followed. What was listed once is listed again only where it changed: then this costs one `stat` a
-    folder.
+    `levels`: of what is installed, how many levels of folders are looked at, it being the first; there, what is large
+    is not hidden. No link is followed. What was listed once is listed again only where it changed: then this costs one
+    `stat` a folder.
 
     Raises:
         TooLargeError: there is too much to look at, so that nothing can be said.
     """
-    return _tree(str(folder)).secrets()
+    return _tree(str(folder), levels).secrets()
 
 
 @lru_cache(maxsize=_KEPT)
-def _tree(folder: str) -> _Tree:
-    return _Tree(folder)
+def _tree(folder: str, levels: int | None) -> _Tree:
+    return _Tree(folder, levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,9 @@ class _Listing:
 class _Tree:
     """A folder and those below it, as they were listed."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, levels: int | None) -> None:
         self._folder = folder
+        self._levels = levels
         self._listings: dict[str, _Listing] = {}
 
     def secrets(self) -> tuple[Path, ...]:
@@ -110,19 +112,20 @@ class _Tree:
         listings: dict[str, _Listing] = {}
         hidden: set[str] = set()
         entries = 0
-        waiting = deque([self._folder])
+        waiting = deque([(self._folder, 1)])
         while waiting:
-            path = waiting.popleft()
+            path, level = waiting.popleft()
             listing = listings[path] = self._listing(path)
             entries += listing.size
             is_data = listing.size > MOST_IN_FOLDER
             if entries > MOST_ENTRIES or (is_data and path == self._folder):
                 raise TooLargeError
             if is_data:
-                hidden.add(path)
+                hidden.update([path] if self._levels is None else [])
                 continue
             hidden.update(target for name in listing.hidden if (target := _target(path, name)))
-            waiting.extend(os.path.join(path, name) for name in listing.folders)  # noqa: PTH118  # many
+            if self._levels is None or level < self._levels:
+                waiting.extend((os.path.join(path, name), level + 1) for name in listing.folders)  # noqa: PTH118  # many
         self._listings = listings
         return tuple(map(Path, sorted(hidden)))
 

@@ -36,6 +36,8 @@ __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all
 
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """How many evaluations run at a time, of all Hosts that share their turns."""
+_MOST_RUNS = 3
+"""How often code is run anew because files came to light meanwhile that it must not see."""
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
@@ -86,13 +88,11 @@ class Host:
         """
         finding = await self._accepted()
         async with self._turns:
-            judge = Judge(program, finding.isolation)
-            if await self._evaluate(finding, judge, program, examples, timeout):
-                return judge.verdict
-            # Its template was killed meanwhile. If that happens again it is its own doing.
-            judge = Judge(program, finding.isolation)
-            if not await self._evaluate(finding, judge, program, examples, timeout):
-                judge.died(-signal.SIGKILL)
+            judge, ended = await self._judge(finding, program, examples, timeout)
+            if not ended:  # its template was killed meanwhile
+                judge, ended = await self._judge(finding, program, examples, timeout)
+                if not ended:  # that it happened again is its own doing
+                    judge.died(-signal.SIGKILL)
             return judge.verdict
 
     async def ready(self, program: Program) -> None:
@@ -114,16 +114,28 @@ class Host:
         ahead = imports_ahead(program, self._workspace)
         return Recipe(finding.mechanism, view, self._workspace, module.root, ahead)
 
-    async def _evaluate(
-        self, finding: Finding, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
-    ) -> bool:
-        """Run everything, and tell the judge; returns whether that was possible to the end."""
-        taken = await self._templates.take(self._recipe(finding, program))
-        try:
-            return await self._follow(taken, judge, program, examples, seconds)
-        finally:
-            # At once, but after the verdict, which need not wait for it.
-            asyncio.get_running_loop().call_soon(taken.give_back)
+    async def _judge(
+        self, finding: Finding, program: Program, examples: Sequence[Example], seconds: float
+    ) -> tuple[Judge, bool]:
+        """Run everything; returns who judged it, and whether that was possible to the end.
+
+        What it told is not believed, and goes nowhere, if something came to light meanwhile that it must not see.
+
+        Raises:
+            SandboxError: as `evaluate`, or that happened again and again.
+        """
+        for _ in range(_MOST_RUNS):
+            recipe = self._recipe(finding, program)
+            judge = Judge(program, finding.isolation)
+            taken = await self._templates.take(recipe)
+            try:
+                ended = await self._follow(taken, judge, program, examples, seconds)
+                if taken.holds and recipe.space == space(self._interpreter, self._workspace, program.module):
+                    return judge, ended
+            finally:
+                # At once, but after the verdict, which need not wait for it.
+                asyncio.get_running_loop().call_soon(taken.give_back)
+        raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
     async def _accepted(self) -> Finding:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
@@ -142,7 +154,7 @@ class Host:
     async def _follow(
         self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
     ) -> bool:
-        """As `_evaluate`, of a process."""
+        """Run everything in a process, and tell the judge; returns whether that was possible to the end."""
         line = taken.line
         try:
             async with asyncio.timeout(seconds), _bounded(taken):

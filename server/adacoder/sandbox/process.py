@@ -168,6 +168,16 @@ class Template:
         return not self.broken and not self.gone
 
     @property
+    def holds(self) -> bool:
+        """Whether nothing came to light that its processes must not see."""
+        return self._stage.holds()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its processes see what they would if it were made anew."""
+        return self._stage.holds() and self._stage.is_current()
+
+    @property
     def pid(self) -> int | None:
         """Its process, in our numbering; None where the system does not tell."""
         return self._channel.sender
@@ -290,7 +300,7 @@ class Template:
             stdin=far_end.fileno(),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=self._complain,
-            pass_fds=(self._lifeline_end.fileno(),),
+            pass_fds=(self._lifeline_end.fileno(), *stage.descriptors),
             env=stage.environment,
             cwd="/",
             start_new_session=True,

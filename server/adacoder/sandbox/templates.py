@@ -153,6 +153,11 @@ class Taken:
         return self._template.gone
 
     @property
+    def holds(self) -> bool:
+        """Whether nothing came to light that it must not see."""
+        return self._template.holds
+
+    @property
     def folder(self) -> Path | None:
         """The folder on disk that it may write to; None if that is in memory, and bounded."""
         scratch = self._template.scratch_on_disk
@@ -209,7 +214,10 @@ class _Keeper:
         """Whether it may be asked for a process: it boots, or is as good as new."""
         if not self._boot.done():
             return True
-        return self.booted and self._boot.result().alive and not self._grown and not self._stamps.changed()
+        template = self._boot.result() if self.booted else None
+        if template is None or not template.alive or self._grown:
+            return False
+        return template.is_current and not self._stamps.changed()
 
     async def ready(self) -> None:
         """Wait until it has booted.

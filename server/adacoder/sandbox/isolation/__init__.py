@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -68,6 +68,12 @@ class Stage:
     """Whether what is written to the scratch folder takes space of a real disk."""
     most_files: int = 0
     """How many files there may be in the scratch folder, where the template is to count them."""
+    descriptors: tuple[int, ...] = ()
+    """What the command is to inherit."""
+    holds: Callable[[], bool] = lambda: True
+    """Whether all is still hidden that is to be; code that ran since may have seen it if not."""
+    is_current: Callable[[], bool] = lambda: True
+    """Whether it still shows all that it is to show."""
 
     @property
     def environment(self) -> dict[str, str]:
