@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.interpreter import find
+from adacoder.sandbox.places import real
 from evaluating import Workspace, workspace
 from layouts import (
-    EXECUTABLE,
     VERSION,
     configure,
     environment,
@@ -59,6 +60,8 @@ class Scene:
     """A home folder with a repository that was cloned, and what is private beside it."""
 
     home: Path
+    copied: Path
+    """An installed Python that is nobody else's."""
 
     @property
     def workspace(self) -> Path:
@@ -86,9 +89,17 @@ class Scene:
         return self.home / ".ssh/id_test"
 
 
+@pytest.fixture(scope="session")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installed Python that is nobody else's."""
+    folder = tmp_path_factory.mktemp("python").resolve() / "copied"
+    installation(folder)
+    return folder
+
+
 @pytest.fixture
-def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    found = Scene(tmp_path.resolve() / "me")
+def scene(tmp_path: Path, copied: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    found = Scene(tmp_path.resolve() / "me", copied)
     monkeypatch.setenv("HOME", str(found.home))
     for file in (found.notes, found.key):
         file.parent.mkdir(parents=True)
@@ -112,7 +123,12 @@ async def assert_unseen(cloned: Workspace, *places: Path) -> None:
     for place in places:
         assert place.read_text(encoding="utf-8")
     names = ", ".join(repr(str(place)) for place in places)
-    verdict = await cloned.evaluate(_READ.format(open=str(cloned.folder / "open.txt"), places=names))
+    try:
+        verdict = await cloned.evaluate(_READ.format(open=str(cloned.folder / "open.txt"), places=names))
+    except SandboxError as refusal:  # Python itself cannot do without what is not shown
+        if "pyvenv.cfg" not in str(refusal):
+            raise
+        return
     assert verdict.failure is None, verdict.failure
     assert verdict.passed
 
@@ -203,22 +219,20 @@ def _whole_prefix(scene: Scene) -> list[Path]:
 
 def _program_with_a_python(scene: Scene) -> list[Path]:
     """A program that brings its own Python, and keeps its secrets beside it."""
-    (scene.private / "lib" / VERSION).mkdir(parents=True)
-    (scene.private / "lib" / VERSION / "os.py").touch()
-    for name in ("bin", "etc"):
-        (scene.private / name).mkdir()
+    linked(scene.copied, scene.private, hard=True)
+    (scene.private / "etc").mkdir()
     (scene.private / "etc/program.conf").write_text("private", encoding="utf-8")
     configure(scene.venv, scene.private / "bin")
-    return [scene.notes, scene.private / "etc/program.conf"]
+    (scene.venv / "etc").symlink_to(scene.private / "etc")
+    return [scene.notes, scene.private / "etc/program.conf", scene.venv / "etc/program.conf"]
 
 
 def _root_of_a_system(scene: Scene) -> list[Path]:
     """A copy of a whole system's disk, whose `lib` is a link, as is usual."""
-    (scene.private / "usr/lib" / VERSION).mkdir(parents=True)
-    (scene.private / "usr/lib" / VERSION / "os.py").touch()
-    (scene.private / "lib").symlink_to("usr/lib")
-    for name in ("bin", "share"):
-        (scene.private / name).mkdir()
+    linked(scene.copied, scene.private / "usr", hard=True)
+    for name in ("bin", "lib"):
+        (scene.private / name).symlink_to(f"usr/{name}")
+    (scene.private / "share").mkdir()
     (scene.private / "share/keys").write_text("private", encoding="utf-8")
     configure(scene.venv, scene.private / "bin")
     return [scene.notes, scene.private / "share/keys"]
@@ -227,10 +241,7 @@ def _root_of_a_system(scene: Scene) -> list[Path]:
 def _own_installation(scene: Scene) -> list[Path]:
     """An installation that comes with the repository, with a part that leads out of it."""
     fake = scene.workspace / "fake"
-    (fake / "lib" / VERSION).mkdir(parents=True)
-    (fake / "lib" / VERSION / "os.py").touch()
-    (fake / "bin").mkdir()
-    (fake / "bin/python3").symlink_to(EXECUTABLE)
+    linked(scene.copied, fake, hard=True)
     (fake / "share").symlink_to(scene.private)
     (fake / "include").symlink_to(scene.key.parent)
     configure(scene.venv, fake / "bin")
@@ -378,7 +389,8 @@ async def test_an_environment_as_venv_makes_it(scene: Scene, cloned: Workspace) 
     (scene.venv / "share/open.txt").write_text("open", encoding="utf-8")
     await assert_used(cloned)
     for place in ("share/open.txt", f"lib64/{VERSION}/site-packages/installed/inner.py"):
-        text = f"def f():\n    '''\n    >>> len(f()) > 3\n    True\n    '''\n    return open({str(scene.venv / place)!r}).read()\n"
+        text = _READ.format(open=str(scene.workspace / "open.txt"), places="")
+        text += f"\nassert open({str(scene.venv / place)!r}).read()\n"
         assert (await cloned.evaluate(text)).passed
 
 
@@ -412,19 +424,11 @@ async def test_packages_that_pdm_links_from_its_cache_or_adds_to_the_path(scene:
     await assert_used(cloned, "other")
 
 
-@pytest.fixture(scope="session")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installed Python that is nobody else's."""
-    folder = tmp_path_factory.mktemp("python").resolve() / "copied"
-    installation(folder)
-    return folder
-
-
 @pytest.mark.parametrize("hard", [True, False], ids=["hard links", "symbolic links"])
-async def test_an_environment_of_conda(hard: bool, scene: Scene, copied: Path, level: Level) -> None:
+async def test_an_environment_of_conda(hard: bool, scene: Scene, level: Level) -> None:
     conda = scene.home / "miniconda3"
     package(conda / f"pkgs/installed-1.0-0/lib/{VERSION}/site-packages")
-    linked(copied, conda / "pkgs/python-3-0", hard=True)
+    linked(scene.copied, conda / "pkgs/python-3-0", hard=True)
     for name in ("python-3-0", "installed-1.0-0"):
         (conda / "pkgs" / name / "info").mkdir()
         (conda / "pkgs" / name / "info/index.json").write_text("{}", encoding="utf-8")
@@ -435,7 +439,7 @@ async def test_an_environment_of_conda(hard: bool, scene: Scene, copied: Path, l
             if (conda / "pkgs" / name / part).is_dir():
                 linked(conda / "pkgs" / name / part, made / part, hard=hard)
     (made / "bin" / VERSION).unlink()  # which conda copies, since it writes into it where it stands
-    os.link(copied / "bin" / VERSION, made / "bin" / VERSION)
+    os.link(scene.copied / "bin" / VERSION, made / "bin" / VERSION)
     for name in ("python", "python3"):
         (made / "bin" / name).unlink()
         (made / "bin" / name).symlink_to(VERSION)
@@ -450,9 +454,9 @@ async def test_an_environment_of_conda(hard: bool, scene: Scene, copied: Path, l
         assert (await cloned.evaluate(text)).passed
 
 
-async def test_an_environment_on_a_python_of_pyenv(scene: Scene, copied: Path, cloned: Workspace) -> None:
+async def test_an_environment_on_a_python_of_pyenv(scene: Scene, cloned: Workspace) -> None:
     versions = scene.home / ".pyenv/versions"
-    linked(copied, versions / "3.11.7", hard=True)
+    linked(scene.copied, versions / "3.11.7", hard=True)
     (versions / "3.11").symlink_to("3.11.7")
     (versions / "3.11.7/notes.txt").write_text("private", encoding="utf-8")
     scene.venv.rename(scene.home / "unused")
@@ -464,21 +468,22 @@ async def test_an_environment_on_a_python_of_pyenv(scene: Scene, copied: Path, c
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="this system has no Python of its own")
 async def test_the_python_of_debian_and_an_environment_on_it(scene: Scene, level: Level) -> None:
     systems = Path("/usr/bin/python3")
+    version = real(systems).name
     text = "def f(x):\n    '''\n    >>> f(1)\n    2\n    '''\n    return x + 1\n"
     interpreter = find(systems, scene.workspace, scene.workspace)
     async with workspace(scene.workspace, level, interpreter, level) as opened:
         assert (await opened.evaluate(text)).passed
     scene.venv.rename(scene.home / "unused")
-    package(environment(scene.venv, systems, version=systems.resolve().name))
+    package(environment(scene.venv, systems, version=version))
     async with workspace(scene.workspace, level, best=level) as cloned:
         await assert_used(cloned)
 
 
-async def test_an_environment_on_a_store_of_links(scene: Scene, copied: Path, cloned: Workspace) -> None:
+async def test_an_environment_on_a_store_of_links(scene: Scene, cloned: Workspace) -> None:
     store = scene.home / "nix/store"
     names = ("python", "env", "installed")
     python, farm, installed = (store / f"{letter * 32}-{name}" for letter, name in zip("abc", names, strict=True))
-    linked(copied, python, hard=True)
+    linked(scene.copied, python, hard=True)
     package(installed / "lib" / VERSION / "site-packages")
     (farm / "bin").mkdir(parents=True)
     (farm / "bin/python3").symlink_to(python / "bin/python3")
@@ -517,7 +522,7 @@ async def test_an_environment_that_lies_elsewhere(place: str, scene: Scene, clon
     await assert_used(cloned)
 
 
-async def test_a_home_folder_and_a_workspace_that_are_reached_by_links(scene: Scene, level: Level) -> None:
+async def test_a_home_folder_that_is_reached_by_a_link(scene: Scene, level: Level) -> None:
     package(scene.packages)
     sibling = scene.home / "work/sibling"
     project(sibling, source="src")
@@ -525,8 +530,8 @@ async def test_a_home_folder_and_a_workspace_that_are_reached_by_links(scene: Sc
     alias.symlink_to(scene.home)
     installed_in_place(scene.packages, alias / "work/sibling", hook=False)
     (scene.workspace / ".env").write_text("private", encoding="utf-8")
-    folder = alias / "work/cloned"
-    async with workspace(folder, level, find(None, folder, folder), level) as cloned:
+    interpreter = find(alias / "work/cloned/.venv/bin/python", scene.workspace, scene.workspace)
+    async with workspace(scene.workspace, level, interpreter, level) as cloned:
         await assert_used(cloned)
         await assert_used(cloned, "sibling")
-        await assert_unseen(cloned, folder / ".env", scene.workspace / ".env", sibling / "src/sibling/.env")
+        await assert_unseen(cloned, scene.workspace / ".env", sibling / "src/sibling/.env")
