@@ -368,16 +368,20 @@ async def test_nothing_private_is_shown(trick: Callable[[Scene], list[Path]], sc
     await assert_unseen(cloned, *trick(scene))
 
 
-async def test_a_part_that_becomes_a_link_after_it_was_judged(scene: Scene, cloned: Workspace) -> None:
-    share = scene.venv / "share"
-    share.mkdir()
-    (share / "notes.txt").write_text("open", encoding="utf-8")
-    assert share in find(None, scene.workspace, scene.workspace).folders
-    cloned.host()  # which has judged it
-    (share / "notes.txt").unlink()
-    share.rmdir()
-    share.symlink_to(scene.private)
-    await assert_unseen(cloned, share / "notes.txt", scene.notes)
+@pytest.mark.parametrize("place", ["work/cloned/.venv", "envs/elsewhere"])
+async def test_a_part_that_becomes_a_link_after_it_was_judged(place: str, scene: Scene, level: Level) -> None:
+    venv = scene.home / place
+    if venv != scene.venv:
+        environment(venv)
+    (venv / "share").mkdir()
+    (venv / "share/notes.txt").write_text("open", encoding="utf-8")
+    interpreter = find(venv / "bin/python", scene.workspace, scene.workspace)
+    assert venv / "share" in interpreter.folders
+    (venv / "share/notes.txt").unlink()
+    (venv / "share").rmdir()
+    (venv / "share").symlink_to(scene.private)
+    async with workspace(scene.workspace, level, interpreter, level) as cloned:
+        await assert_unseen(cloned, venv / "share/notes.txt", scene.notes)
 
 
 # --- what must go on working -----------------------------------------------------------------
