@@ -130,7 +130,8 @@ class Host:
             taken = await self._templates.take(recipe)
             try:
                 ended = await self._follow(taken, judge, program, examples, seconds)
-                if taken.holds and recipe.space == space(self._interpreter, self._workspace, program.module):
+                seen = space(self._interpreter, self._workspace, program.module, after=True)
+                if taken.holds and seen == recipe.space:
                     return judge, ended
             finally:
                 # At once, but after the verdict, which need not wait for it.

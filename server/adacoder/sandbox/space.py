@@ -42,6 +42,8 @@ RECHECK_SECONDS = 0.002
 """How long what was found in `_SHORT_SECONDS` is taken for granted below the uppermost folders; what takes longer to
 find is so for longer, in proportion, so that no more than a twentieth of the time is spent on it."""
 _SHORT_SECONDS = 0.0001
+_CHEAP_SECONDS = 0.0005
+"""What takes no longer is looked for at the end of every evaluation too."""
 _INSTALLED = 10
 """How much more rarely what is installed is looked at: it is not where anybody keeps secrets."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
@@ -60,15 +62,16 @@ class Space:
     """What must not be seen of what is shown: secrets, sockets, folders too large to look for them."""
 
 
-def space(interpreter: Interpreter, workspace: Path, module: Module) -> Space:
+def space(interpreter: Interpreter, workspace: Path, module: Module, *, after: bool = False) -> Space:
     """What `module`, which belongs to `workspace`, may see when `interpreter` runs it.
 
-    Equal as long as nothing changed, so that a process which was started in it can serve.
+    Equal as long as nothing changed, so that a process which was started in it can serve. `after`: whether it has, and
+    what it told is not to be believed if it may have seen too much.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
     """
-    return _view(interpreter, workspace, module.root, module.name.partition(".")[0]).current()
+    return _view(interpreter, workspace, module.root, module.name.partition(".")[0]).current(after=after)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -88,9 +91,9 @@ class _View:
         self._space: Space | None = None
         self._made_of: tuple[_Found, _Found] | None = None
 
-    def current(self) -> Space:
+    def current(self, *, after: bool) -> Space:
         """What was found a moment ago; what is found now, where the moment is over or that cannot be right."""
-        made_of = self._project.found(), self._installed.found()
+        made_of = self._project.found(at_once=after), self._installed.found()
         if self._space is None or made_of != self._made_of:
             project, installed = self._made_of = made_of
             hidden = _as_shown([*project.hidden, *installed.hidden], [*project.shown, *installed.shown])
@@ -140,19 +143,21 @@ class _Search:
         self._patience = patience
         self._known: _Found | None = None
         self._states: list[int] = []
-        self._due = 0.0
+        self._due = self._took = 0.0
 
-    def found(self) -> _Found:
-        """As `_View.current`."""
+    def found(self, *, at_once: bool = False) -> _Found:
+        """As `_View.current`; `at_once`: what is found now, also where the moment is not over, if that is cheap."""
         began = time.monotonic()
+        is_due = began >= self._due or (at_once and self._took < _CHEAP_SECONDS)
         states = [_changed(folder) for folder in self._watched]
-        known = self._known if began < self._due and states == self._states else None
+        known = self._known if not is_due and states == self._states else None
         # What is gone cannot be covered, and a mechanism that tries will fail.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
+        busy = time.thread_time()
         self._known, self._states = self._look(), states
-        took = time.monotonic() - began
-        self._due = began + self._patience * RECHECK_SECONDS * max(1.0, took / _SHORT_SECONDS)
+        self._took = time.thread_time() - busy
+        self._due = began + self._patience * RECHECK_SECONDS * max(1.0, self._took / _SHORT_SECONDS)
         return self._known
 
 
