@@ -9,6 +9,8 @@ from pathlib import Path
 
 EXECUTABLE = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]  # typeshed leaves it out
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
+PACKAGES = "dist-packages" if (Path(sys.base_prefix) / "lib/python3/dist-packages").is_dir() else "site-packages"
+"""Where an installation, other than an environment, has its packages: Debian changes the name."""
 _LEFT_OUT = ("test", "tests", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip", "config-*", "__pycache__")
 
 
@@ -41,7 +43,7 @@ def installation(folder: Path) -> Path:
     library = Path(os.__file__).parent
     ignored = shutil.ignore_patterns(*_LEFT_OUT, "site-packages", "dist-packages")
     shutil.copytree(library, folder / "lib" / VERSION, ignore=ignored, symlinks=False)
-    (folder / "lib" / VERSION / "site-packages").mkdir()
+    (folder / "lib" / VERSION / PACKAGES).mkdir()
     return executable
 
 

@@ -18,6 +18,7 @@ from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.places import real
 from evaluating import Workspace, workspace
 from layouts import (
+    PACKAGES,
     VERSION,
     configure,
     environment,
@@ -431,7 +432,7 @@ async def test_packages_that_pdm_links_from_its_cache_or_adds_to_the_path(scene:
 @pytest.mark.parametrize("hard", [True, False], ids=["hard links", "symbolic links"])
 async def test_an_environment_of_conda(hard: bool, scene: Scene, level: Level) -> None:
     conda = scene.home / "miniconda3"
-    package(conda / f"pkgs/installed-1.0-0/lib/{VERSION}/site-packages")
+    package(conda / f"pkgs/installed-1.0-0/lib/{VERSION}/{PACKAGES}")
     linked(scene.copied, conda / "pkgs/python-3-0", hard=True)
     for name in ("python-3-0", "installed-1.0-0"):
         (conda / "pkgs" / name / "info").mkdir()

@@ -216,6 +216,49 @@ def test_a_python_installed_right_into_the_home_folder_shows_only_itself(
     assert describe(executable).folders == (executable, tmp_path / "me/.local/lib/python3.11")
 
 
+def test_a_folder_is_no_installation_because_its_name_says_so(tmp_path: Path, base: Path) -> None:
+    python = environment(tmp_path / "env", base)
+    other = tmp_path / "other"
+    (other / "lib/python3.11").mkdir(parents=True)
+    (other / "bin").mkdir()
+    (other / "share").mkdir()
+    (tmp_path / "env/pyvenv.cfg").write_text(f"home = {other}/bin\n", encoding="utf-8")
+    assert not any(folder.is_relative_to(other) for folder in describe(python).folders)
+    (other / "lib/python3.11/os.py").symlink_to("/etc/hostname")
+    assert not any(folder.is_relative_to(other) for folder in describe(python).folders)
+    (other / "lib/python3.11/os.py").unlink()
+    (other / "lib/python3.11/os.py").touch()
+    assert {other / "bin", other / "lib", other / "share"} <= set(describe(python).folders)
+
+
+@pytest.mark.parametrize("home", ["../opt/python/bin", "~/bin", "", "/proc/self/cwd", "/", "/" * 5000, "/\0"])
+def test_what_cannot_be_the_home_of_an_environment(home: str, tmp_path: Path, base: Path) -> None:
+    python = environment(tmp_path / "env", base)
+    expected = describe(python).folders
+    (tmp_path / "env/pyvenv.cfg").write_text(f"home = {home}\n", encoding="utf-8")
+    assert describe(python).folders == expected
+
+
+def test_a_project_that_is_installed_in_place_is_named_by_what_pip_wrote(tmp_path: Path, base: Path) -> None:
+    python = environment(tmp_path / "env", base)
+    sibling = project(tmp_path / "with space")
+    told = tmp_path / "env/lib/python3.11/site-packages/x-1.0.dist-info/direct_url.json"
+    told.parent.mkdir()
+    for text, expected in {
+        f'{{"url": "file://{tmp_path}/with%20space", "dir_info": {{"editable": true}}}}': (sibling,),
+        f'{{"url": "file://{tmp_path}/with%20space", "dir_info": {{}}}}': (),
+        f'{{"url": "https://{tmp_path}/with%20space", "dir_info": {{"editable": true}}}}': (),
+        "[" * 50_000: (),
+        '{"url"': (),
+        "": (),
+    }.items():
+        told.write_text(text, encoding="utf-8")
+        assert describe(python).added == expected
+    told.unlink()
+    os.mkfifo(told)
+    assert describe(python).added == ()
+
+
 def test_links_in_a_circle(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
