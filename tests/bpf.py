@@ -97,6 +97,6 @@ def holds(step: Instruction, accumulator: int) -> bool:
 def meaning(result: int) -> Answer:
     """SECCOMP_RET_ALLOW, _KILL_PROCESS or _ERRNO of linux/seccomp.h; any other is none that we mean to give."""
     action, value = result & 0xFFFF_0000, result & 0xFFFF
-    if action == 0x0005_0000 and 0 < value < 4096:
+    if action == 0x0005_0000 and 0 <= value < 4096:
         return value
     return {0x7FFF_0000: ALLOW, 0x8000_0000: KILL}[result]

@@ -4,7 +4,9 @@
  */
 
 import { execFile } from "node:child_process";
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
+import { delimiter, isAbsolute, join, relative, sep } from "node:path";
 
 /** Where a server may be found. */
 export interface Sources {
@@ -43,10 +45,59 @@ export async function chooseLaunch(
   return { command: "adacoder", args: ["serve"] };
 }
 
+/**
+ * The absolute path of a program, which a path names or the `PATH` has; undefined if there is none.
+ *
+ * The working directory is the user's project. So what only it would decide is no program: not on Windows, where it is
+ * searched before the `PATH`, nor elsewhere by a relative folder in the `PATH`.
+ *
+ * @param foreign - folders from which, or through which, no program is taken: those of a workspace that is not trusted
+ */
+export function locate(command: string, path: string, foreign: readonly string[]): string | undefined {
+  if (isAbsolute(command)) return command;
+  if (/[\\/]/.test(command)) return undefined;
+  const name = process.platform === "win32" ? `${command}.exe` : command;
+  const places = path.split(delimiter).filter(isAbsolute);
+  return places.map((folder) => join(folder, name)).find((file) => isProgram(file) && !isBelow(file, foreign));
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function isBelow(file: string, folders: readonly string[]): boolean {
+  return folders.some((folder) =>
+    [
+      [folder, file],
+      [realpathSync(folder), realpathSync(file)],
+    ].some(([place = "", found = ""]) => {
+      const way = relative(place, found);
+      return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+    }),
+  );
+}
+
+/**
+ * The environment of the server: nothing in it makes Python read the project as if it were installed. Of a workspace
+ * that is not trusted, no variable of Python's is passed on, since whoever set them may have meant the workspace.
+ */
+export function environment(own: NodeJS.ProcessEnv, trusted: boolean): NodeJS.ProcessEnv {
+  const { PYTHONPATH: modules = "", ...rest } = own;
+  const kept = Object.entries(rest).filter(([name]) => trusted || !name.startsWith("PYTHON"));
+  const places = trusted ? modules.split(delimiter).filter(isAbsolute) : [];
+  return { ...Object.fromEntries(kept), ...(places.length > 0 && { PYTHONPATH: places.join(delimiter) }) };
+}
+
 /** Whether AdaCoder is installed for a Python interpreter; false too if it is no Python that AdaCoder runs on. */
 export function hasAdaCoder(interpreter: string): Promise<boolean> {
   return new Promise((resolve) => {
-    execFile(interpreter, [SAFE_PATH, "-c", IS_INSTALLED], { timeout: PROBE_TIMEOUT_MS }, (error) => {
+    const options = { timeout: PROBE_TIMEOUT_MS, env: environment(process.env, true) };
+    execFile(interpreter, [SAFE_PATH, "-c", IS_INSTALLED], options, (error) => {
       resolve(error === null);
     });
   });

@@ -11,7 +11,7 @@ import {
 } from "vscode-languageclient/node";
 
 import { selectedInterpreter } from "./interpreter";
-import { chooseLaunch, whyNotStarted, type Launch, type Sources } from "./launch";
+import { chooseLaunch, environment, locate, whyNotStarted, type Launch, type Sources } from "./launch";
 import { ProgressNotifications } from "./progress";
 import { toServerSettings } from "./protocol";
 
@@ -48,7 +48,7 @@ export class Server {
   private async start(): Promise<Client | undefined> {
     const sources = await this.sources();
     try {
-      const launch = await chooseLaunch(sources);
+      const launch = located(await chooseLaunch(sources), sources.trusted);
       this.output.info(`Starting ${[launch.command, ...launch.args].join(" ")}`);
       const client = new Client(launch, this.output);
       await client.start();
@@ -83,13 +83,22 @@ export class Server {
   }
 }
 
+/** A launch by the program's absolute path. */
+function located(launch: Launch, trusted: boolean): Launch {
+  const folders = trusted ? [] : (workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+  const command = locate(launch.command, process.env["PATH"] ?? "", folders);
+  if (command === undefined) throw new Error(`ENOENT: there is no program ${launch.command}`);
+  return { ...launch, command };
+}
+
 /** A client whose failure to start is told by {@link Server}, once, and not by the library, several times. */
 export class Client extends LanguageClient {
   readonly progress = new ProgressNotifications(this);
   private hasRun = false;
 
   constructor({ command, args }: Launch, output: LogOutputChannel) {
-    super(SECTION, "AdaCoder", { command, args: [...args] }, optionsOf(output));
+    const options = { env: environment(process.env, workspace.isTrusted) };
+    super(SECTION, "AdaCoder", { command, args: [...args], options }, optionsOf(output));
     // Only now: the notifications need the client, and the client is made from its options.
     this.middleware.handleWorkDoneProgress = this.progress.handle;
     this.onDidChangeState(({ newState }) => {

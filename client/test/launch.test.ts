@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { chooseLaunch, hasAdaCoder, whyNotStarted, type Sources } from "../src/launch";
+import { chooseLaunch, environment, hasAdaCoder, locate, whyNotStarted, type Sources } from "../src/launch";
 
 const none: Sources = { path: "", interpreter: undefined, trusted: true };
 const installed = (): Promise<boolean> => Promise.resolve(true);
@@ -83,4 +83,66 @@ test("a server that ran and stopped is not said to be missing", () => {
   const message = whyNotStarted(none, new Error("Pending response rejected"));
   expect(message).not.toContain("not installed");
   expect(message).toContain("output");
+});
+
+/** A folder with a project in it, which has a program, and a folder of programs beside it, which has another. */
+function disk(): { project: string; bin: string } {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "adacoder-")));
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    rmSync(folder, { recursive: true });
+  });
+  const [project, bin] = [join(folder, "project"), join(folder, "bin")];
+  for (const place of [project, bin]) {
+    mkdirSync(place);
+    writeFileSync(join(place, "adacoder"), "");
+    chmodSync(join(place, "adacoder"), 0o755);
+  }
+  return { project, bin };
+}
+
+test("a program is found by its absolute path, in the order of the PATH", () => {
+  const { project, bin } = disk();
+  expect(locate("adacoder", `/nowhere${delimiter}${bin}`, [])).toBe(join(bin, "adacoder"));
+  expect(locate("adacoder", [project, bin].join(delimiter), [])).toBe(join(project, "adacoder"));
+  expect(locate("/opt/x/adacoder", bin, [])).toBe("/opt/x/adacoder");
+  expect(locate("other", bin, [])).toBeUndefined();
+});
+
+test("nothing is started that only the working directory decides", () => {
+  const { project, bin } = disk();
+  vi.spyOn(process, "cwd").mockReturnValue(project);
+  for (const entry of ["", ".", "./", "bin", "../project"]) {
+    expect(locate("adacoder", entry, [])).toBeUndefined();
+    expect(locate("adacoder", [entry, bin].join(delimiter), [])).toBe(join(bin, "adacoder"));
+  }
+  for (const command of ["./adacoder", "bin/adacoder", "..\\adacoder"]) {
+    expect(locate(command, bin, [])).toBeUndefined();
+  }
+});
+
+test("of a workspace that is not trusted no program is started, through whatever link", () => {
+  const { project, bin } = disk();
+  const [into, out] = [join(bin, "into"), join(project, "out")];
+  symlinkSync(project, into);
+  symlinkSync(bin, out);
+  for (const folder of [project, join(project, "..", "project"), into, out]) {
+    expect(locate("adacoder", folder, [project])).toBeUndefined();
+    expect(locate("adacoder", folder, [])).toBe(join(folder, "adacoder"));
+    expect(locate("adacoder", [folder, bin].join(delimiter), [project])).toBe(join(bin, "adacoder"));
+  }
+});
+
+test("a folder and a file that cannot be run are no programs", () => {
+  const { project, bin } = disk();
+  mkdirSync(join(project, "sub", "adacoder"), { recursive: true });
+  chmodSync(join(bin, "adacoder"), 0o644);
+  expect(locate("adacoder", [join(project, "sub"), bin].join(delimiter), [])).toBeUndefined();
+});
+
+test("the environment makes no module of the project part of the server", () => {
+  const own = { PATH: "/usr/bin", PYTHONPATH: ["", ".", "src", "/lib"].join(delimiter), PYTHONSTARTUP: "x", HOME: "/h" };
+  expect(environment(own, true)).toEqual({ PATH: "/usr/bin", PYTHONPATH: "/lib", PYTHONSTARTUP: "x", HOME: "/h" });
+  expect(environment(own, false)).toEqual({ PATH: "/usr/bin", HOME: "/h" });
+  expect(environment({ PYTHONPATH: "." }, true)).toEqual({});
 });

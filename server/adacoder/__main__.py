@@ -5,6 +5,7 @@ The only file that knows more than one door. `serve` loads no library of the com
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `adacoder` with these arguments, by default the process's own. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        _show_visibly()
         if arguments[:1] == ["serve"] and arguments[1:] in ([], _STDIO):
             from adacoder.lsp.server import serve
 
@@ -28,6 +30,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print("Interrupted; nothing was written.", file=sys.stderr)
         return INTERRUPTED
+
+
+def _show_visibly() -> None:
+    """Let all that is written be seen and nothing of it be obeyed: messages, tracebacks, and what libraries log."""
+    from adacoder.report import Visible
+
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal or pipe that has no byte for a character is shown its escape.
+            stream.reconfigure(errors="backslashreplace")
+            setattr(sys, name, Visible(stream))
 
 
 if __name__ == "__main__":

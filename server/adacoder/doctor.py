@@ -10,9 +10,11 @@ import asyncio
 import difflib
 import platform
 import sys
+import time
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -38,10 +40,12 @@ from adacoder.models.errors import (
 from adacoder.models.ollama import is_cloud
 from adacoder.models.served import Facts, Thinking, permitted
 from adacoder.models.speed import Speed, measure
+from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.sandbox.host import ACCEPT_THE_RISK
 from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.probe import probe
-from adacoder.settings import Settings, from_project
+from adacoder.sandbox.startup import note
+from adacoder.settings import Settings, from_project, project_file
 
 T = TypeVar("T")
 
@@ -50,6 +54,13 @@ _PATIENCE = 10.0
 _PROBE_PATIENCE = 120.0
 """Seconds that a model has to be loaded and to write ten tokens."""
 _NAMES_SHOWN = 6
+_MOST_RUNGS = 10
+"""How many models of a ladder are looked at."""
+_MEASURING = 300.0
+"""Seconds after which no further model is measured."""
+_LONGEST = 2000
+"""Characters that are shown of a text, however much a server or a project had to say."""
+_PRIVATE_SHOWN = 20
 _SLOW = 30.0
 """Seconds for a function of usual length that are worth advice."""
 _FOR_GOOD_DAYS = 365
@@ -73,6 +84,13 @@ class Finding:
     """What to do about it; empty where there is nothing to do."""
     model: str | None = None
     """The model of the ladder that it is about, as it was named or chosen; None: about none of them alone."""
+
+    def __post_init__(self) -> None:
+        """Cut what nobody would read to its end."""
+        for name in ("text", "advice", "model"):
+            value = getattr(self, name)
+            if value is not None and len(value) > _LONGEST:
+                object.__setattr__(self, name, f"{value[:_LONGEST]} …")
 
     def json(self) -> dict[str, JSON]:
         """An object of `--json`."""
@@ -108,15 +126,17 @@ async def examine(
     ladder one model is enough: as long as another can be asked, what fails is advice.
     """
     experience = experience or Experience()
-    yield _adacoder()
-    yield _project(folder)
+    yield _adacoder(folder)
+    yield _project(folder, trusted=settings.trusted)
     on_wait("trying what isolates here")
     yield await _isolation(settings)
     yield _interpreter(settings, folder)
+    yield await asyncio.to_thread(_private, settings, folder)
     on_wait("asking for models")
     rungs = await _rungs(settings)
     standing = {number for number, rung in enumerate(rungs) if rung.stands}
     told: set[Finding] = set()
+    began = time.monotonic()
     for number, rung in enumerate(rungs):
         others = standing - {number}
         for finding in rung.findings:
@@ -124,10 +144,15 @@ async def examine(
                 told.add(finding)
                 yield _weighed(finding, others)
         if probes_speed and rung.stands and rung.probed is not None:
+            if time.monotonic() - began > _MEASURING:
+                yield Finding("Speed", None, "not measured: the others took too long", model=rung.probed)
+                continue
             finding = await _speed(rung.probed, settings, experience, on_wait)
             if finding.ok is False:
                 standing.discard(number)
             yield _weighed(finding, others)
+    if left := len(settings.ladder) - len(rungs):
+        yield Finding("Model", None, f"{_count(left, 'more model')} of the ladder, not looked at")
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
@@ -135,14 +160,18 @@ def _weighed(finding: Finding, others: set[int]) -> Finding:
     return replace(finding, ok=None) if finding.ok is False and others else finding
 
 
-def _adacoder() -> Finding:
-    python = f"Python {platform.python_version()} ({sys.executable})"
-    return Finding("AdaCoder", None, f"{__version__}, on {python}")
+def _adacoder(folder: Path) -> Finding:
+    text = f"{__version__}, on Python {platform.python_version()} ({sys.executable})"
+    if any(Path(place).is_relative_to(folder) for place in (__file__, sys.executable)):
+        text += "; it is part of this project, so that whoever can change the project can change it"
+    return Finding("AdaCoder", None, text)
 
 
-def _project(folder: Path) -> Finding:
+def _project(folder: Path, *, trusted: bool) -> Finding:
     name = "Project"
-    path = next((p for d in (folder, *folder.parents) if (p := d / "pyproject.toml").is_file()), None)
+    if not trusted:
+        return Finding(name, None, f"{folder} is not trusted, so that nothing of it is read")
+    path = project_file(folder)
     if path is None:
         return Finding(name, None, f"there is no pyproject.toml at or above {folder}")
     notices: list[str] = []
@@ -172,11 +201,32 @@ async def _isolation(settings: Settings) -> Finding:
 def _interpreter(settings: Settings, folder: Path) -> Finding:
     name = "Interpreter"
     try:
-        path = find(settings.interpreter, folder, folder).path
+        interpreter = find(settings.interpreter, folder, folder)
     except AdaCoderError as error:
         return Finding(name, False, "there is none that could run the examples", str(error))
+    path = interpreter.path
     own = " (AdaCoder's own: the project has no .venv)" if path == Path(sys.executable) else ""
-    return Finding(name, True, f"{path}{own}")
+    return Finding(name, True, f"{path}{own}", note(interpreter, folder))
+
+
+def _private(settings: Settings, folder: Path) -> Finding:
+    """What of the project no code that runs and no model gets to see."""
+    name = "Private"
+    try:
+        found = hidden(folder, settings.wishes)
+    except TooLargeError:
+        return Finding(name, None, f"{folder} is too large to be looked through: only a module's own package is shown")
+    if not found:
+        return Finding(name, None, "nothing here looks private, so that all is shown to code that runs")
+    shown = [f"{_below(folder, path)} ({why})" for path, why in islice(found.items(), _PRIVATE_SHOWN)]
+    more = f", and {len(found) - len(shown):,} more" if len(found) > len(shown) else ""
+    are = "is" if len(found) == 1 else "are"
+    text = f"{_count(len(found), 'place')} {are} hidden from models and from code that runs: {', '.join(shown)}{more}"
+    return Finding(name, None, text)
+
+
+def _below(folder: Path, path: Path) -> Path:
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 
 async def _rungs(settings: Settings) -> list[_Rung]:
@@ -184,7 +234,7 @@ async def _rungs(settings: Settings) -> list[_Rung]:
     ollama: _Store | Finding | None = None
     rungs: list[_Rung] = []
     count = len(settings.ladder)
-    for number, named in enumerate(settings.ladder, 1):
+    for number, named in enumerate(settings.ladder[:_MOST_RUNGS], 1):
         how = f"number {number} of {count}" if count > 1 else "as named"
         kind, name = kind_and_name(named)
         if kind == "replay":
@@ -233,7 +283,7 @@ class _Store:
     url: str
     version: str | None
     """None: it does not tell."""
-    models: tuple[catalog.Installed, ...]
+    models: catalog.Listing[catalog.Installed]
     running: tuple[catalog.Running, ...] | None
     """What is loaded; None: it does not tell."""
 
@@ -243,6 +293,7 @@ class _Store:
         names = _best_first(self.models)
         shown = ", ".join(names[:_NAMES_SHOWN]) + (", …" if len(names) > _NAMES_SHOWN else "")
         has = f"with {_count(len(names), 'model')}: {shown}" if names else "without any model"
+        has += f"; {self.models.others} more were not looked at" if self.models.others else ""
         return Finding("Ollama", True, f"{self.version or 'of unknown version'} at {self.url}, {has}")
 
 
@@ -281,7 +332,8 @@ async def _ollama(name: str | None, store: _Store | Finding, settings: Settings,
     except NoModel as error:
         return _Rung((store.finding, Finding("Model", False, "none that writes code is installed", str(error))))
     except ModelError as error:
-        return _Rung((store.finding, Finding("Model", False, f"{name}, {how}", str(error), model_id)))
+        which = "the best for code that is installed" if name is None else f"{name}, {how}"
+        return _Rung((store.finding, Finding("Model", False, which, str(error), model_id)))
     running = catalog.find(name, store.running or ())
     found = [
         store.finding,
@@ -434,7 +486,7 @@ async def _soon(answer: Awaitable[T], url: str, kind: Kind = OLLAMA) -> T:
 def _best_first(models: Sequence[catalog.Installed]) -> list[str]:
     """The names of `models`: those that could be chosen come first."""
     ranked = catalog.rank(models)
-    return [model.name for model in (*ranked, *(model for model in models if model not in ranked))]
+    return list(dict.fromkeys(model.name for model in (*ranked, *models)))
 
 
 def _count(number: int, thing: str) -> str:

@@ -1,14 +1,18 @@
 """Outcomes and progress in words, and the one JSON object of `--json` and `adacoder/run`.
 
-The wording of what people read about a request is decided here, for every door.
+The wording of what people read about a request is decided here, for every door; and what of it may be shown as it is.
+Candidates, models, servers and repositories have a hand in almost every message. So it is not the messages that are
+made safe, one by one, but the doors that all of them leave through: `Visible`, `cli/screen.py`, `lsp/display.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
+from typing import TextIO
 
 from adacoder.domain import JSON, Edit, Level, Outcome, Status, Step, Target, Tokens
 from adacoder.journal import OpenStep, Waiting
@@ -50,6 +54,18 @@ _SETTINGS = {
 }
 """The command line's options that sentences for users name, as an editor's settings."""
 _OPTION = re.compile(rf"--({'|'.join(_SETTINGS)})\b(?: (?P<level>{'|'.join(Level)}))?(?![-\w])")
+_UNUSUAL = re.compile("[^\t\n -~\xa1-\xac\xae-\u05ff\u2e80-\ud7ff]")
+"""What has to be looked at: a superset of what is unseen."""
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories of control and format characters, of half characters, and of what ends lines and paragraphs."""
+_JOINERS = "\u200c\u200d"
+"""Persian words and families of emoji are written with them."""
+_LINK = re.compile(r"\](?=\()|<(?=[A-Za-z][\w+.-]*:)")
+"""What a text that is taken for Markdown has at the places of its links."""
+_LONGEST = 1000
+"""Of what an editor is to show in a line or a box; it would lay out all of it."""
+_END = 300
+"""How much of it is kept for the end, where summaries have their evidence."""
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> int:
@@ -216,3 +232,54 @@ def _position_json(lines: Lines, offset: int, encoding: PositionEncoding) -> JSO
 def count(number: int, noun: str) -> str:
     """A number of things, in words."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def visible(text: str) -> str:
+    r"""`text` with escapes for all that cannot be seen, but tabs and ends of lines.
+
+    >>> visible("a\x1b[2Jb\u202ec\td")
+    'a\\x1b[2Jb\\u202ec\td'
+    """
+    return _UNUSUAL.sub(lambda match: _seen(match[0]), text)
+
+
+@lru_cache(maxsize=4096)
+def _seen(char: str) -> str:
+    import unicodedata  # only where a text has characters that are seldom seen
+
+    is_seen = unicodedata.category(char) not in _UNSEEN or char in _JOINERS
+    return char if is_seen else char.encode("unicode_escape").decode()
+
+
+def in_a_message(text: str) -> str:
+    """`text` as an editor may show it: one visible line, not too long, of which no editor makes a link by its form.
+
+    >>> in_a_message("see [this](command:x)")
+    'see [this] (command:x)'
+    """
+    lines = visible(_shortened(text)).split("\n")
+    return _shortened(_LINK.sub(r"\g<0> ", " ".join(filter(None, map(str.strip, lines)))))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _END - 3]} … {text[-_END:]}"
+
+
+class Visible:
+    """A text stream through which all goes visibly; but for that it is the stream it was made of."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write `text` visibly."""
+        self.stream.write(visible(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write `lines` visibly."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)

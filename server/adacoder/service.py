@@ -34,6 +34,8 @@ from adacoder.models.held import HeldModel
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.window import Window
+from adacoder.privacy.access import Access
+from adacoder.privacy.names import Wishes
 from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract
 from adacoder.sandbox.host import Host, turns_for_all
@@ -68,7 +70,7 @@ class Service:
     """Runs requests. Keeps what is worth keeping between them: evaluator hosts, and what is remembered of models."""
 
     def __init__(self) -> None:
-        self._hosts: dict[tuple[Interpreter, Path, object], Host] = {}
+        self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self.experience = Experience()
@@ -85,6 +87,7 @@ class Service:
         a user can mend becomes an Outcome; cancellation goes through.
         """
         try:
+            _access(target, settings, project).require(target.module.path)
             outcome = await self._climb(target, start, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
@@ -96,6 +99,7 @@ class Service:
         """Only evaluate `candidate` in the text of `target`, which is not the one that it was written for."""
         journal.begin_round()
         try:
+            _access(target, settings, project).require(target.module.path)
             evaluator = self._evaluator(target, settings, project, journal)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
             outcome = conclude(target, attempt, journal.round)
@@ -111,6 +115,7 @@ class Service:
         journal.begin_round()
         target, every = documented.target, documented.as_doctest
         try:
+            _access(target, settings, project).require(target.module.path)
             verdict = await self._evaluator(target, settings, project, journal).evaluate_as_it_stands(documented)
             proves_nothing = verdict.passed and documented.is_function and not target.deciding
             outcome = conclude(target if proves_nothing else every, Attempt(current(target), verdict), journal.round)
@@ -125,6 +130,7 @@ class Service:
         """
         journal.begin_round()
         try:
+            _access(target, settings, project).require(target.module.path)
             outcome = await self._suggest_by_any(target, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
@@ -243,29 +249,36 @@ class Service:
         return Outcome(Status.UNVERIFIED, target, reason, edits=(add_examples(target, suggested),))
 
     def _conversation(self, target: Target, settings: Settings, project: Project, model: HeldModel) -> Conversation:
+        access = _access(target, settings, project)
+
         async def pack(window: Window) -> Briefing:
             loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(self._reader, pieces, target, project.overlays)
+            overlays = _allowed(project.overlays, access)
+            found = await loop.run_in_executor(self._reader, pieces, target, overlays, access)
             return brief(target, found, window=window, instructions=settings.instructions)
 
         return Conversation(model, pack)
 
     def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
         host = self._host(target, settings, project)
-        return CodeEvaluator(host, journal, overlays=project.overlays, timeout=settings.timeout)
+        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+        access = _access(target, settings, project, *interpreter.added)
+        return CodeEvaluator(host, journal, overlays=_allowed(project.overlays, access), timeout=settings.timeout)
 
     def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
         interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        return ImportIndex(target, project.folder, interpreter.folders)
+        return ImportIndex(target, project.folder, interpreter.folders, settings.wishes)
 
     def _host(self, target: Target, settings: Settings, project: Project) -> Host:
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
         interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        key = (interpreter, project.folder, settings.isolation)
+        key = (interpreter, project.folder, settings.isolation, settings.wishes)
         host = self._hosts.get(key)
         if host is None:
-            host = self._hosts[key] = Host(interpreter, project.folder, least=settings.isolation, turns=self._turns)
+            host = self._hosts[key] = Host(
+                interpreter, project.folder, least=settings.isolation, turns=self._turns, wishes=settings.wishes
+            )
         return host
 
     def _interpreter(self, setting: Path | None, near: Path, folder: Path) -> Interpreter:
@@ -277,6 +290,16 @@ class Service:
             found = find(setting, near, folder)
             self._interpreters[key] = (found, now + _MOMENT_SECONDS)
         return found
+
+
+def _access(target: Target, settings: Settings, project: Project, *others: Path) -> Access:
+    """What may be read for a request; with `others`, what may be shown to the code that it runs."""
+    return Access.around(target.module, project.folder, settings.wishes, *others)
+
+
+def _allowed(overlays: Mapping[Path, str], access: Access) -> dict[Path, str]:
+    """The texts of those open files that may be read for the request: of a private one it is no less so."""
+    return {path: text for path, text in overlays.items() if access.refusal(path) is None}
 
 
 def current(target: Target) -> Candidate:

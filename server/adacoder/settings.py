@@ -5,6 +5,7 @@ A value that cannot be used is replaced by its default, with one notice; setting
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -13,6 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from adacoder.domain import Level
+from adacoder.privacy.access import Access
+from adacoder.privacy.names import Wishes
 
 
 class OnUnverified(StrEnum):
@@ -73,10 +76,19 @@ class Settings:
     """A project's own wishes, added to the prompt."""
     allow_cloud: bool = False
     """Whether a model may be used that runs neither on this machine nor in the user's own network."""
+    hide: tuple[str, ...] = ()
+    """Names, or with a slash paths in the workspace, that are private beyond those known; a project can add to them."""
+    show: tuple[str, ...] = ()
+    """Those that are not private, whatever else says so; for the user alone to say."""
     trusted: bool = True
     """Whether the workspace is trusted; an editor sets it. Nothing runs in one that is not."""
     record: Path | None = None
     """Write the conversation with the model to this file (`--record`); no file and no project can set it."""
+
+    @property
+    def wishes(self) -> Wishes:
+        """What is said of what is private."""
+        return Wishes(self.hide, self.show)
 
     @property
     def ladder(self) -> tuple[str | None, ...]:
@@ -99,9 +111,38 @@ class Settings:
 
 _DURATION = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|[+-]?\d+(?:\.\d+)?")
 
+_LONGEST_PROJECT_FILE = 1 << 20
+"""Bytes of a pyproject.toml; a longer one is none that a person wrote."""
+_MOST_PATTERNS = 500
+_LONGEST_PATTERN = 255
 _SPELLING = {"model": "models", "ollama.host": "host", "openai.baseUrl": "base_url"}
-_EDITOR_ONLY = frozenset({"host", "base_url", "interpreter", "isolation", "trusted", "allow_cloud", "on_unverified"})
+_EDITOR_ONLY = frozenset(
+    {"host", "base_url", "interpreter", "isolation", "trusted", "allow_cloud", "on_unverified", "show"}
+)
 """What a project's own pyproject.toml may not say: it would let a cloned repository choose where code runs."""
+
+
+_MOST_BYTES = 512 * 1024
+"""Of a pyproject.toml; the longest of well-known projects have a tenth."""
+_MOST_PARTS = 32
+"""Of a dotted key."""
+_DEEPEST = 32
+"""Brackets within brackets."""
+_MOST_KEYS = 100
+"""Each that cannot be used gets a notice."""
+_MOST_MODELS = 20
+"""Of a ladder."""
+_LONGEST_SHOWN = 80
+"""Characters of a key or a value that a notice repeats."""
+_STRING_OR_COMMENT = re.compile(
+    r"""\"{3}(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5}|\Z)|'{3}(?:[^']|'{1,2}(?!'))*+(?:'{3,5}|\Z)"""
+    r"""|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""",
+    re.DOTALL,
+)
+"""What is neither a mark nor a bare key in TOML; one that is not closed is taken as far as it could reach."""
+_NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
+_ADDED_TO = frozenset({"hide", "show"})
+"""What one says beside what another says, and not in its place."""
 
 
 def field_name(key: str) -> str:
@@ -121,41 +162,101 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
     for key, value in _flatten(values):
         name = field_name(key)
         if name not in known:
-            notice(f"adacoder.{key} is no setting of AdaCoder; it is ignored.")
+            notice(f"adacoder.{_brief(key)} is no setting of AdaCoder; it is ignored.")
             continue
         if value is None or (value == "" and name in ("models", "host", "base_url", "interpreter")):
             continue
         try:
-            settings = replace(settings, **{name: _READERS[name](value)})  # type: ignore[arg-type]  # _READERS pairs each field with its type
+            read = _READERS[name](value)
+            if name in _ADDED_TO:
+                read = tuple(dict.fromkeys((*getattr(settings, name), *read)))  # type: ignore[misc]  # a tuple of names
+            settings = replace(settings, **{name: read})  # type: ignore[arg-type]  # _READERS pairs each field with its type
         except (TypeError, ValueError, RuntimeError) as error:
-            notice(f"adacoder.{key} = {value!r} is ignored: {error}.")
+            notice(f"adacoder.{key} = {_shown(value)} is ignored: {error}.")
     return settings
 
 
-def from_project(base: Settings, folder: Path, notice: Callable[[str], None]) -> Settings:
-    """`base` with `[tool.adacoder]` of the nearest pyproject.toml at or above `folder` over it.
+def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *, top: Path | None = None) -> Settings:
+    """`base` with `[tool.adacoder]` of the nearest pyproject.toml at or above `folder`, as far as `top`, over it.
 
-    Host, interpreter, isolation and the like are not for a project to say; each such key gets a notice.
+    To be asked only where the workspace is trusted. Host, interpreter, isolation and the like are not for a project to
+    say; each such key gets a notice.
     """
-    path = next((p for d in (folder, *folder.parents) if (p := d / "pyproject.toml").is_file()), None)
+    path = project_file(folder, top)
     if path is None:
         return base
     try:
-        tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        notice(f"{path} cannot be read ({error}); its [tool.adacoder] is ignored.")
+        tool = tomllib.loads(_readable(_read(path))).get("tool", {})
+    except OSError as error:
+        notice(f"{path} cannot be read ({error.strerror or error}); its [tool.adacoder] is ignored.")
+        return base
+    except (ValueError, RecursionError) as error:  # what TOML excludes, and numbers that are too long for Python
+        notice(f"{path} cannot be read ({_brief(str(error))}); its [tool.adacoder] is ignored.")
         return base
     table = tool.get("adacoder", {}) if isinstance(tool, dict) else None
     if not isinstance(table, dict):
         notice(f"[tool.adacoder] in {path} is not a table; it is ignored.")
         return base
+    values = _flatten(table)
+    if len(values) > _MOST_KEYS:
+        notice(f"[tool.adacoder] in {path} has more than {_MOST_KEYS} keys; it is ignored.")
+        return base
     allowed: dict[str, object] = {}
-    for key, value in _flatten(table):
+    for key, value in values:
         if field_name(key) in _EDITOR_ONLY or (field_name(key) == "models" and _names_a_path(value)):
-            notice(f"adacoder.{key} in {path} is ignored: a project may not set it; set it in your editor.")
+            notice(f"adacoder.{_brief(key)} in {path} is ignored: a project may not set it; set it in your editor.")
         else:
             allowed[key] = value
     return merge(base, allowed, notice)
+
+
+def project_file(folder: Path, top: Path | None = None) -> Path | None:
+    """The nearest pyproject.toml at or above `folder`, whatever it is; None if there is none up to `top`."""
+    folders = [folder, *folder.parents]
+    if top in folders:
+        folders = folders[: folders.index(top) + 1]
+    return next((path for each in folders if os.path.lexists(path := each / "pyproject.toml")), None)
+
+
+def _read(path: Path) -> str:
+    """The text of a project's pyproject.toml. No other function opens that file.
+
+    Raises:
+        OSError: it cannot be read, is no regular file of the project, or is too large.
+        ValueError: it is not written in UTF-8.
+    """
+    return Access([path.parent]).read(path, most=_MOST_BYTES).decode("utf-8")
+
+
+def _readable(text: str) -> str:
+    """`text`, if tomllib reads it in time and memory that grow only as it does.
+
+    For every part of a dotted key tomllib keeps all the parts before it, and it calls itself for every bracket.
+
+    Raises:
+        ValueError: a key has too many parts, or brackets stand too deep in each other.
+    """
+    marks = _NO_MARKS.sub("", _STRING_OR_COMMENT.sub("", text))
+    if "." * _MOST_PARTS in marks:
+        raise ValueError(f"a key has more than {_MOST_PARTS} parts")
+    depth = 0
+    for mark in marks:
+        depth += (mark in "[{") - (mark in "]}")
+        if depth > _DEEPEST:
+            raise ValueError(f"brackets stand more than {_DEEPEST} deep in each other")
+    return text
+
+
+def _shown(value: object) -> str:
+    """A value for a notice; of a whole number that Python will not write down, how it is called."""
+    try:
+        return _brief(repr(value))
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
 def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
@@ -170,14 +271,24 @@ def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
 
 def _names_a_path(models: object) -> bool:
     """Whether one of `models` is a recorded conversation, which is found by its path."""
-    return any(str(model).startswith("replay:") for model in (models if isinstance(models, list) else [models]))
+    names = models if isinstance(models, list) else [models]
+    return any(isinstance(name, str) and name.startswith("replay:") for name in names)
 
 
 def _models(value: object) -> tuple[str, ...]:
     names = value if isinstance(value, list | tuple) else [value]
-    if not all(isinstance(name, str) and name for name in names):
+    if not all(isinstance(name, str) and name for name in names) or len(names) > _MOST_MODELS:
         raise TypeError("it must be the name of a model, or a list of names")
     return tuple(names)
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    patterns = value if isinstance(value, list | tuple) else [value]
+    if len(patterns) > _MOST_PATTERNS:
+        raise ValueError(f"it must be at most {_MOST_PATTERNS} names")
+    if not all(isinstance(each, str) and each.strip("/ ") and len(each) <= _LONGEST_PATTERN for each in patterns):
+        raise TypeError("it must be a name, a path in the workspace, or a list of them; * stands for any letters")
+    return tuple(patterns)
 
 
 def _text(value: object) -> str:
@@ -254,4 +365,6 @@ _READERS: dict[str, Callable[[object], object]] = {
     "instructions": _text,
     "allow_cloud": _flag,
     "trusted": _flag,
+    "hide": _patterns,
+    "show": _patterns,
 }

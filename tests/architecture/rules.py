@@ -62,6 +62,28 @@ RUNNING = frozenset(
 """Names by which code is run; with the builtins exec, eval and __import__."""
 
 
+STARTING = {
+    "create_subprocess_exec": ("sandbox/probe.py", "sandbox/process.py"),
+    "execv": ("sandbox/launcher.py",),
+    "which": ("sandbox/interpreter.py", "sandbox/isolation/installed.py"),
+}
+"""Where programs are started and looked for; the interpreter that is looked for runs inside."""
+
+SHOWING = {
+    "Console": (),
+    "Screen": ("cli/terminal.py",),
+    "status": ("cli/screen.py", "lsp/handlers.py"),
+    "from_markup": (),
+    "buffer": ("cli/output.py",),
+    "__stdout__": (),
+    "__stderr__": (),
+    "_send_data": (),
+    "writer": (),
+}
+"""What goes past the doors through which all is visible, and where it may be used: `cli/output.py` writes a diff for
+programs to read."""
+
+
 @dataclass(frozen=True)
 class File:
     """One source file of the package."""
@@ -140,7 +162,7 @@ def floors_are_kept(package: Path) -> list[str]:
     return found
 
 
-INSIDE = ("sandbox/template.py", "sandbox/worker.py")
+INSIDE = ("sandbox/template.py", "sandbox/worker.py", "sandbox/finders.py")
 """What the user's interpreter executes."""
 
 
@@ -156,10 +178,9 @@ def what_runs_inside_stands_alone(package: Path) -> list[str]:
             continue
         relative = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
         found += [f"{place} imports relatively"] if relative else []
-        # The template loads the worker by its path; only the type checker sees this import.
-        known = sys.stdlib_module_names | (
-            {"adacoder.sandbox", "adacoder.sandbox.worker"} if "template" in place else set()
-        )
+        # They load each other by their paths; only the type checker sees these imports.
+        each_other = {f"adacoder.{other.removesuffix('.py').replace('/', '.')}" for other in INSIDE}
+        known = sys.stdlib_module_names | {"adacoder.sandbox"} | each_other
         imported = File(place, tree).imports()
         foreign = (name for name in imported if name not in known and name.partition(".")[0] not in known)
         found += [f"{place} imports {name}" for name in foreign]
@@ -178,6 +199,30 @@ def only_the_sandbox_runs_code(package: Path) -> list[str]:
             if name in RUNNING | {"exec", "eval", "__import__"}
         ]
         found += [f"{file.place} imports {name}" for name in file.imports() if name in ("subprocess", "runpy")]
+    return found
+
+
+def programs_are_started_in_few_places(package: Path) -> list[str]:
+    """Invariant 5: where a program is looked for or started, outside isolation or on the way into it, is known."""
+    return [
+        f"{file.place} calls {name}"
+        for file in files(package)
+        for name in _called(file.tree)
+        if name in (RUNNING | {"which"}) - {"fork", "import_module"} and file.place not in STARTING.get(name, ())
+    ]
+
+
+def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
+    """Invariant 10: no file but the doors' own draws on a terminal, or writes to one or to an editor past its door."""
+    found = []
+    for file in files(package):
+        attributes = {node.attr for node in ast.walk(file.tree) if isinstance(node, ast.Attribute)}
+        used = {*_called(file.tree), *(attributes - {"status"})}  # an Outcome's status is no rich.status
+        found += [
+            f"{file.place} uses {name}"
+            for name, homes in SHOWING.items()
+            if name in used and file.place not in homes and file.room in ("cli", "lsp", "__main__")
+        ]
     return found
 
 
@@ -238,6 +283,35 @@ def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
         if file.room not in ("domain", "sandbox")
         for node in ast.walk(file.tree)
         if isinstance(node, ast.Attribute) and node.attr == "SYNTAX_ERROR"
+    ]
+
+
+OPENING = frozenset(
+    {"open", "read_text", "read_bytes", "fdopen", "FileIO", "open_code", "getline", "getlines", "mmap", "read_regular"}
+)
+"""Names by which a file is read."""
+
+READERS = {
+    "privacy/": "the one place that answers whether a file may be read, and opens it",
+    "sandbox/": "what confines, of files of the system and of an environment; but of the project's own",
+    "source/text.py": "the file that the user named, and that is written",
+    "agents/prompt.py": "our own texts",
+    "models/replay.py": "the recording that the user named",
+    "models/recording/recorder.py": "the recording that the user named",
+    "lsp/pygls_fixes.py": "stdin and stdout",
+    "cli/commands.py": "nothing: /dev/null",
+}
+"""Who opens files, and which."""
+
+
+def files_are_read_in_one_place(package: Path) -> list[str]:
+    """Invariant 10: what is read for a workspace is opened by `privacy.access`, which asks whether it may be."""
+    return [
+        f"{file.place} calls {name}"
+        for file in files(package)
+        if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/imports.py"
+        for name in _called(file.tree)
+        if name in OPENING
     ]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from adacoder.cli.place import python_files
 from commandline import HEEDING, SOLVED, STUB, WRONG, Desk, new_desk
 from standin_ollama import PATIENCE
 
@@ -514,3 +515,16 @@ def test_what_isolation_denies_and_what_takes_too_long_is_told_as_such(desk: Des
     assert ran.code == 1
     assert "The example on line 3 needs the network, which isolation denies: " in ran.out
     assert "The example on line 12 was still running after the 1 s that an evaluation may take." in ran.out
+
+
+def test_folders_within_folders_without_end_are_walked(tmp_path: Path) -> None:
+    deep = tmp_path
+    for _ in range(1500):  # deeper than functions may call each other
+        deep = deep / "d"
+        deep.mkdir()
+    (deep / "m.py").touch()
+    (tmp_path / "a.py").touch()
+    (tmp_path / "e.py").touch()
+    told: list[str] = []
+    assert list(python_files(tmp_path, told.append)) == [tmp_path / "a.py", deep / "m.py", tmp_path / "e.py"]
+    assert told == []

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Level
-from adacoder.settings import OnUnverified, Rules, Settings, field_name, merge
+from adacoder.settings import OnUnverified, Rules, Settings, field_name, from_project, merge
 from adacoder.strategies import STRATEGIES
 
 CLIENT = Path(__file__).parents[2] / "client" / "package.json"
-PROPERTIES: dict[str, dict[str, object]] = {
+MANIFEST = json.loads(CLIENT.read_text(encoding="utf-8"))
+ALL: dict[str, dict[str, object]] = MANIFEST["contributes"]["configuration"]["properties"]
+PROPERTIES = {
     key.removeprefix("adacoder."): value
-    for key, value in json.loads(CLIENT.read_text(encoding="utf-8"))["contributes"]["configuration"][
-        "properties"
-    ].items()
+    for key, value in ALL.items()
     if key != "adacoder.path"  # how the client finds the server is the client's
 }
 NOT_OFFERED = {"seed", "record", "trusted"}
@@ -53,3 +53,18 @@ def test_the_bounds_agree(key: str) -> None:
         assert notices == []
         merge(Settings(), {key: value + beyond}, notices.append)
         assert len(notices) == 1
+
+
+def test_what_a_project_may_not_say_its_workspace_settings_may_not_either(tmp_path: Path) -> None:
+    refused = {"path"}
+    for key in PROPERTIES:
+        notices: list[str] = []
+        (tmp_path / "pyproject.toml").write_text(f"[tool.adacoder]\n{key} = 1\n", encoding="utf-8")
+        from_project(Settings(), tmp_path, notices.append)
+        refused |= {key} if "a project may not set it" in "".join(notices) else set()
+    assert {"path", "isolation", "ollama.host"} <= refused
+    machines = {key.removeprefix("adacoder.") for key, value in ALL.items() if value["scope"] == "machine"}
+    # Each workspace has its own interpreter, and it runs inside isolation.
+    assert machines == refused - {"interpreter"}
+    restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
+    assert {"adacoder.interpreter", "adacoder.model"} <= set(restricted)

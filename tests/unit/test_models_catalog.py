@@ -242,3 +242,27 @@ async def test_what_is_no_ollama_is_told() -> None:
     for question in (installed, described, best, running, version):
         with pytest.raises(NotRunning):
             await question("127.0.0.1:1")
+
+
+async def test_of_many_models_few_are_looked_at_and_fewer_asked_about() -> None:
+    silent = Script(status=500, body="broken")
+    many = [(f"model{number}:7b", 1.0) for number in range(3000)]
+    async with StandIn(instead={"/api/tags": tags(*many), "/api/show": silent}) as server:
+        found = await installed(server.host)
+        assert (len(found), found.others) == (500, 2500)
+        assert found[0].name == "model0:7b"
+        assert await best(server.host) is None
+        assert len(shown(server)) <= 50
+        listed = await described(server.host)
+        assert (len(listed), listed.others) == (500, 2500)
+        assert len(shown(server)) <= 550
+
+
+async def test_a_model_with_an_endless_name_is_not_looked_at() -> None:
+    listed = tags(("x" * 1_000_000, 1.0), ("qwen2.5-coder:7b", 4.7))
+    told = Script(body=json.dumps({"version": "1" * 1_000_000}))
+    async with StandIn(instead={"/api/tags": listed, "/api/version": told}) as server:
+        found = await installed(server.host)
+        assert [model.name for model in found] == ["qwen2.5-coder:7b"]
+        assert found.others == 1
+        assert len(await version(server.host)) <= 1000

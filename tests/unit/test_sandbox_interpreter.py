@@ -15,6 +15,7 @@ from adacoder.sandbox.interpreter import describe, find, look_up
 def installation(folder: Path) -> Path:
     """Something that looks like an installed Python; its executable."""
     (folder / "lib/python3.11/site-packages").mkdir(parents=True)
+    (folder / "lib/python3.11/os.py").touch()
     (folder / "bin").mkdir()
     executable = folder / "bin/python3.11"
     executable.write_bytes(b"\x7fELF")
@@ -124,9 +125,13 @@ def test_what_must_be_visible(tmp_path: Path, base: Path) -> None:
     (tmp_path / "env/lib/python3.11/site-packages/x.pth").write_text(lines, encoding="utf-8")
     found = describe(python)
     of_environment = {tmp_path / "env" / name for name in ("bin", "lib", "pyvenv.cfg")}
-    assert set(found.folders) == {*of_environment, alias, base, editable}
+    assert set(found.folders) == {*of_environment, base / "bin", base / "lib", editable}
     assert found.added == (editable,)
-    assert found.links == ((python, str(alias / "bin/python3")), (alias / "bin/python3", "python3.11"))
+    assert set(found.links) == {
+        (python, str(alias / "bin/python3")),
+        (alias, str(base)),
+        (base / "bin/python3", "python3.11"),
+    }
 
 
 def test_a_pth_file_cannot_show_what_is_private(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,11 +142,29 @@ def test_a_pth_file_cannot_show_what_is_private(tmp_path: Path, base: Path, monk
     diary = home / "diary"
     for folder in (diary, scripts):
         folder.mkdir()
+    (home / "pyproject.toml").touch()
     (diary / "today.txt").touch()
     (scripts / "backup.py").touch()
+    mixed = home / "mixed"
+    mixed.mkdir()
+    (mixed / "tool.py").touch()
+    (mixed / "notes.txt").touch()
     (home / "everything.py").touch()
     (home / "alias").symlink_to(hidden)
-    lines = (hidden, home / "alias", home, home / "..", diary, scripts, sibling, "/etc", "/var/run", "/", "../../..")
+    lines = (
+        hidden,
+        home / "alias",
+        home,
+        home / "..",
+        diary,
+        mixed,
+        scripts,
+        sibling,
+        "/etc",
+        "/var/run",
+        "/",
+        "../../..",
+    )
     assert added(python, *lines) == {sibling, scripts}
 
 
@@ -175,11 +198,12 @@ def test_an_executable_in_the_home_folder_does_not_show_all_of_it(
     home = tmp_path / "me"
     (home / "bin").mkdir(parents=True)
     (home / "lib/python3").mkdir(parents=True)
+    (home / "lib/python3/os.py").touch()
     monkeypatch.setenv("HOME", str(home))
     link = home / "bin/python"
     link.symlink_to(base / "bin/python3.11")
     found = describe(link)
-    assert found.folders == (base,)
+    assert found.folders == (base / "bin", base / "lib")
     assert found.links == ((link, str(base / "bin/python3.11")),)
 
 
@@ -190,6 +214,49 @@ def test_a_python_installed_right_into_the_home_folder_shows_only_itself(
     executable = installation(tmp_path / "me/.local")
     (tmp_path / "me/.local/share/keyrings").mkdir(parents=True)
     assert describe(executable).folders == (executable, tmp_path / "me/.local/lib/python3.11")
+
+
+def test_a_folder_is_no_installation_because_its_name_says_so(tmp_path: Path, base: Path) -> None:
+    python = environment(tmp_path / "env", base)
+    other = tmp_path / "other"
+    (other / "lib/python3.11").mkdir(parents=True)
+    (other / "bin").mkdir()
+    (other / "share").mkdir()
+    (tmp_path / "env/pyvenv.cfg").write_text(f"home = {other}/bin\n", encoding="utf-8")
+    assert not any(folder.is_relative_to(other) for folder in describe(python).folders)
+    (other / "lib/python3.11/os.py").symlink_to("/etc/hostname")
+    assert not any(folder.is_relative_to(other) for folder in describe(python).folders)
+    (other / "lib/python3.11/os.py").unlink()
+    (other / "lib/python3.11/os.py").touch()
+    assert {other / "bin", other / "lib", other / "share"} <= set(describe(python).folders)
+
+
+@pytest.mark.parametrize("home", ["../opt/python/bin", "~/bin", "", "/proc/self/cwd", "/", "/" * 5000, "/\0"])
+def test_what_cannot_be_the_home_of_an_environment(home: str, tmp_path: Path, base: Path) -> None:
+    python = environment(tmp_path / "env", base)
+    expected = describe(python).folders
+    (tmp_path / "env/pyvenv.cfg").write_text(f"home = {home}\n", encoding="utf-8")
+    assert describe(python).folders == expected
+
+
+def test_a_project_that_is_installed_in_place_is_named_by_what_pip_wrote(tmp_path: Path, base: Path) -> None:
+    python = environment(tmp_path / "env", base)
+    sibling = project(tmp_path / "with space")
+    told = tmp_path / "env/lib/python3.11/site-packages/x-1.0.dist-info/direct_url.json"
+    told.parent.mkdir()
+    for text, expected in {
+        f'{{"url": "file://{tmp_path}/with%20space", "dir_info": {{"editable": true}}}}': (sibling,),
+        f'{{"url": "file://{tmp_path}/with%20space", "dir_info": {{}}}}': (),
+        f'{{"url": "https://{tmp_path}/with%20space", "dir_info": {{"editable": true}}}}': (),
+        "[" * 50_000: (),
+        '{"url"': (),
+        "": (),
+    }.items():
+        told.write_text(text, encoding="utf-8")
+        assert describe(python).added == expected
+    told.unlink()
+    os.mkfifo(told)
+    assert describe(python).added == ()
 
 
 def test_links_in_a_circle(tmp_path: Path) -> None:

@@ -30,11 +30,13 @@ REAL_BWRAP = shutil.which("bwrap")
 
 @pytest.fixture
 def fake_bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Write a shell script that comes first in PATH under the name of bubblewrap."""
+    """Write a shell script that stands for the system's bubblewrap."""
     folder = tmp_path / "bin"
     folder.mkdir()
     path = folder / "bwrap"
+    # So that what is known of the real one is not taken for granted.
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr("adacoder.sandbox.probe.program_of_system", lambda _: path)
 
     def write(script: str) -> None:
         path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
@@ -90,7 +92,7 @@ async def test_nothing_stronger_is_tried_than_asked_for(tmp_path: Path) -> None:
 async def test_without_landlock_bubblewrap_keeps_evaluations_apart_from_all_but_each_other(
     fake_bwrap: Callable[[str], None],
 ) -> None:
-    fake_bwrap(f'exec {REAL_BWRAP} "$@"')  # so that what is known of the real one is not taken for granted
+    fake_bwrap(f'exec {REAL_BWRAP} "$@"')
     finding = await probe()
     assert finding.isolation.level is Level.FULL
     assert finding.isolation.by == ("bubblewrap", "seccomp", "rlimits")

@@ -169,6 +169,20 @@ def test_of_what_is_too_large_to_search_only_the_module_s_own_is_shown(
         space(here, tmp_path, module)
 
 
+def test_of_what_is_too_large_no_link_is_shown(
+    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 3)
+    folder = tmp_path / "ws"
+    fill(folder, "mod.py", "own.py", *(f"many/{number}" for number in range(5)))
+    fill(tmp_path, "elsewhere/key.txt")
+    (folder / "linked.py").symlink_to(tmp_path / "elsewhere/key.txt")
+    (folder / "linked").symlink_to(tmp_path / "elsewhere")
+    for name in ("mod", "linked"):
+        found = space(here, folder, Module(folder / "mod.py", name, folder))
+        assert found.shown == (folder / "mod.py", folder / "own.py")
+
+
 def test_what_cannot_be_read_is_passed_over(tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path, "locked/inner/x", "open/.env")
     scan = os.scandir

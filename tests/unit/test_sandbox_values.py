@@ -22,7 +22,7 @@ from adacoder.sandbox.values import same_value
         ("'a-b * c'\n", '"a-b * c"\n'),
         ("(1,)\n", "( 1, )\n"),
         ("set()\n", "set()\n"),
-        ("None\n", ""),
+        ("None\n", "None"),
         (f"{'[' * 40}{']' * 40}", f"{'[' * 40} {']' * 40}"),
     ],
 )

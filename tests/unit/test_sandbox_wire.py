@@ -79,20 +79,20 @@ def worker() -> Iterator[Worker]:
 async def asked(worker: Worker) -> tuple[asyncio.Task[Answer], str]:
     """A question that waits for its answer, and its nonce."""
     asking = asyncio.create_task(worker.line.run("1 + 1\n"))
-    command, nonce, source = await worker.heard()
-    assert (command, source) == ("run", "1 + 1\n")
+    command, nonce, source, by_value = await worker.heard()
+    assert (command, source, by_value) == ("run", "1 + 1\n", "")
     return asking, nonce
 
 
 async def test_an_answer(worker: Worker) -> None:
     asking, nonce = await asked(worker)
-    worker.say("done", nonce, "2\n")
-    assert await asking == Answer("2\n")
+    worker.say("done", nonce, "out", "2\n", "2", "int")
+    assert await asking == Answer("out", "2\n", None, "2", "int")
     asking, other = await asked(worker)
     assert other != nonce
     worker.say("raised", other, "out", "E: no", "OSError Exception", "12", "example")
     raised = Raised("E: no", frozenset({"OSError", "Exception"}), 12, "example")
-    assert await asking == Answer("out", raised)
+    assert await asking == Answer("out", raised=raised)
 
 
 @pytest.mark.parametrize(
@@ -100,15 +100,16 @@ async def test_an_answer(worker: Worker) -> None:
     [
         [],
         ["done"],
-        ["done", "0000000000000000", "2\n"],
+        ["done", "0000000000000000", "", "2\n", "", ""],
         ["done", "NONCE"],
-        ["done", "NONCE", "2\n", "more"],
-        ["passed", "NONCE", "2\n"],
+        ["done", "NONCE", "2\n"],
+        ["done", "NONCE", "", "2\n", "", "", "more"],
+        ["passed", "NONCE", "", "2\n", "", ""],
         ["loaded", "NONCE", ""],
         ["raised", "NONCE", "", "E", "", "-1", ""],
         ["raised", "NONCE", "", "E", "", "9" * 5000, ""],
         ["raised", "NONCE", "", "E", "", "²", ""],
-        ["done", "NONCE\ud800", "2\n"],
+        ["done", "NONCE\ud800", "", "2\n", "", ""],
     ],
 )
 async def test_what_is_no_answer(texts: list[str], worker: Worker) -> None:
@@ -120,9 +121,9 @@ async def test_what_is_no_answer(texts: list[str], worker: Worker) -> None:
 
 async def test_bytes_between_the_answers_betray_themselves(worker: Worker) -> None:
     asking, nonce = await asked(worker)
-    worker.say("done", nonce, "2\n")
-    worker.say("done", nonce, "2\n")
-    assert await asking == Answer("2\n")
+    worker.say("done", nonce, "", "2\n", "", "")
+    worker.say("done", nonce, "", "2\n", "", "")
+    assert await asking == Answer(shown="2\n")
     with pytest.raises(ProtocolError, match="out of turn"):
         await worker.line.end(PROGRAM)
 
@@ -138,8 +139,8 @@ async def test_an_answer_that_is_too_long_is_not_even_read(size: int, worker: Wo
 @pytest.mark.parametrize("suspects", [(), ("a",)])
 async def test_bytes_after_the_last_answer_betray_themselves(suspects: tuple[str, ...], worker: Worker) -> None:
     asking, nonce = await asked(worker)
-    worker.say("done", nonce, "2\n")
-    assert await asking == Answer("2\n")
+    worker.say("done", nonce, "", "2\n", "", "")
+    assert await asking == Answer(shown="2\n")
     worker.connection.sendall(b"\0" * 4)
     with pytest.raises(ProtocolError):
         await asyncio.wait_for(worker.line.end(replace(PROGRAM, suspects=suspects)), 0.2)
@@ -162,7 +163,7 @@ async def test_an_answer_of_too_many_texts_is_no_answer(worker: Worker) -> None:
 
 async def test_a_worker_that_hangs_up(worker: Worker) -> None:
     asking, nonce = await asked(worker)
-    worker.connection.sendall(pack(["done", nonce, "2\n"])[:-1])
+    worker.connection.sendall(pack(["done", nonce, "", "2\n", "", ""])[:-1])
     worker.connection.shutdown(socket.SHUT_RDWR)
     with pytest.raises(HungUpError):
         await asking

@@ -126,3 +126,21 @@ def test_no_project_file_says_nothing(tmp_path: Path) -> None:
     notices: list[str] = []
     assert from_project(DEFAULTS, tmp_path, notices.append) == DEFAULTS
     assert notices == []
+
+
+def test_what_is_hidden_adds_up_and_only_the_user_shows(tmp_path: Path) -> None:
+    settings, notices = project(tmp_path, '[tool.adacoder]\nhide = ["internal", "*.csv"]\nshow = ".env"\n')
+    assert (settings.hide, settings.show) == (("internal", "*.csv"), ())
+    assert len(notices) == 1
+    assert "may not set it" in notices[0]
+    for values in ({"hide": "own"}, {"hide": ["*.csv", "own"], "show": ["x/.env"]}):
+        settings = merge(settings, values, notices.append)
+    assert (settings.wishes.hide, settings.wishes.show) == (("internal", "*.csv", "own"), ("x/.env",))
+    assert len(notices) == 1
+
+
+@pytest.mark.parametrize("value", [3, [3], "", "/", ["a", " "], ["x"] * 501, "x" * 256])
+def test_what_names_nothing_hides_nothing(value: object) -> None:
+    settings, notices = merged({"hide": value})
+    assert settings == DEFAULTS
+    assert len(notices) == 1

@@ -34,9 +34,9 @@ def test_what_was_read_is_written_byte_for_byte(data: bytes, encoding: str, bom:
     path.write_bytes(data)
     file = read(path)
     assert (file.encoding, file.bom) == (encoding, bom)
-    write(file, file.text)
+    write(file, file.text, path.parent)
     assert path.read_bytes() == data
-    write(file, file.text + "# end")
+    write(file, file.text + "# end", path.parent)
     assert path.read_bytes() == data + b"# end"
 
 
@@ -73,9 +73,9 @@ def test_a_file_that_changed_meanwhile_is_left_as_it_is(tmp_path: Path) -> None:
     file = read(path)
     path.write_text("x = 2\n", encoding="utf-8")
     with pytest.raises(FileError, match="changed in the meantime"):
-        write(file, "x = 3\n")
+        write(file, "x = 3\n", tmp_path)
     assert path.read_text(encoding="utf-8") == "x = 2\n"
-    write(read(path), "x = 3\n")
+    write(read(path), "x = 3\n", tmp_path)
     assert path.read_text(encoding="utf-8") == "x = 3\n"
 
 
@@ -83,7 +83,7 @@ def test_a_character_without_bytes_in_the_files_encoding_loses_nothing(tmp_path:
     path = tmp_path / "m.py"
     path.write_bytes(b"# coding: latin-1\n")
     with pytest.raises(FileError, match="iso-8859-1, which has no '€'"):
-        write(read(path), "# coding: latin-1\nx = '€'\n")
+        write(read(path), "# coding: latin-1\nx = '€'\n", tmp_path)
     assert path.read_bytes() == b"# coding: latin-1\n"
 
 
@@ -92,7 +92,7 @@ def test_mode_and_links_stay(tmp_path: Path) -> None:
     path.write_text("x = 1\n", encoding="utf-8")
     path.chmod(0o751)
     link.symlink_to(path)
-    write(read(link), "x = 2\n")
+    write(read(link), "x = 2\n", tmp_path)
     assert link.is_symlink()
     assert path.read_text(encoding="utf-8") == "x = 2\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o751
@@ -104,9 +104,9 @@ def test_a_read_only_file_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "m.py"
     path.write_text("x = 1\n", encoding="utf-8")
     path.chmod(0o444)
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)  # root may write everything
     with pytest.raises(FileError, match="cannot be written"):
-        write(read(path), "x = 2\n")
+        write(read(path), "x = 2\n", tmp_path)
     assert path.read_text(encoding="utf-8") == "x = 1\n"
 
 

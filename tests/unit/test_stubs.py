@@ -49,7 +49,7 @@ async def test_a_stub_is_solved_and_its_file_stays_as_it_is(label: str, tmp_path
         await service.close()
     assert outcome.reason is None or label in UNVERIFIABLE
     assert outcome.status is (Status.UNVERIFIED if label in UNVERIFIABLE else Status.VERIFIED)
-    write(file, apply_edits(file.text, outcome.edits))
+    write(file, apply_edits(file.text, outcome.edits), file.path.parent)
     assert_only_the_body_changed(file, target, outcome.edits)
 
 

@@ -6,6 +6,7 @@ isolation; nothing of it runs in our own process.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
@@ -49,7 +50,8 @@ class CodeEvaluator:
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        await self._host.ready(self._program(target, _as_it_stands(target), withheld(target)))
+        text = await asyncio.to_thread(withheld, target)
+        await self._host.ready(self._program(target, _as_it_stands(target), text))
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         """What the examples of `target` make of `candidate`.
@@ -82,7 +84,7 @@ class CodeEvaluator:
             verdict = await self._judge_as_it_stands(target, documented.unreadable)
             if documented.is_function:
                 standing = Candidate(dedent(normalize(target.source)))
-                verdict = _minding_memory(verdict, documented.target, standing)
+                verdict = await _minding_memory(verdict, documented.target, standing)
             step.details |= _details(target, verdict)
             return verdict
 
@@ -91,10 +93,11 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
-        text, placed = withheld(target), splice(target, candidate)
+        text = await asyncio.to_thread(withheld, target)
+        placed = await asyncio.to_thread(splice, target, candidate)
         verdict = await self._run(target, placed, target.examples, text)
         if verdict.failure is None or verdict.failure.kind not in _AT_IMPORT or verdict.imports:
-            return _minding_memory(verdict, target, candidate)
+            return await _minding_memory(verdict, target, candidate)
         standing = await self._run(target, _as_it_stands(target), (), text)
         if text is not None and not standing.imports:
             as_written = await self._run(target, _as_it_stands(target), (), None)
@@ -102,7 +105,7 @@ class CodeEvaluator:
                 verdict, standing = await self._run(target, placed, target.examples, None), as_written
         failure = _failed_import(verdict)
         if failure is None or standing.imports:
-            return _minding_memory(verdict, target, candidate)
+            return await _minding_memory(verdict, target, candidate)
         return _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
 
     async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None) -> Verdict:
@@ -117,7 +120,7 @@ class CodeEvaluator:
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
-        suspects = undefined_names(placed.text, [placed.function, *placed.added])
+        suspects = await asyncio.to_thread(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
         verdict = await self._host.evaluate(what, examples, timeout=self._timeout)
         return verdict if text is not None else replace(verdict, notes=(*verdict.notes, _AS_WRITTEN))
@@ -172,13 +175,13 @@ def _minding_what_is_not_shown(verdict: Verdict) -> Verdict:
     return replace(verdict, failure=Failure(FailureKind.WRONG_OUTPUT, message, unshown.example, unshown.got))
 
 
-def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate) -> Verdict:
+async def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate) -> Verdict:
     """`verdict`; a pass fails that proves nothing, as the candidate has the examples by heart."""
     if not verdict.passed:
         return verdict
     from adacoder.source.memorised import memorised  # much to import, and needed only here
 
-    why = memorised(target, candidate)
+    why = await asyncio.to_thread(memorised, target, candidate)
     return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
 
 

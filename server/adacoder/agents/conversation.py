@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -14,6 +15,37 @@ from adacoder.replies.rounds import goes_round
 
 _STRIDE = 256
 """Characters that a reply grows by before it is looked at again for going round in circles."""
+_SHORT = 4000
+"""Characters of a reply that is looked at whenever it has grown, at once; a longer one off the event loop, and when it
+has grown by one part in `_GROWTH`, so that all looks together cost as much as some at the whole reply."""
+_GROWTH = 16
+_LONGEST = 1_000_000
+"""Characters after which a reply is ended, since nobody reads on there."""
+
+
+class _Looks:
+    """The looks at a growing reply, such that nothing waits for them for long."""
+
+    def __init__(self, enough: Enough) -> None:
+        self._enough = enough
+        self._least = 0
+        """Characters from which on the reply is looked at again."""
+        self._look: asyncio.Future[bool] | None = None
+
+    def are_enough(self, text: str) -> bool:
+        """Whether it was seen that the reply can end here, or could have ended a moment ago."""
+        if len(text) <= _SHORT:
+            return self._enough(text)
+        if self._look is not None:
+            if not self._look.done():
+                return False
+            if self._look.result():
+                return True
+            self._look = None
+        if len(text) >= self._least:
+            self._least = len(text) + len(text) // _GROWTH
+            self._look = asyncio.get_running_loop().run_in_executor(None, self._enough, text)
+        return False
 
 
 class Conversation:
@@ -44,20 +76,21 @@ class Conversation:
             ModelError: the model could not reply.
         """
         looked = 0
+        looks = _Looks(enough)
 
         def watch(text: str) -> bool:
             nonlocal looked
             step.moved(step.written + 1)  # a reply grows by about a token at a time
             if len(text) - looked >= _STRIDE:
                 looked = len(text)
-                if goes_round(text):
+                if goes_round(text) or len(text) > _LONGEST:
                     return True
-            return enough(text)
+            return looks.are_enough(text)
 
         step.details["instruction"] = call.instruction
         messages = (await self.briefing()).messages(call.instruction)
         reply = await self._model.reply(messages, enough=watch, max_tokens=call.max_tokens, stop=call.stop)
-        if reply.ended is Ended.STOPPED_EARLY and goes_round(reply.text):
+        if reply.ended is Ended.STOPPED_EARLY and (goes_round(reply.text) or len(reply.text) > _LONGEST):
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time
         step.details.update(reply=reply.text, ended=reply.ended.value)

@@ -6,6 +6,7 @@ the Code Evaluator judges what comes of them all.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -39,9 +40,9 @@ class DebugSpecialist:
 
         with self.journal.step("debug_specialist", "repair") as step:
             if self.rules is Rules.PAPER:
-                mended, rules = self._by_the_paper(candidate, verdict.failure)
+                mended, rules = await asyncio.to_thread(self._by_the_paper, candidate, verdict.failure)
             else:
-                mended, rules = mend(candidate, target, undefined, self.index.import_for)
+                mended, rules = await asyncio.to_thread(mend, candidate, target, undefined, self.index.import_for)
             step.details.update(rules=list(rules), code=mended.text)
             return mended
 

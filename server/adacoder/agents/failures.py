@@ -6,26 +6,27 @@ from collections.abc import Callable
 
 from adacoder.domain import Failure, FailureKind
 from adacoder.models.window import Window
+from adacoder.privacy.contents import concealed
 
 
 def describe(failure: Failure, most: int) -> str:
     """The error as a planner can use it: which example, what it must give, and what it gave.
 
-    Of each of these at most about `most` characters are shown. What is more likely to be the same in the next error
-    stands first.
+    Of each of these at most about `most` characters are shown, and keys and tokens that code has got hold of are taken
+    out. What is more likely to be the same in the next error stands first.
     """
     example = failure.example
     if example is None:
-        return "\n".join(shortened(part, most) for part in (failure.message, failure.error) if part)
+        return "\n".join(shortened(concealed(part), most) for part in (failure.message, failure.error) if part)
     shown = [shortened(prompted(example.source), most)]
     if example.want:
         shown += ["must give", shortened(example.want.rstrip("\n"), most)]
     if failure.kind is FailureKind.WRONG_OUTPUT:
-        shown += ["but gave", shortened((failure.got or "").rstrip("\n") or "nothing", most)]
+        shown += ["but gave", shortened(concealed(failure.got or "").rstrip("\n") or "nothing", most)]
     elif failure.error:
-        shown += ["but raised", shortened(failure.error, most)]
+        shown += ["but raised", shortened(concealed(failure.error), most)]
     else:
-        shown += ["but this happened:", shortened(failure.message, most)]
+        shown += ["but this happened:", shortened(concealed(failure.message), most)]
     return "\n".join(shown)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from adacoder.agents.repairs import DEEPEST, MOST_TRIED
 from adacoder.pytext import parsed
 
 _FUNCTION = re.compile(r"^[ \t]*(?:async[ \t]+)?def\b", re.MULTILINE)
@@ -33,7 +34,7 @@ def _filtered(code: str) -> str:
     for index in range(len(lines) - 1):
         if lines[index].endswith(":"):
             level = _tabs(lines[index])
-            if _tabs(lines[index + 1]) <= level:
+            if _tabs(lines[index + 1]) <= level < DEEPEST:
                 lines[index + 1] = "\t" * (level + 1) + lines[index + 1].lstrip("\t")
     text = "\n".join(lines)
     main = _MAIN.search(text)
@@ -52,7 +53,9 @@ def _tabs(line: str) -> int:
 
 def _truncated(code: str) -> str:
     """Step 2: the last line taken off until the rest compiles, as long as there is more than one function."""
-    while parsed(code) is None and len(_FUNCTION.findall(code)) > 1:
+    room = MOST_TRIED
+    while room > 0 and parsed(code) is None and len(_FUNCTION.findall(code)) > 1:
+        room -= len(code)
         code = code.rpartition("\n")[0]
     return code
 

@@ -5,6 +5,7 @@ It is never shown its earlier code: writing afresh is what the paper found to wo
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
@@ -30,4 +31,4 @@ class ProgrammingAssistant:
         with self.journal.step("programming_assistant", "write") as step:
             call = (await self.conversation.briefing()).to_write(plan)
             reply = await self.conversation.ask(call, step, enough=completion(target))
-            return extract(reply, target)
+            return await asyncio.to_thread(extract, reply, target)

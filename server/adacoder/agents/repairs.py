@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from adacoder.domain import Edit
 from adacoder.pytext import (
     Lines,
     dedent,
@@ -33,7 +34,7 @@ from adacoder.source.indentation import DEFAULT_UNIT, WHITE, realign
 from adacoder.source.names import used_names
 from adacoder.source.scopes import DEFINITIONS
 from adacoder.source.splicing.signature import arguments
-from adacoder.source.text import offset_at
+from adacoder.source.text import apply_edits, offset_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,6 +52,12 @@ _TOKEN = re.compile(
     r"""|(?P<comment>\#[^\n]*)|(?P<bracket>[()\[\]{}])|(?P<quote>'''|\"{3}|['"])""",
     re.DOTALL,
 )
+DEEPEST = 100
+"""Levels of indentation that Python reads at most."""
+MOST_TRIED = 300_000
+"""Characters that are parsed, in all, while one line after the other is taken off a text."""
+_MOST_NAMES = 40
+"""So many undefined names are imported at most; where there are more, imports are not what is missing."""
 _PASSES = 3
 """An error may hide another, which an earlier rule mends."""
 
@@ -208,6 +215,8 @@ def paper_indentation(candidate: Candidate, _: Target) -> Candidate:
     for index in range(len(lines) - 1):
         if lines[index].endswith(":") and levels[index + 1] <= levels[index]:
             levels[index + 1] = levels[index] + 1
+    if max(levels) > DEEPEST:
+        return candidate
     mended = [
         line if index in inside or not line.strip(WHITE) else DEFAULT_UNIT * level + line.lstrip(WHITE)
         for index, (line, level) in enumerate(zip(lines, levels, strict=True))
@@ -281,8 +290,10 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
     if not candidate.cut:
         least = max(least, Lines(candidate.function).line_at(function.lines[-1].start) - 1)
     end = len(lines)
-    while end > least:
+    room = MOST_TRIED
+    while end > least and room > 0:
         text = "\n".join(lines[:end]).rstrip()
+        room -= len(text)
         closers = _closers(text)
         if _is_whole(text + closers):
             return replace(_with_function(candidate, text + closers), cut=False)
@@ -309,10 +320,8 @@ def _closers(text: str) -> str:
                 brackets.append(_CLOSING[bracket])
             elif brackets and brackets[-1] == bracket:
                 brackets.pop()
-        elif quote := match["quote"]:
-            rest = text[match.end() :]
-            if len(quote) == 3 or "\n" not in rest:
-                return quote + "".join(reversed(brackets))
+        elif (quote := match["quote"]) and (len(quote) == 3 or text.find("\n", match.end()) < 0):
+            return quote + "".join(reversed(brackets))
     return "".join(reversed(brackets))
 
 
@@ -359,22 +368,22 @@ def _with_owner(text: str, owner: str, names: frozenset[str]) -> str:
     nodes = list(ast.walk(tree))
     inner = {node.name for node in nodes if isinstance(node, DEFINITIONS) and node not in tree.body}
     called = {node.func for node in nodes if isinstance(node, ast.Call)}
-    places = (_offset(text, node) for node in called if isinstance(node, ast.Name) and node.id in names - inner)
-    for place in sorted((place for place in places if place is not None), reverse=True):
-        text = f"{text[:place]}{owner}.{text[place:]}"
-    return text
+    meant, lines = names - inner, Lines(text)
+    places = {_offset(lines, node) for node in called if isinstance(node, ast.Name) and node.id in meant}
+    edits = [Edit(place, place, f"{owner}.") for place in places if place is not None]
+    return apply_edits(text, edits)
 
 
-def _offset(text: str, name: ast.Name) -> int | None:
-    """Where `name` stands in `text`; None inside an f-string, of which older Pythons tell it wrong."""
-    place = offset_at(Lines(text), name.lineno - 1, name.col_offset, "utf-8")
-    return place if text.startswith(name.id, place) else None
+def _offset(lines: Lines, name: ast.Name) -> int | None:
+    """Where `name` stands in a text; None inside an f-string, of which older Pythons tell it wrong."""
+    place = offset_at(lines, name.lineno - 1, name.col_offset, "utf-8")
+    return place if lines.text.startswith(name.id, place) else None
 
 
 def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: ImportFor) -> Candidate:
     """All names that are undefined and that somebody knows how to import (LlmFix's Missing Import)."""
     code = candidate.text
-    found = [statement for name in undefined if (statement := import_for(name, code)) is not None]
+    found = [statement for name in undefined[:_MOST_NAMES] if (statement := import_for(name, code)) is not None]
     return replace(candidate, imports=(*candidate.imports, *found)) if found else candidate
 
 

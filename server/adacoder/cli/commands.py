@@ -34,7 +34,6 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         KeyboardInterrupt: it was interrupted before it had begun.
     """
-    _show_anything()
     try:
         with _ending_as_if_interrupted(), adacoder.make_context("adacoder", list(arguments)) as context:
             code = adacoder.invoke(context)
@@ -53,13 +52,6 @@ def run(arguments: Sequence[str]) -> int:
         # Nobody reads on, so nobody is to be told; and Python shall not try to write the rest at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return COULD_NOT_RUN
-
-
-def _show_anything() -> None:
-    """A terminal or pipe that has no byte for a character is shown its escape."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager
@@ -211,7 +203,24 @@ _timeout = click.option(
     callback=_usable,
     help="For one run of a function's examples. [default: 10]",
 )
-_evaluation = _options(_timeout, _interpreter, _isolation)
+_privacy = _options(
+    click.option(
+        "--hide",
+        multiple=True,
+        metavar="NAME",
+        callback=_usable,
+        help="Keep it from models and from code that runs: a name, or with a slash a path in the workspace; * is for"
+        " any letters. May be given several times.",
+    ),
+    click.option(
+        "--show",
+        multiple=True,
+        metavar="NAME",
+        callback=_usable,
+        help="Let them see it, though it looks private. May be given several times.",
+    ),
+)
+_evaluation = _options(_timeout, _interpreter, _isolation, _privacy)
 
 
 @click.group(
@@ -336,6 +345,7 @@ def demo(*, keep: bool, **values: object) -> int:
 @_allow_cloud
 @_interpreter
 @_isolation
+@_privacy
 def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
     """Say what works here, and what to do about the rest."""
     from adacoder.cli.health import show_health

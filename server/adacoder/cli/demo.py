@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -115,8 +116,8 @@ class Demo:
     def _say_what_is_next(self, model: str | None) -> None:
         self._story.remark("On your own code:", "adacoder generate PATH::NAME")
         if model is not None:
-            host = f" --host {self._settings.host}" if self._settings.host else ""
-            self._story.remark("This, by your own model:", f"adacoder demo --model {model}{host}")
+            host = f" --host {shlex.quote(self._settings.host)}" if self._settings.host else ""
+            self._story.remark("This, by your own model:", f"adacoder demo --model {shlex.quote(model)}{host}")
 
 
 async def _model_at_hand(host: str | None) -> str | None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from adacoder import report
 from adacoder.cli.output import STYLES, print_object, shown_path
-from adacoder.cli.terminal import console, visible
+from adacoder.cli.terminal import console, moving_line
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target
 from adacoder.pytext import Lines
-
-if TYPE_CHECKING:
-    from rich.status import Status as Spinner
 
 _RULER = "*" * 70
 """What stands between failures, as in doctest."""
@@ -69,23 +66,15 @@ class Findings:
     def __init__(self, *, verbose: bool) -> None:
         """`verbose`: whether what passed has a line of its own, too."""
         self._out = console()
-        self._err = console(stderr=True)
+        self._line = moving_line(console(stderr=True))
         self._verbose = verbose
-        self._spinner: Spinner | None = None
         self._shown = 0
         self._told: set[tuple[Path, str]] = set()
         """The failures of whole modules."""
 
     def waits_for(self, target: Target) -> None:
         """As `View.waits_for`."""
-        if not self._err.is_terminal:
-            return
-        line = visible(f"{_name(target)} · {self._shown} done")
-        if self._spinner is None:
-            self._spinner = self._err.status(line, spinner_style="cyan")
-            self._spinner.start()
-        else:
-            self._spinner.update(line)
+        self._line.show(f"{_name(target)} · {self._shown} done")
 
     def show(self, found: Found) -> None:
         """As `View.show`."""
@@ -96,7 +85,7 @@ class Findings:
             return
         self.close()
         for line in lines:
-            self._out.print(visible(line))
+            self._out.print(line)
         if self._verbose:
             self._print_summary(outcome)
 
@@ -111,18 +100,16 @@ class Findings:
         if failed:
             self._out.print(_RULER)
             for found in failed:
-                self._out.print(visible(_line_of(found)))
+                self._out.print(_line_of(found))
         style = STYLES[Status.FAILED if failed else Status.VERIFIED]
         self._out.print(_total([found.outcome for found in all_found], seconds), style=style)
 
     def close(self) -> None:
         """As `View.close`."""
-        if self._spinner is not None:
-            self._spinner.stop()
-            self._spinner = None
+        self._line.hide()
 
     def _print_summary(self, outcome: Outcome) -> None:
-        self._out.print(visible(report.summary(outcome)), style=STYLES[outcome.status])
+        self._out.print(report.summary(outcome), style=STYLES[outcome.status])
 
     def _lines(self, outcome: Outcome) -> Iterator[str]:
         """What failed; what makes the whole module fail is told once."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.cli import COULD_NOT_RUN
-from adacoder.cli.terminal import complain, console, visible
+from adacoder.cli.terminal import complain, console, moving_line, visible
 from adacoder.doctor import Finding, examine
 from adacoder.settings import Settings, from_project, merge
 
@@ -46,42 +46,22 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
     """All findings, shown as they come; on a terminal it is seen meanwhile what is waited for."""
-    out, waiting = console(), _Waiting(console(stderr=True))
+    out, waiting = console(), moving_line(console(stderr=True))
     found: list[Finding] = []
-    async with aclosing(examine(settings, folder, probes_speed=probes_speed, on_wait=waiting.show)) as findings:
-        with waiting:
+
+    def show_dimly(what: str) -> None:
+        waiting.show(what, "dim")
+
+    async with aclosing(examine(settings, folder, probes_speed=probes_speed, on_wait=show_dimly)) as findings:
+        try:
             async for finding in findings:
                 waiting.hide()
                 found.append(finding)
                 if shows:
                     _show(finding, out)
+        finally:
+            waiting.hide()
     return found
-
-
-class _Waiting:
-    """A moving line on a terminal that says what is waited for."""
-
-    def __init__(self, console: Console) -> None:
-        self._line = console.status("", spinner_style="cyan") if console.is_terminal else None
-
-    def __enter__(self) -> None:
-        """Nothing is waited for yet."""
-
-    def __exit__(self, *_: object) -> None:
-        self.hide()
-
-    def show(self, what: str) -> None:
-        """Say that `what` is waited for now."""
-        from rich.text import Text
-
-        if self._line is not None:
-            self._line.update(Text(visible(what), "dim"))
-            self._line.start()
-
-    def hide(self) -> None:
-        """Leave the line to others."""
-        if self._line is not None:
-            self._line.stop()
 
 
 def _show(finding: Finding, out: Console) -> None:

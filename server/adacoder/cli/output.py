@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adacoder import report
-from adacoder.cli.terminal import Progress, console, show_diff, visible
+from adacoder.cli.terminal import Progress, console, show_diff
 from adacoder.domain import AdaCoderError, Outcome, Status, Target
 from adacoder.journal import Listener
 from adacoder.source.text import SourceFile, apply_edits, write
@@ -55,7 +55,7 @@ class Proposal(Output):
         if outcome.edits:
             self._show_diff(outcome, file)
         if outcome.status is not Status.ERROR:
-            self._err.print(visible(report.summary(outcome)), style=STYLES[outcome.status])
+            self._err.print(report.summary(outcome), style=STYLES[outcome.status])
         return outcome
 
     def _show_diff(self, outcome: Outcome, file: SourceFile) -> None:
@@ -84,12 +84,12 @@ class Writing(Proposal):
             reason = outcome.reason and outcome.reason + hint
             return super().show(replace(outcome, edits=(), reason=reason), file, folder)
         try:
-            write(file, apply_edits(file.text, outcome.edits))
+            write(file, apply_edits(file.text, outcome.edits), folder)
         except AdaCoderError as error:
             return replace(outcome, status=Status.ERROR, reason=str(error), edits=())
         self.written += 1
         super().show(replace(outcome, edits=()), file, folder)
-        self._err.print(visible(f"Wrote {report.label(outcome.target, folder)}."))
+        self._err.print(f"Wrote {report.label(outcome.target, folder)}.")
         return outcome
 
 

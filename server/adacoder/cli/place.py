@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from adacoder.domain import Target, TargetError
+from adacoder.privacy.access import leads_out
+from adacoder.sandbox.places import is_wide
 from adacoder.source.locate import Documented, functions, locate, module_of
 from adacoder.source.text import SourceFile
 
@@ -96,13 +98,16 @@ def chosen(file: SourceFile, folder: Path, chooses: Callable[[Documented], bool]
 def workspace(file: SourceFile) -> Path:
     """The workspace of a file: the nearest folder with a project in it, else where its module is imported from."""
     found = project_around(file.path.parent)
-    return found or module_of(file.path, file.text, Path(file.path.anchor)).root
+    if found is None:
+        return module_of(file.path, file.text, Path(file.path.anchor)).root
+    # A project that a link in another one leads to is no part of that: who means it names it itself.
+    around = [folder for folder in found.parents if _is_project(folder) and not is_wide(folder)]
+    return next((folder for folder in around if leads_out(found, folder)), found)
 
 
 def project_around(folder: Path) -> Path | None:
     """The nearest folder at or above `folder` with a project in it."""
-    around = (folder, *folder.parents)
-    return next((each for each in around if any(_exists(each / marker) for marker in _MARKERS)), None)
+    return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
 def python_files(folder: Path, tell: Callable[[str], None]) -> Iterator[Path]:
@@ -110,16 +115,18 @@ def python_files(folder: Path, tell: Callable[[str], None]) -> Iterator[Path]:
 
     `tell` hears of what cannot be read.
     """
-    try:
-        ours = sorted(_ours(folder))
-    except OSError as error:
-        tell(f"{folder} cannot be read ({error.strerror}): check its permissions.")
-        return
-    for path, is_folder in ours:
-        if is_folder:
-            yield from python_files(path, tell)
-        else:
+    pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be
+    while pending:
+        path, is_folder = next(pending[-1], (None, False))
+        if path is None:
+            pending.pop()
+        elif not is_folder:
             yield path
+        else:
+            try:
+                pending.append(iter(sorted(_ours(path))))
+            except OSError as error:
+                tell(f"{path} cannot be read ({error.strerror}): check its permissions.")
 
 
 def _ours(folder: Path) -> Iterator[tuple[Path, bool]]:
@@ -133,6 +140,10 @@ def _ours(folder: Path) -> Iterator[tuple[Path, bool]]:
                 yield path, True
             elif path.suffix == ".py" and entry.is_file():
                 yield path, False
+
+
+def _is_project(folder: Path) -> bool:
+    return any(_exists(folder / marker) for marker in _MARKERS)
 
 
 def _exists(path: Path) -> bool:

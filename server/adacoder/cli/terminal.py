@@ -1,51 +1,55 @@
 """What people read: lines, progress and diffs, in colour on a terminal and as plain text elsewhere.
 
-What a model or a candidate wrote may hold control characters; a terminal is shown what they are, and does not obey.
+All of it goes through streams that `__main__` made visible, or through a `Screen`: no text is escaped by hand that is
+printed as it is.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from adacoder.journal import OpenStep, Waiting
-from adacoder.report import progress
+from adacoder.report import Visible, progress
+from adacoder.report import visible as visible  # for what is laid out before it is printed
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status as Spinner
 
+    from adacoder.cli.screen import MovingLine
     from adacoder.domain import Step
 
-_COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters other than tab and newline, and those that change the direction of writing."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
-
-
-def visible(text: str) -> str:
-    """`text` with control characters as their escapes."""
-    return _COMMANDING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def complain(message: str) -> None:
     """One line about what stopped the command."""
-    print(visible(message), file=sys.stderr)
+    print(message, file=sys.stderr)
 
 
 def console(*, stderr: bool = False) -> Console:
     """A console that shows text as it is. Colours only on a terminal, and never with NO_COLOR."""
-    from rich.console import Console
+    from adacoder.cli.screen import Screen
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    stream = sys.stderr if stderr else sys.stdout
+    # Its own colours must reach the terminal as they are.
+    file = stream.stream if isinstance(stream, Visible) else stream
+    return Screen(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def moving_line(console: Console) -> MovingLine:
+    """What says on a terminal what is waited for."""
+    from adacoder.cli.screen import MovingLine
+
+    return MovingLine(console)
 
 
 def show_diff(console: Console, diff: str) -> None:
     """A unified diff, coloured by line."""
     for line in diff.split("\n")[:-1]:
         style = next((style for begin, style in _DIFF_STYLES.items() if line.startswith(begin)), "")
-        console.print(visible(line.removesuffix("\r")), style=style)
+        console.print(line.removesuffix("\r"), style=style)
 
 
 class Progress:
@@ -60,19 +64,16 @@ class Progress:
         self._most_rounds = most_rounds
         self._tokens = 0
         """Of the steps that have ended."""
-        self._spinner: Spinner | None = None
+        self._line = moving_line(console)
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._spinner = self._console.status(self._name, spinner_style="cyan")
-            self._spinner.start()
+        self._line.show(self._name)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._spinner is not None:
-            self._spinner.stop()
+        self._line.hide()
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
         """Hear of an event, as a Journal's Listener."""
@@ -82,9 +83,8 @@ class Progress:
             return
         self._tokens += event.tokens.completion
         if "error" not in event.details:
-            self._console.print(visible(line), style="dim")
+            self._console.print(line, style="dim")
 
     def _move(self, line: str, written: int) -> None:
-        if self._spinner is not None:
-            total = self._tokens + written
-            self._spinner.update(f"{visible(line)} · {total:,} tokens in all" if total > written else visible(line))
+        total = self._tokens + written
+        self._line.show(f"{line} · {total:,} tokens in all" if total > written else line)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,13 +48,24 @@ class Configuration:
         if isinstance(settings, Mapping):
             self._pushed = _mapping(settings.get(SECTION))
 
-    async def settings(self, folder: Path, uri: str | None = None) -> Settings:
+    async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
         """The settings for a file in `folder`: the defaults, over them its project's, over them the editor's.
 
-        `uri` is the document they are for. Whatever in them cannot be used gets a notice.
+        `uri` is the document they are for, `top` the folder above which no project is looked for. Whatever in them
+        cannot be used gets a notice. Of a workspace that is not trusted nothing is opened.
         """
-        settings = from_project(Settings(), folder, self._notice)
-        for values in (self._initial, self._pushed, await self._pulled(uri)):
+        said = (self._initial, self._pushed, await self._pulled(uri))
+        settings = self._merged(Settings(), said)
+        if not settings.trusted:
+            return settings
+        notices: list[str] = []
+        of_project = await asyncio.to_thread(from_project, Settings(), folder, notices.append, top=top)
+        for notice in notices:
+            self._notice(notice)
+        return self._merged(of_project, said)
+
+    def _merged(self, settings: Settings, said: Iterable[Mapping[str, object]]) -> Settings:
+        for values in said:
             settings = merge(settings, values, self._notice)
         return settings
 

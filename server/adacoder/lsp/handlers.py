@@ -61,13 +61,19 @@ def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationPar
     ls.configuration.pushed(params.settings)
 
 
-def on_code_action(ls: AdaCoderServer, params: types.CodeActionParams) -> list[types.CodeAction | types.Command] | None:
-    """`textDocument/codeAction`: what can be done with the function at the beginning of the range."""
+async def on_code_action(
+    ls: AdaCoderServer, params: types.CodeActionParams
+) -> list[types.CodeAction | types.Command] | None:
+    """`textDocument/codeAction`: what can be done with the function at the beginning of the range.
+
+    It is looked for off the event loop: nobody knows what the text holds.
+    """
     try:
         snapshot = take(ls.workspace, params.text_document.uri)
     except TargetError:
         return None
-    return code_actions(snapshot, params.range.start.line, params.context, ls.client_capabilities) or None
+    line, client = params.range.start.line, ls.client_capabilities
+    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client) or None
 
 
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
@@ -163,7 +169,8 @@ async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
         found = await described(settings.host)
     except AdaCoderError as error:
         return {"models": [], "reason": in_an_editor(str(error))}
-    return {"models": [_model(each) for each in found], "reason": None}
+    reason = f"The server has {found.others:,} more models, which are not listed." if found.others else None
+    return {"models": [_model(each) for each in found], "reason": reason}
 
 
 def _model(described: Described) -> dict[str, Any]:

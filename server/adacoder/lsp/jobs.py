@@ -210,7 +210,8 @@ class Jobs:
         return self._end(job, ending)
 
     async def _work(self, job: Job, journal: Journal) -> Ending:
-        settings = await self._server.configuration.settings(job.snapshot.path.parent, job.snapshot.uri)
+        snapshot = job.snapshot
+        settings = await self._server.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
         if job.mode is Mode.REPAIR:
             settings = replace(settings, max_iterations=0)
         job.most_rounds = _most_rounds(job.mode, settings)

@@ -25,6 +25,7 @@ from pygls.io_ import StdinAsyncReader, run_async
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import RPCMessage, RPCRequest
 
+from adacoder.lsp.display import displayed
 from adacoder.lsp.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ class Protocol(LanguageServerProtocol):
             return
         problem = f"The parameters of '{method}' are not what the protocol says."
         self._send_response(message_id, error=_error(types.ErrorCodes.InvalidParams, problem))
+
+    # Messages that people read
+
+    def _serialize_message(self, data: Any) -> dict[str, Any]:
+        """A message as JSON. Nothing leaves that an editor could obey, or that hides from its reader."""
+        return displayed(super()._serialize_message(data))
 
     # The order of messages
 

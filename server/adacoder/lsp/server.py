@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MOST_NOTICES = 50
+"""How many boxes of what is ignored may be opened; nobody reads more."""
+_CLEARING_SECONDS = 3.0
+"""After its start, which is not to be slowed."""
+
 
 class AdaCoderServer(LanguageServer):
     """One client's server."""
@@ -52,8 +57,8 @@ class AdaCoderServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, message))
 
     def _notice(self, message: str) -> None:
-        """Warn of something, the first time only."""
-        if message not in self._noticed:
+        """Warn of something, the first time only; a project can give cause for any number of warnings."""
+        if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
             self.show(message, warning=True)
 
@@ -82,7 +87,17 @@ def create() -> AdaCoderServer:
     return server
 
 
+def _clear() -> None:
+    """Remove what servers left that were killed, though nobody may want anything run."""
+    from adacoder.sandbox.isolation.scratch import remove_left
+
+    remove_left()
+
+
 def serve() -> int:
     """`adacoder serve`: speak LSP over stdin and stdout until the client leaves. Returns the exit code."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    clearing = threading.Timer(_CLEARING_SECONDS, _clear)
+    clearing.daemon = True  # so that no exit waits for it
+    clearing.start()
     return serve_stdio(create())

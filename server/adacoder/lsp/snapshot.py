@@ -98,7 +98,10 @@ def take(workspace: Workspace, uri: str) -> Snapshot:
 
         text, version = read(path).text, None
     else:
+        from adacoder.source.text import must_be_short
+
         text, version = document.source, document.version
+        must_be_short(path, len(text))
     overlays = {
         other_path: other.source
         for other in workspace.text_documents.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -63,6 +64,14 @@ _BYTES_PER_PARAMETER = 0.6
 """Of a model as Ollama usually quantizes it."""
 _AT_ONCE = 4
 """How many models a server is asked about at a time."""
+_MOST_MODELS = 500
+"""How many models of a server are looked at: those changed last."""
+_MOST_ASKED = 50
+"""How many of them the server is asked about, where one that will do is looked for."""
+_ASKING = 20.0
+"""Seconds that a server has to describe all its models."""
+_LONGEST_NAME = 1000
+"""Of a model, and of all else that a server calls by a name. No model with a longer one is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,17 @@ class Described:
 Named = TypeVar("Named", Installed, Running)
 
 
-async def installed(host: str | None) -> tuple[Installed, ...]:
+T = TypeVar("T")
+
+
+class Listing(tuple[T, ...]):
+    """The models that a server has installed, as far as they were looked at."""
+
+    others: int = 0
+    """How many it has besides."""
+
+
+async def installed(host: str | None) -> Listing[Installed]:
     """The models of the server at `host`, in its order: the last changed first.
 
     Raises:
@@ -141,7 +160,7 @@ async def installed(host: str | None) -> tuple[Installed, ...]:
         return await _models(server)
 
 
-async def described(host: str | None) -> tuple[Described, ...]:
+async def described(host: str | None) -> Listing[Described]:
     """As `installed`, with what each can do, and whether it is loaded.
 
     Raises:
@@ -149,19 +168,22 @@ async def described(host: str | None) -> tuple[Described, ...]:
     """
     async with aclosing(OllamaServer(host)) as server:
         models, loaded = await _models(server), await _running(server)
-        turn = asyncio.Semaphore(_AT_ONCE)
+        turn, due = asyncio.Semaphore(_AT_ONCE), asyncio.get_running_loop().time() + _ASKING
 
         async def ask(name: str) -> Facts | None:
             async with turn:
                 try:
-                    return await server.facts(name)
-                except ModelError:
+                    async with asyncio.timeout_at(due):
+                        return await server.facts(name)
+                except (ModelError, TimeoutError):
                     return None  # of the others may be told more
 
         facts = await asyncio.gather(*(ask(model.name) for model in models))
-        return tuple(
+        listing = Listing(
             Described(model, fact, find(model.name, loaded or ())) for model, fact in zip(models, facts, strict=True)
         )
+        listing.others = models.others
+        return listing
 
 
 async def facts(host: str | None, model: str) -> Facts:
@@ -192,19 +214,19 @@ async def version(host: str | None) -> str:
         ModelError: no server answers there.
     """
     async with aclosing(OllamaServer(host)) as server:
-        return await server.version()
+        return (await server.version())[:_LONGEST_NAME]
 
 
 async def best(host: str | None, deadlines: Deadlines | None = None) -> Installed | None:
     """The best model for writing code that the server at `host` has, and that can do so; None if none will do.
 
-    Models are asked about in the order of `rank`, until one is known to answer chats.
+    The first models are asked about in the order of `rank`, until one is known to answer chats.
 
     Raises:
         ModelError: no server answers there.
     """
     async with aclosing(OllamaServer(host, deadlines)) as server:
-        for model in rank(await _models(server)):
+        for model in rank(await _models(server))[:_MOST_ASKED]:
             fact = await _facts(server, model.name)
             if fact is not None and fact.chats and not fact.remote:
                 return model
@@ -234,9 +256,13 @@ def memory() -> int | None:
         return None
 
 
-async def _models(server: OllamaServer) -> tuple[Installed, ...]:
+async def _models(server: OllamaServer) -> Listing[Installed]:
     most = memory() if address(server.url).loopback else None
-    return tuple(_installed(tag, most) for tag in await server.tags())
+    tags = await server.tags()
+    named = (tag for tag in tags if len(str(tag.get("name"))) <= _LONGEST_NAME)
+    models = Listing(_installed(tag, most) for tag in itertools.islice(named, _MOST_MODELS))
+    models.others = len(tags) - len(models)
+    return models
 
 
 async def _facts(server: OllamaServer, model: str) -> Facts | None:
@@ -265,7 +291,7 @@ def _installed(tag: Mapping[str, object], most: int | None) -> Installed:
         _billions(str(stated.get("parameter_size", "")), name, size),
         remote or is_cloud(name),
         size,
-        str(stated.get("quantization_level") or ""),
+        str(stated.get("quantization_level") or "")[:_LONGEST_NAME],
         is_too_large=most is not None and size > most * _MEMORY_SHARE,
     )
 

@@ -1,7 +1,7 @@
-"""Finds what must stay unseen in the folders that a confined interpreter is shown: secrets, and doors to programs.
+"""Finds what must stay unseen in folders that a confined interpreter is shown: what is private, and doors to programs.
 
-Names decide, since nothing is read. What a program imports is never hidden, and neither are the templates that
-projects keep beside their secrets.
+Names decide, and for files of which they say nothing what they hold. What a program imports is never hidden for its
+name, and neither are the templates that projects keep beside what is private.
 """
 
 from __future__ import annotations
@@ -10,35 +10,24 @@ import os
 import re
 import time
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum, auto
-from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from adacoder.privacy.contents import Contents
+from adacoder.privacy.names import (
+    NO_WISHES,
+    Secrecy,
+    Wishes,
+    is_private,
+    is_private_entry,
+    is_private_in_store,
+    is_readable,
+    secrecy,
+)
 
-_SECRET_FILES = (
-    *(".env*", "*.env", ".secrets*", "secrets.*", "credentials", "credentials.*"),
-    *("client_secret*.json", "service-account*.json", "service_account*.json", "*.tfstate", "*.tfstate.backup"),
-    *("*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdb", "*.kdbx"),
-    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
-    *(".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd", ".dockercfg", ".boto", ".s3cfg"),
-    *(".git", ".git-credentials", ".vault-token"),  # in a worktree and in a submodule `.git` is a file
-)
-_SECRET_FOLDERS = frozenset(
-    {".git", ".hg", ".svn", ".bzr", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".secrets", ".password-store"}
-)
-_SECRET_IN_FOLDERS = frozenset({(".docker", "config.json"), (".config", "gcloud"), (".config", "gh")})
-"""A folder's name and an entry in it that is secret there, and harmless elsewhere."""
-_HARMLESS = (
-    *("*.py", "*.pyi", "*.pyc", "*.so", "*.pub"),
-    *("*.example", "*.sample", "*.template", "*.dist"),
-    *(".env.example.*", ".env.sample.*", ".env.template.*", "*.example.env", "*.sample.env", "*.template.env"),
-    *("example.env", "sample.env", "template.env", "cacert.pem"),  # the certificates that everybody trusts
-)
 _NOT_WALKED = frozenset(
     {
         *("__pycache__", "node_modules", "site-packages", "dist-packages"),
@@ -47,43 +36,49 @@ _NOT_WALKED = frozenset(
 )
 """Folders of what was installed from elsewhere or can be made anew: large, and no place for secrets."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
+_OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 MOST_ENTRIES = 200_000
 """Entries of one folder tree that are looked at: less than a second's work, and once."""
 MOST_IN_FOLDER = 5_000
 """Entries of one folder that are looked at; what holds more is data, and is hidden as a whole."""
+MOST_READ = 3_000
+"""Files of one folder tree, the uppermost first, that are looked into."""
+LOOK_AGAIN_SECONDS = 10.0
+"""How long what a file was found to hold is taken for granted, where its folder did not change."""
 _UNSETTLED_NS = 2_000_000_000
 """A folder that changed so shortly before it was listed may have changed again within the tick of its clock."""
-_KEPT = 64
+_KEPT = 1024
+_CONTENTS = Contents()
 
-
-def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(translate, patterns)))
-
-
-_SECRET_NAME = _any_of(_SECRET_FILES)
-_HARMLESS_NAME = _any_of(_HARMLESS)
+_NAMED = "its name"
+_DOOR = "it is no file but a door to a program"
+_DATA = "it holds too much to be looked through"
+_WISHED = "adacoder.hide names it"
+_STORED = "it lies in a folder of secrets"
 
 
 class TooLargeError(Exception):
     """A folder tree has more entries than can be looked at."""
 
 
-def secrets(folder: Path) -> tuple[Path, ...]:
-    """What must be hidden of `folder` and the folders below it, in order; links that lead out of it are resolved.
+def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None) -> Mapping[Path, str]:
+    """What must be hidden of `folder` and the folders below it, in order, with why; links that lead out of it are
+    resolved.
 
-    No link is followed. What was listed once is listed again only where it changed: then this costs one `stat` a
-    folder.
+    `levels`: of what is installed, how many levels of folders are looked at, it being the first; there only names tell,
+    and what is large is not hidden. No link is followed. What was looked at once is looked at again only where it
+    changed: then this costs one `stat` a folder, and at times one a file that was looked into.
 
     Raises:
         TooLargeError: there is too much to look at, so that nothing can be said.
     """
-    return _tree(str(folder)).secrets()
+    return _tree(str(folder), wishes, levels).hidden()
 
 
 @lru_cache(maxsize=_KEPT)
-def _tree(folder: str) -> _Tree:
-    return _Tree(folder)
+def _tree(folder: str, wishes: Wishes, levels: int | None) -> _Tree:
+    return _Tree(folder, wishes, levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,71 +88,139 @@ class _Listing:
     state: tuple[int, int, int] | None
     """By which a change is noticed; None: it must be listed again."""
     size: int = 0
-    folders: tuple[str, ...] = ()
-    """Those to be walked."""
-    hidden: tuple[str, ...] = ()
+    folders: Mapping[str, Secrecy] = field(default_factory=dict)
+    """Those to be walked, each with what holds for all in it."""
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """Each with why."""
+    readable: tuple[str, ...] = ()
+    """The files of which only what they hold can tell."""
+    is_hidden: bool = False
+    """Whether nothing of it may be seen."""
 
 
 class _Tree:
     """A folder and those below it, as they were listed."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, wishes: Wishes, levels: int | None) -> None:
         self._folder = folder
+        self._wishes = wishes
+        self._levels = levels
         self._listings: dict[str, _Listing] = {}
+        self._held: dict[str, dict[str, str]] = {}
+        """What the files of each folder hold that is private."""
+        self._due = 0.0
 
-    def secrets(self) -> tuple[Path, ...]:
-        """As `secrets`."""
+    def hidden(self) -> Mapping[Path, str]:
+        """As `hidden`."""
         listings: dict[str, _Listing] = {}
-        hidden: set[str] = set()
-        entries = 0
-        waiting = deque([self._folder])
+        found: dict[str, str] = {}
+        held: dict[str, dict[str, str]] = {}
+        now = time.monotonic()
+        known = self._held if now < self._due else {}
+        entries = read = 0
+        waiting: deque[tuple[str, tuple[str, ...], Secrecy]] = deque([(self._folder, (), Secrecy.OPEN)])
         while waiting:
-            path = waiting.popleft()
-            listing = listings[path] = self._listing(path)
+            path, parts, within = waiting.popleft()
+            listing = listings[path] = self._listing(path, parts, within)
             entries += listing.size
             is_data = listing.size > MOST_IN_FOLDER
-            if entries > MOST_ENTRIES or (is_data and path == self._folder):
+            if entries > MOST_ENTRIES or (is_data and not parts):
                 raise TooLargeError
             if is_data:
-                hidden.add(path)
+                found |= {path: _DATA} if self._levels is None else {}
                 continue
-            hidden.update(target for name in listing.hidden if (target := _target(path, name)))
-            waiting.extend(os.path.join(path, name) for name in listing.folders)  # noqa: PTH118  # many
-        self._listings = listings
-        return tuple(map(Path, sorted(hidden)))
+            targets = {target: why for name, why in listing.hidden.items() if (target := _target(path, name))}
+            if listing.is_hidden:
+                found[path] = _NAMED if secrecy(parts[-1]) is not Secrecy.OPEN else _STORED
+                targets = {target: why for target, why in targets.items() if os.path.dirname(target) != path}  # noqa: PTH120  # many
+            found |= targets
+            readable = listing.readable[: MOST_READ - read] if self._levels is None else ()
+            read += len(readable)
+            if path not in known or listing is not self._listings.get(path):
+                held[path] = {place: f"it holds {what}" for place, what in _held_by(path, readable)}
+            else:
+                held[path] = known[path]
+            found |= held[path]
+            if self._levels is not None and len(parts) + 1 >= self._levels:
+                continue
+            waiting += [
+                (os.path.join(path, name), (*parts, name), inside)  # noqa: PTH118  # many
+                for name, inside in listing.folders.items()
+            ]
+        self._listings, self._held = listings, held
+        self._due = self._due if known else now + LOOK_AGAIN_SECONDS
+        return {Path(path): found[path] for path in sorted(found)}
 
-    def _listing(self, path: str) -> _Listing:
+    def _listing(self, path: str, parts: tuple[str, ...], within: Secrecy) -> _Listing:
         known = self._listings.get(path)
         try:
             state = _state(path)
-            return known if known is not None and known.state == state else _listed(path, state)
+            return known if known is not None and known.state == state else self._listed(path, state, parts, within)
         except OSError:
             return _Listing(None)  # it is gone, or what cannot be read here cannot be read in confinement either
+
+    def _listed(self, path: str, state: tuple[int, int, int], parts: tuple[str, ...], within: Secrecy) -> _Listing:
+        settled = state if time.time_ns() - state[2] > _UNSETTLED_NS else None
+        kinds: dict[str, _Kind] = {}
+        with os.scandir(path) as entries:
+            for entry in entries:
+                kinds[entry.name] = _kind(entry)
+                if len(kinds) > MOST_IN_FOLDER:
+                    return _Listing(settled, len(kinds))
+        if _OF_AN_ENVIRONMENT in kinds:
+            within = Secrecy.OPEN
+        parent = parts[-1] if parts else ""
+        folders: dict[str, Secrecy] = {}
+        hidden: dict[str, str] = {}
+        readable: list[str] = []
+        for name, kind in kinds.items():
+            own = (*parts, name)
+            why = _DOOR if kind is _Kind.DOOR else self._why(own, kind, parent, within)
+            if kind is _Kind.FOLDER and (why is None or self._wishes.reaches_into(own)):
+                if _is_walked(name, parent):
+                    folders[name] = Secrecy.WHOLE if why else self._inside(own, within)
+            elif why is not None:
+                hidden[name] = why
+            elif kind is _Kind.FILE and is_readable(name) and not self._wishes.shows(own):
+                readable.append(name)
+        is_hidden = bool(parts) and within is not Secrecy.OPEN and bool(hidden) and len(hidden) == len(kinds)
+        return _Listing(settled, len(kinds), folders, hidden, tuple(readable), is_hidden)
+
+    def _inside(self, parts: tuple[str, ...], within: Secrecy) -> Secrecy:
+        """What holds for all in a folder that is walked."""
+        return Secrecy.OPEN if self._wishes.shows(parts) else max(within, secrecy(parts[-1]))
+
+    def _why(self, parts: tuple[str, ...], kind: _Kind, parent: str, within: Secrecy) -> str | None:
+        """Why an entry is to be hidden; None if it is not."""
+        name = parts[-1]
+        if self._wishes.shows(parts):
+            return None
+        if self._wishes.hides(parts):
+            return _WISHED
+        if kind is not _Kind.FILE and secrecy(name) is Secrecy.WHOLE:
+            return _NAMED
+        if within is Secrecy.WHOLE:
+            return _STORED if kind is not _Kind.FOLDER else None
+        if parent and is_private_entry(parent, name):
+            return _NAMED
+        if kind is _Kind.FOLDER:
+            return None
+        if is_private(name):
+            return _NAMED
+        return _STORED if within is Secrecy.STORE and is_private_in_store(name) else None
+
+
+def _held_by(folder: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The files in a folder that hold something private, with what that is."""
+    for name in names:
+        path = os.path.join(folder, name)  # noqa: PTH118  # many
+        if what := _CONTENTS.found_in(path):
+            yield path, what
 
 
 def _state(path: str) -> tuple[int, int, int]:
     found = os.stat(path)  # noqa: PTH116  # many
     return found.st_dev, found.st_ino, found.st_ctime_ns
-
-
-def _listed(path: str, state: tuple[int, int, int]) -> _Listing:
-    settled = state if time.time_ns() - state[2] > _UNSETTLED_NS else None
-    parent = os.path.basename(path).lower()  # noqa: PTH119  # many
-    folders: list[str] = []
-    hidden: list[str] = []
-    size = 0
-    with os.scandir(path) as entries:
-        for entry in entries:
-            size += 1
-            if size > MOST_IN_FOLDER:
-                return _Listing(settled, size)
-            name = entry.name.lower()
-            kind = _kind(entry)
-            if _is_secret(name, parent, kind):
-                hidden.append(entry.name)
-            elif kind is _Kind.FOLDER and _is_walked(name, parent):
-                folders.append(entry.name)
-    return _Listing(settled, size, tuple(folders), tuple(hidden))
 
 
 class _Kind(Enum):
@@ -179,28 +242,18 @@ def _kind(entry: os.DirEntry[str]) -> _Kind:
         return _Kind.FILE  # it is gone; what takes its place changes the folder
 
 
-def _is_secret(name: str, parent: str, kind: _Kind) -> bool:
-    """Whether an entry is to be hidden; `name` and its folder's name `parent` are in small letters."""
-    if kind is _Kind.DOOR or (parent, name) in _SECRET_IN_FOLDERS:
-        return True
-    if kind is not _Kind.FILE and name in _SECRET_FOLDERS:
-        return True
-    return kind is not _Kind.FOLDER and _has_secret_name(name)
-
-
-def _has_secret_name(name: str) -> bool:
-    return _SECRET_NAME.match(name) is not None and _HARMLESS_NAME.match(name) is None
-
-
 def _is_walked(name: str, parent: str) -> bool:
-    return name not in _NOT_WALKED and not (parent in ("lib", "lib64") and _STANDARD_LIBRARY.fullmatch(name))
+    lower = name.lower()
+    return lower not in _NOT_WALKED and not (parent.lower() in ("lib", "lib64") and _STANDARD_LIBRARY.fullmatch(lower))
 
 
 def _target(folder: str, name: str) -> str | None:
-    """The place to hide for an entry: of a link it is where that leads, if it leads somewhere secret."""
+    """The place to hide for an entry: of a link it is where that leads, if it leads somewhere private."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many
     target = os.path.realpath(path)
-    harmless = _HARMLESS_NAME.match(os.path.basename(target).lower())  # noqa: PTH119  # many
-    return target if harmless is None and os.path.exists(target) else None  # noqa: PTH110  # many
+    if os.path.isdir(target):  # noqa: PTH112  # many
+        return target if secrecy(name) is Secrecy.WHOLE else None
+    may_be_hidden = is_private_in_store(os.path.basename(target))  # noqa: PTH119  # many
+    return target if may_be_hidden and os.path.exists(target) else None  # noqa: PTH110  # many

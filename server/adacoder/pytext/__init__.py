@@ -25,7 +25,7 @@ from adacoder.pytext.lines import (
 )
 from adacoder.pytext.logical import LogicalLine, dedent, logical_lines, statements, string_interiors
 from adacoder.pytext.strings import leaves_string_open, long_strings, skip_string, string_literals
-from adacoder.pytext.trees import UNREADABLE, error_line, parsed, unmarked, unwarned
+from adacoder.pytext.trees import UNREADABLE, error_line, parsed, symbols, unmarked
 
 __all__ = [
     "TAB_SIZE",
@@ -54,6 +54,6 @@ __all__ = [
     "statements",
     "string_interiors",
     "string_literals",
+    "symbols",
     "unmarked",
-    "unwarned",
 ]

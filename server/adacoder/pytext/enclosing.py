@@ -109,7 +109,10 @@ class _Above:
         for line in lines:
             if _start(line) >= header_start:
                 return [*own, line, *takewhile(lambda each: each.width > width, lines)]
-            own = [*own, line] if self._text[line.start] == "@" and line.width == width else []
+            if self._text[line.start] != "@" or line.width != width:
+                own = []
+            else:
+                own.append(line)
         return own
 
     def _upward(self, start: int) -> Iterator[int]:

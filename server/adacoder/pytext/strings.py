@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
+from bisect import bisect_left
 from collections.abc import Iterator
+from functools import lru_cache
 
 from adacoder.domain import Span
 from adacoder.pytext.lines import LINE_END, content_end, indent_width
@@ -33,8 +36,14 @@ _TEXT_BELOW = re.compile(
 
 _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]", re.DOTALL)
 """What matters in a formatted string outside its fields: escapes, braces, quotes, line ends."""
-_DEEPEST = 16
+_DEEPEST = 6
 """How deep formatted strings and formats are followed into each other."""
+_LONGEST_FIELD = 150
+"""Characters of a field in which quotes like its string's own are looked for, those of the fields in it included."""
+_LONGEST_FORMATTED = 2_000
+"""Characters of a formatted string in which its fields are followed; of longer ones, few hold quotes of their own."""
+_FEW = 16
+"""So many quotes behind backslashes are passed over before all of a text are looked up."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
@@ -45,7 +54,8 @@ def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
     A backslash keeps the next character from closing the string, in raw strings too.
     """
     closing = _quotes(text, quote_at)
-    end = _formatted_end(text, quote_at, closing) if _is_formatted(text, quote_at) else None
+    is_formatted = _is_formatted(text, quote_at)
+    end = _formatted_end(text, quote_at, closing, quote_at + _LONGEST_FORMATTED) if is_formatted else None
     if end is None:
         end = _plain_end(text, quote_at, closing)
     if len(closing) == 1:
@@ -125,22 +135,34 @@ def _quotes(text: str, quote_at: int) -> str:
     return quote * 3 if text.startswith(quote * 3, quote_at) else quote
 
 
-def _plain_end(text: str, quote_at: int, closing: str) -> int | None:
-    """Past the end of a string that is not formatted; None if it is left open."""
+def _plain_end(text: str, quote_at: int, closing: str, limit: int = sys.maxsize) -> int | None:
+    """Past the end of a string that is not formatted; None if it is left open, or not closed before `limit`."""
     if len(closing) == 1:
-        stop = _short_stop(text, quote_at)
+        stop = _short_stop(text, quote_at, limit)
         return stop + 1 if text.startswith(closing, stop) else None
     position = quote_at + 3
-    while (at := text.find(closing, position)) >= 0:
+    for _ in range(_FEW):
+        at = text.find(closing, position, limit)
+        if at < 0:
+            return None
         if text[at - 1] != "\\" or _is_even(text, position, at):
             return at + 3
         position = at + 1
-    return None
+    closings = _closings(text, closing)
+    index = bisect_left(closings, position)
+    return closings[index] + 3 if index < len(closings) and closings[index] + 3 <= limit else None
 
 
-def _short_stop(text: str, quote_at: int) -> int:
+@lru_cache(maxsize=4)
+def _closings(text: str, closing: str) -> tuple[int, ...]:
+    """Where `closing` stands in `text` behind no backslash that keeps it from closing a string."""
+    found = re.finditer(rf"\\.|(?={closing})", text, re.DOTALL)
+    return tuple(match.start() for match in found if not match.group())
+
+
+def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
     """Where a string that begins with one quote meets the next one, or else the end of its line."""
-    match = _SHORT[text[quote_at]].match(text, quote_at)
+    match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 
 
@@ -188,39 +210,41 @@ def _is_formatted(text: str, quote_at: int) -> bool:
     return _FORMATTED_PREFIX.search(text[max(quote_at - 3, 0) : quote_at]) is not None
 
 
-def _formatted_end(text: str, quote_at: int, closing: str, depth: int = 0) -> int | None:
+def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: int = 0) -> int | None:
     """Past the end of a formatted string, whose fields may hold quotes like its own (PEP 701).
 
-    None if it cannot be read so; then it is read like any other, as Python 3.11 does.
+    None if it cannot be read so up to `limit`; then it is read like any other, as Python 3.11 does.
     """
     position = quote_at + len(closing)
-    while match := _FORMATTED_STOP.search(text, position):
+    while match := _FORMATTED_STOP.search(text, position, limit):
         position, mark = match.end(), match.group()
         if text.startswith(closing, match.start()):
             return match.start() + len(closing)
         if mark in ("\r", "\n") and len(closing) == 1:
             return None
         if mark == "{":
-            field_end = _field_end(text, position, closing, depth)
+            field_end = _field_end(text, position, closing, min(limit, position + _LONGEST_FIELD), depth)
             if field_end is None:
                 return None
             position = field_end
     return None
 
 
-def _field_end(text: str, start: int, closing: str, depth: int) -> int | None:
-    """Past the brace that closes the field of a formatted string; None if it is not closed.
+def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
+    """Past the brace that closes the field of a formatted string; None if it is not closed before `limit`.
 
     In a string between single quotes a field ends on its line, and so does, in any field, a string between the quotes
     of the formatted string itself: rather than a longer one, a field is half typed.
     """
     if depth > _DEEPEST:
         return None
+    if text.find("}", start, limit) < 0:
+        return None
     position, brackets = start, 0
-    while match := _FIELD_STOP.search(text, position):
+    while match := _FIELD_STOP.search(text, position, limit):
         position, mark = match.end(), match.group()
         if mark in ("'", '"'):
-            string_end = _string_in_field_end(text, match.start(), closing, depth)
+            string_end = _string_in_field_end(text, match.start(), closing, limit, depth)
             if string_end is None:
                 return None
             position = string_end
@@ -233,34 +257,34 @@ def _field_end(text: str, start: int, closing: str, depth: int) -> int | None:
         elif brackets:
             brackets -= mark != ":"
         elif mark == ":":
-            return _format_end(text, position, closing, depth)
+            return _format_end(text, position, closing, limit, depth)
         else:
             return position if mark == "}" else None
     return None
 
 
-def _string_in_field_end(text: str, quote_at: int, closing: str, depth: int) -> int | None:
+def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, depth: int) -> int | None:
     """Past the end of a string in a field of a formatted string that ends with `closing`; None if it is left open."""
     own = _quotes(text, quote_at)
     if _is_formatted(text, quote_at):
-        end = _formatted_end(text, quote_at, own, depth + 1)
+        end = _formatted_end(text, quote_at, own, limit, depth + 1)
     else:
-        end = _plain_end(text, quote_at, own)
+        end = _plain_end(text, quote_at, own, limit)
     is_on_one_line = len(closing) == 1 or text.startswith(closing, quote_at)
     return None if end is None or (is_on_one_line and LINE_END.search(text, quote_at, end)) else end
 
 
-def _format_end(text: str, start: int, closing: str, depth: int) -> int | None:
-    """Past the brace that closes a field whose format begins at `start`; None if it is not closed."""
+def _format_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
+    """Past the brace that closes a field whose format begins at `start`; None if it is not closed before `limit`."""
     position = start
-    while match := _FORMAT_STOP.search(text, position):
+    while match := _FORMAT_STOP.search(text, position, limit):
         position, mark = match.end(), match.group()
         if mark == "}":
             return position
         if text.startswith(closing, match.start()) or (mark in ("\r", "\n") and len(closing) == 1):
             return None
         if mark == "{":
-            field_end = _field_end(text, position, closing, depth + 1)
+            field_end = _field_end(text, position, closing, limit, depth + 1)
             if field_end is None:
                 return None
             position = field_end

@@ -7,19 +7,32 @@ only that the text has to be read by its lines.
 from __future__ import annotations
 
 import ast
+import re
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from symtable import SymbolTable
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What Python raises for a text that it cannot read: broken, with NUL characters, or nested too deeply."""
+_LONGEST = 1_000_000
+"""Characters of a text that is read: nothing stops the parser once it is at work, and all else waits for it."""
+_MANY_DOTS = 500
+_LONG_IMPORT = re.compile(rf"(?:\bimport|\bfrom|,)[\s\\.]*+\w++[\s\\]*+(?:\.[\s\\]*+\w++[\s\\]*+){{{_MANY_DOTS}}}")
+"""A dotted name that is imported: for its every part Python's parser copies all the parts before it."""
+_ONE_AT_A_TIME = threading.RLock()
+"""Python's filters of warnings belong to the whole process."""
 
 
 def parsed(text: str) -> ast.Module | None:
     """The syntax tree of `text`; None if our own Python cannot parse it."""
     try:
-        with unwarned():
+        with _reading(text):
             return ast.parse(unmarked(text))
     except UNREADABLE:
         return None
@@ -29,7 +42,7 @@ def parsed(text: str) -> ast.Module | None:
 def error_line(text: str) -> int | None:
     """The 1-based line where our own Python stops understanding `text`; None if nowhere. Nothing is run."""
     try:
-        with unwarned():
+        with _reading(text):
             compile(text, "<text>", "exec", dont_inherit=True)
     except SyntaxError as error:
         return error.lineno or 1
@@ -38,14 +51,31 @@ def error_line(text: str) -> int | None:
     return None
 
 
+def symbols(text: str) -> SymbolTable | None:
+    """The names of `text`, a module, scope by scope; None if our own Python cannot parse it."""
+    import symtable  # what needs it comes with a reply, or with examples
+
+    try:
+        with _reading(text):
+            return symtable.symtable(unmarked(text), "<text>", "exec")
+    except UNREADABLE:
+        return None
+
+
 def unmarked(text: str) -> str:
     """`text` with a byte order mark turned into a form feed: to Python white space, at the same offset."""
     return "\f" + text[1:] if text.startswith("\ufeff") else text
 
 
 @contextmanager
-def unwarned() -> Iterator[None]:
-    """Without Python's warnings about what it reads, such as an invalid escape: it is not our text."""
-    with warnings.catch_warnings():
+def _reading(text: str) -> Iterator[None]:
+    """Without Python's warnings about what it reads, such as an invalid escape: it is not our text.
+
+    Raises:
+        ValueError: `text` is longer, or a dotted name in it is, than Python's parser reads in a moment.
+    """
+    if len(text) > _LONGEST or (text.count(".") >= _MANY_DOTS and _LONG_IMPORT.search(text)):
+        raise ValueError("this takes too long to read")
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

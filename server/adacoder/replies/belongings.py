@@ -5,22 +5,32 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import definitions, logical_lines, normalize, parsed, statements
 from adacoder.replies.names import parameters
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from adacoder.domain import Span, Target
 
 _IMPORT = re.compile(r"import[ \t]+[\w.]+[ \t]*(?:,|as[ \t]|;|#|\n|$)|from[ \t]+[\w.]+[ \t]+import\b")
 _GUARDED_IMPORT = re.compile(r"^[ \t]+((?:import|from)[ \t].*)$", re.MULTILINE)
 _GUARD = re.compile(r"try[ \t]*:|if[ \t]+(?:typing\.)?TYPE_CHECKING[ \t]*:")
 _OTHERWISE = re.compile(r"^(?:except|else|finally)\b", re.MULTILINE)
+_DEFINITION = re.compile(
+    r"^(?:(?:(?:async[ \t]+)?def|class)[ \t]+(?P<defined>\w+)|(?P<assigned>\w+)[ \t]*+(?::[^=\n]*+)?=(?!=))",
+    re.MULTILINE,
+)
+"""What defines a name at the top level of a module."""
 _NAMES = r"[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*"
 _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
 )
+_LONGEST_TARGETS = 500
+"""Characters of an assignment, up to its sign, that are looked at."""
 _CHANGE = re.compile(r"(?P<names>[^\W\d]\w*)(?:[\[.][^\n=]*)[ \t]*(?<![=!<>])=(?!=)")
 
 
@@ -52,7 +62,9 @@ def belongings(text: str) -> list[Belonging]:
         elif _GUARD.match(statement):
             imports = filter(_IMPORT.match, _GUARDED_IMPORT.findall(_OTHERWISE.split(statement, maxsplit=1)[0]))
             found += [Belonging(each, _imported(each), True, place) for each in imports]
-        elif names := _ASSIGNMENT.match(statement) or _CHANGE.match(statement):
+        elif names := _ASSIGNMENT.match(statement, 0, _LONGEST_TARGETS) or _CHANGE.match(
+            statement, 0, _LONGEST_TARGETS
+        ):
             binds = frozenset(re.split(r"[ \t]*,[ \t]*", names["names"]))
             found.append(Belonging(statement, binds, False, place))
     return found
@@ -98,9 +110,16 @@ def _are_alike(ours: str, line: str) -> bool:
 
 def _first_line_in_module(name: str, target: Target) -> str | None:
     """The first logical line of what defines `name` at the top level of the target's module."""
-    name = re.escape(name)
-    definition = rf"^(?:(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]*)?=(?!=))"
     text = normalize(target.text)
-    found = re.search(definition, text, re.MULTILINE)
-    line = None if found is None else next(logical_lines(text, found.start()), None)
+    start = _definitions_in(text).get(name)
+    line = None if start is None else next(logical_lines(text, start), None)
     return None if line is None else text[line.start : line.code_end]
+
+
+@lru_cache(maxsize=2)  # it is asked name after name
+def _definitions_in(text: str) -> Mapping[str, int]:
+    """Where each name is first defined at the top level of a text, as far as its lines show."""
+    starts: dict[str, int] = {}
+    for match in _DEFINITION.finditer(text):
+        starts.setdefault(match["defined"] or match["assigned"], match.start())
+    return starts

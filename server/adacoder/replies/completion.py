@@ -24,6 +24,8 @@ _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
 """So many lines with nothing in them at the end of a reply: the model has nothing more to say, and cannot end."""
 _EAGER = 8
 """So many times a reply is looked at whenever its code may have ended; after that only when it has grown."""
+_LONGEST = 40_000
+"""Characters of a reply in which a function is expected to end; others are waited for, to spare all looks at them."""
 _GROWTH = 8
 """By at least one part in so many, so that all looks together cost as much as some at the whole reply."""
 
@@ -41,7 +43,7 @@ def completion(target: Target) -> Callable[[str], bool]:
     def complete(text: str) -> bool:
         nonlocal seen, looks, least
         begin, end = min(seen, len(text)), text.rfind("\n") + 1
-        if begin >= end or end < least:
+        if begin >= end or end < least or end > _LONGEST:
             return False
         seen = end
         so_far = normalize(text[:end])

@@ -6,12 +6,13 @@ whatever the reply says.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Candidate, Ended
 from adacoder.pytext import dedent, leaves_string_open
 from adacoder.replies.belongings import belongings, is_as_in_module
-from adacoder.replies.filters import unwrapped
+from adacoder.replies.filters import LONGEST_ANSWER, answer, unwrapped
 from adacoder.replies.find import find
 from adacoder.replies.names import free_names
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from adacoder.replies.find import Found
 
 
+_MOST = 200
+"""So many imports, and so many definitions, come along with a function at most."""
+
+
 def extract(reply: Reply, target: Target) -> Candidate:
     """The target as `reply` has it; a Candidate without function where the reply holds no such thing.
 
@@ -32,8 +37,11 @@ def extract(reply: Reply, target: Target) -> Candidate:
     alone gets the target's own signature.
     The Candidate is `cut` where the reply broke off in it, or leaves parts of the function out.
     """
-    found, others = find(unwrapped(reply.text), target)
-    return Candidate("") if found is None else candidate(found, others, reply.ended, target)
+    text = unwrapped(reply.text)
+    found, others = find(text, target)
+    is_cut = len(reply.text) > LONGEST_ANSWER and len(answer(reply.text)) == LONGEST_ANSWER
+    ended = Ended.LENGTH if is_cut else reply.ended
+    return Candidate("") if found is None else candidate(found, others, ended, target)
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
@@ -43,10 +51,12 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
     is_open = not (found.passage.ended or goes_on)
     broke_off = is_open and (ended is Ended.LENGTH or (end == found.span.end and not found.is_closed))
+    imports = dict.fromkeys(each.text for each in brought if each.is_import)
+    definitions = dict.fromkeys(each.text for each in brought if not each.is_import)
     return Candidate(
         function=dedent(found.span.of(text)).rstrip(),
-        imports=tuple(dict.fromkeys(each.text for each in brought if each.is_import)),
-        definitions=tuple(dict.fromkeys(each.text for each in brought if not each.is_import)),
+        imports=tuple(islice(imports, _MOST)),
+        definitions=tuple(islice(definitions, _MOST)),
         cut=found.is_lazy or broke_off,
     )
 

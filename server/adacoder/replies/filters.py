@@ -14,11 +14,23 @@ from adacoder.pytext import normalize, parsed
 Filter = Callable[[str], str]
 
 
+LONGEST_ANSWER = 100_000
+"""Characters of a reply, its thoughts apart, that are read; what follows is cut off."""
+_LONGEST = 1_000_000
+"""Characters of a reply with its thoughts."""
+
+
+def answer(text: str) -> str:
+    """What a reply says, without what the model thought before; cut where nobody would read on."""
+    return without_thinking(text[:_LONGEST])[:LONGEST_ANSWER]
+
+
 def unwrapped(text: str) -> str:
     """What a reply says, without what a server or a model put around it; line endings are `\\n`.
 
     Prose and code fences are still there.
     """
+    text = text if len(text) <= LONGEST_ANSWER else answer(text)
     text = normalize(text.replace("\r\r\n", "\r\n"))  # a line ending that was translated twice
     return filtered(without_byte_order_mark(text), UNWRAPPING)
 
@@ -52,7 +64,7 @@ _THINKING_OPENS = re.compile(rf"(?:\s*{_OPENING})+", re.IGNORECASE)
 _THINKING_CLOSES = re.compile(rf"(?<![\"'`]){_CLOSING}(?![\"'`])", re.IGNORECASE)
 _CLOSES_ON_ITS_OWN = re.compile(rf"^[ \t]*{_CLOSING}|{_CLOSING}[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
-_CHANNEL = re.compile(r"<\|channel\|>(?P<name>\w*)[^<\n]*<\|message\|>")
+_CHANNEL = re.compile(r"<\|channel\|>(?P<name>\w*+)[^<\n]*+<\|message\|>")
 
 
 def without_thinking(text: str) -> str:

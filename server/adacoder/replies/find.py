@@ -116,7 +116,8 @@ def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
     for passage in candidates:
         if target.name not in passage.text:
             continue
-        named = [each for each in definitions(passage.text) if _is_called(each, target)]
+        may_be_open = not is_another_language(passage.text)
+        named = [each for each in definitions(passage.text) if _is_called(each, target, may_be_open=may_be_open)]
         if not named:
             continue
         rank = min(_rank(each, target) for each in named)
@@ -129,10 +130,10 @@ def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
         yield (sound or closed or versions[:1])[-1]
 
 
-def _is_called(definition: Definition, target: Target) -> bool:
+def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> bool:
     if definition.is_class or definition.name != target.name:
         return False
-    if definition.header_line.colon is None and is_another_language(definition.text):
+    if definition.header_line.colon is None and not may_be_open:
         return False
     return not definition.in_function or definition.qualname == target.qualname
 

@@ -34,6 +34,7 @@ _TO_BE_WRITTEN = re.compile(
     re.IGNORECASE,
 )
 _DOTS_BEFORE_WORDS = re.compile(rf"[\[(<{{]?[ \t]*{_DOTS}[ \t]*[\[(]?\w")
+_LONGEST_COMMENT = 200
 _MAY_DO_NOTHING = re.compile(r"except\b|finally\b|class\b|(?:async[ \t]+)?def\b|case\b")
 
 
@@ -76,11 +77,11 @@ def _leaves_out(function: Definition) -> Iterator[bool]:
 
 
 def _comments(function: Definition) -> list[str]:
-    """The comments that stand on lines of their own."""
+    """The comments that stand on lines of their own and are short enough to stand for code."""
     text = function.span.of(function.text)
     if "#" not in text:
         return []
     lines = Lines(text)
     inside = string_interiors(text)
     stripped = (lines[index].strip() for index in range(len(lines)) if index not in inside)
-    return [line for line in stripped if line.startswith("#")]
+    return [line for line in stripped if line.startswith("#") and len(line) <= _LONGEST_COMMENT]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-import symtable
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from adacoder.pytext import UNREADABLE, normalize, parsed, unwarned
+from adacoder.pytext import normalize, parsed, symbols
+
+if TYPE_CHECKING:
+    from symtable import SymbolTable
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -19,10 +22,8 @@ def words(text: str) -> frozenset[str]:
 
 def free_names(text: str) -> frozenset[str]:
     """The names that `text`, as a module, uses and does not bind; where our own Python cannot read it, its words."""
-    try:
-        with unwarned():
-            module = symtable.symtable(text, "<reply>", "exec")
-    except UNREADABLE:
+    module = symbols(text)
+    if module is None:
         return words(text)
     bound = {
         symbol.get_name()
@@ -32,7 +33,7 @@ def free_names(text: str) -> frozenset[str]:
     return frozenset(_used(module)) - bound
 
 
-def _used(module: symtable.SymbolTable) -> Iterator[str]:
+def _used(module: SymbolTable) -> Iterator[str]:
     """The names of the module that it, or any scope in it, refers to."""
     waiting = [module]
     while waiting:

@@ -32,6 +32,8 @@ _STATEMENT = re.compile(
     r"|\(?[^\W\d][\w.]*(?:\[[^\n]*\])?(?:[ \t]*,[ \t]*[*\w.]+)*\)?[ \t]*(?::[^=\n]+)?"
     r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
 )
+_LONGEST_TARGETS = 500
+"""Characters of an assignment, up to its sign, that are looked at."""
 _USES = re.compile(
     r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
     r"|(?:main|check|test\w*|run_tests)\(\)"
@@ -129,7 +131,7 @@ def goes_on(text: str, target: Target) -> bool:
     codes = [text[line.start : line.end] for line in level]
     if any(is_prose(code.partition("\n")[0]) or _defines(code, target) for code in codes):
         return False
-    return any(_STATEMENT.match(code) for code in codes)
+    return any(_STATEMENT.match(code, 0, _LONGEST_TARGETS) for code in codes)
 
 
 def _defines(statement: str, target: Target) -> bool:

@@ -25,6 +25,8 @@ class Hunk:
     """Whether something stands behind it, so that it cannot go on."""
 
 
+_MOST_HUNKS = 50
+"""Places that a patch for one function changes at most."""
 _IS_PATCH = re.compile(
     r"^(?:@@(?: |$)|<{5,7} ?(?:SEARCH|ORIGINAL|HEAD)\b|--- .*\n\+\+\+ |\*{3} (?:Begin Patch|Update File)"
     r"|[ \t]*```(?:diff|patch)\b)",
@@ -49,7 +51,7 @@ def patched(text: str, target: Target) -> Iterator[tuple[str, bool]]:
     target has no body yet that a patch could leave parts of out.
     """
     hunks = [hunk for hunk in _hunks(text) if hunk.new != hunk.old]
-    if not hunks:
+    if not hunks or len(hunks) > _MOST_HUNKS:
         return
     module = normalize(target.text).split("\n")
     behind = len(module) - normalize(target.text[: target.definition.end]).count("\n") - 1
@@ -110,15 +112,11 @@ def _applied(hunk: Hunk, lines: list[str], behind: int) -> list[str] | None:
     new = _without_blank_ends(hunk.new)
     if not old:
         return None
-    bare = [line.strip() for line in old]
-    places = [
-        start
-        for start in range(len(lines) - len(old) + 1)
-        if lines[start].strip() == bare[0] and [line.strip() for line in lines[start : start + len(old)]] == bare
-    ]
-    if len(places) != 1:
+    module, bare = ("".join(f"\n{line.strip()}" for line in each) + "\n" for each in (lines, old))
+    place = module.find(bare)
+    if place < 0 or module.find(bare, place + 1) >= 0:
         return None
-    (start,) = places
+    start = module.count("\n", 0, place)
     before = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
     indent = before.removesuffix(old[0][: len(old[0]) - len(old[0].lstrip())])
     rest = lines[start + len(old) :]

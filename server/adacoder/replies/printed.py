@@ -40,15 +40,15 @@ _TYPESET = str.maketrans(
 )
 _IS_TYPESET = re.compile("[" + "".join(map(chr, _TYPESET)) + "]")
 _STRING_OR_COMMENT = (
-    r"""(?P<triple>\"{3}|'{3})(?:\\.|(?!(?P=triple)).)*+(?P=triple)"""
+    r"""(?P<triple>\"{3}|'{3})(?:\\.|(?!(?P=triple)).)*+(?:(?P=triple)|\Z)"""
     r"""|"(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+'|\#[^\n]*"""
 )
 """A pattern, for `re.DOTALL`, of what Python does not read as code."""
 _STRINGS_COMMENTS_AND_TYPESET = re.compile(
     rf"""(?P<kept>{_STRING_OR_COMMENT})"""
     r"""|(?P<triples>[“”]{3}|[‘’]{3})"""
-    r"""|[“”„](?P<double>[^“”"\n]*+)[“”]"""
-    r"""|[‘’‚](?P<single>[^‘’'\n]*+)[‘’]"""
+    r"""|[“”„](?P<double>[^“”„"\n]*+)[“”]"""
+    r"""|[‘’‚](?P<single>[^‘’‚'\n]*+)[‘’]"""
     rf"""|(?P<character>{_IS_TYPESET.pattern})""",
     re.DOTALL,
 )
@@ -140,7 +140,9 @@ def without_plus_signs(code: str) -> str:
     return "\n".join(lines)
 
 
-_ONE_LINE = re.compile(r"\s*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t]|return\b)[^\n]*\\n[^\n]*\s*")
+_ONE_LINE = re.compile(
+    r"\s*+(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t]|return\b)(?=[^\n]*\\n)[^\n]*+\s*+"
+)
 _ESCAPE = re.compile(r"\\(?:\r|[nrt\"'\\])")
 _ESCAPED = {"\\n": "\n", "\\r": "", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}
 

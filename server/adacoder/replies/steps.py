@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from adacoder.replies.filters import is_thinking, without_thinking
+from adacoder.replies.filters import answer, is_thinking
 
 _PIECE = re.compile(r"^[ \t]*(?P<fence>```|~~~)(?:.|\n)*?(?:\n[ \t]*(?P=fence)[ \t]*$|\Z)|^.*\S.*$", re.MULTILINE)
 """A fence with what stands in it, or any other line that is not blank."""
@@ -58,13 +58,17 @@ class _Steps:
 
     def _holds(self, piece: re.Match[str], is_behind_blank: bool) -> bool:
         """Whether the last step goes on with `piece`."""
-        if _IN_STEP.match(piece[0]) or _PROMISES.search(piece.string, self.start, self.end):
+        if _IN_STEP.match(piece[0]) or _PROMISES.search(
+            piece.string, max(self.start, self.end - _TELLING_CHARACTERS), self.end
+        ):
             return True
         return not (is_behind_blank or _ENDS_STEPS.match(piece[0]))
 
 
 def steps(text: str) -> str:
-    """The numbered steps in `text`, without what is said before and after; all of it where there are too few."""
+    """The numbered steps in a reply, without what is thought or said before and after; all of its answer where there
+    are too few."""
+    text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
 
@@ -73,7 +77,7 @@ def are_complete(text: str) -> bool:
     """Whether a growing reply holds all the steps it will have: something else begins behind them."""
     if is_thinking(text):
         return False
-    _, is_followed = _find(without_thinking(text))
+    _, is_followed = _find(answer(text))
     return is_followed
 
 
@@ -101,4 +105,4 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 def _is_telling(piece: re.Match[str]) -> bool:
     """Whether enough of a piece has come to say that it is something else."""
-    return "\n" in piece.string[piece.start() :] or len(piece[0]) >= _TELLING_CHARACTERS
+    return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

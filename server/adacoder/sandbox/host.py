@@ -10,19 +10,22 @@ import asyncio
 import math
 import os
 import signal
+import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, Level, Verdict
+from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.imports import imports_ahead
-from adacoder.sandbox.isolation import SCRATCH_SIZE
-from adacoder.sandbox.isolation.scratch import overfull
+from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
+from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
 from adacoder.sandbox.process import Recipe
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.space import files_of, space
+from adacoder.sandbox.space import Space, files_of, space
+from adacoder.sandbox.startup import note
 from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
@@ -34,8 +37,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
+_WATCHED_SECONDS = 0.03
+"""How often it is seen what an evaluation does."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """How many evaluations run at a time, of all Hosts that share their turns."""
+_MOST_RUNS = 3
+"""How often code is run anew because files came to light meanwhile that it must not see."""
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
@@ -56,18 +63,23 @@ class Host:
         best: Level = Level.FULL,
         spares: int = 1,
         turns: asyncio.Semaphore | None = None,
+        wishes: Wishes = NO_WISHES,
     ) -> None:
         """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
 
         `spares`: how many processes are kept ready for the next evaluations. `turns`: as many evaluations as it lets
-        through run at a time, in the order in which they came; Hosts may share it.
+        through run at a time, in the order in which they came; Hosts may share it. `wishes`: what of the workspace
+        is private beyond what is known.
         """
         self._interpreter = interpreter
         self._workspace = workspace
+        self._wishes = wishes
         self._least = least
         self._best = best
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
+        self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
+        self._clearing.start()
 
     async def evaluate(
         self,
@@ -86,13 +98,11 @@ class Host:
         """
         finding = await self._accepted()
         async with self._turns:
-            judge = Judge(program, finding.isolation)
-            if await self._evaluate(finding, judge, program, examples, timeout):
-                return judge.verdict
-            # Its template was killed meanwhile. If that happens again it is its own doing.
-            judge = Judge(program, finding.isolation)
-            if not await self._evaluate(finding, judge, program, examples, timeout):
-                judge.died(-signal.SIGKILL)
+            judge, ended = await self._judge(finding, program, examples, timeout)
+            if not ended:  # its template was killed meanwhile
+                judge, ended = await self._judge(finding, program, examples, timeout)
+                if not ended:  # that it happened again is its own doing
+                    judge.died(-signal.SIGKILL)
             return judge.verdict
 
     async def ready(self, program: Program) -> None:
@@ -107,25 +117,41 @@ class Host:
     async def close(self) -> None:
         """End every process, for good."""
         await self._templates.close()
+        if self._clearing.is_alive():
+            await asyncio.to_thread(self._clearing.join)
 
     def _recipe(self, finding: Finding, program: Program) -> Recipe:
-        module = program.module
-        view = space(self._interpreter, self._workspace, module)
-        if program.is_withheld:
-            view = view.without(files_of(module))
+        view = self._space(program)
         ahead = imports_ahead(program, self._workspace)
-        return Recipe(finding.mechanism, view, self._workspace, module.root, ahead)
+        return Recipe(finding.mechanism, view, self._workspace, program.module.root, ahead)
 
-    async def _evaluate(
-        self, finding: Finding, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
-    ) -> bool:
-        """Run everything, and tell the judge; returns whether that was possible to the end."""
-        taken = await self._templates.take(self._recipe(finding, program))
-        try:
-            return await self._follow(taken, judge, program, examples, seconds)
-        finally:
-            # At once, but after the verdict, which need not wait for it.
-            asyncio.get_running_loop().call_soon(taken.give_back)
+    def _space(self, program: Program, *, after: bool = False) -> Space:
+        """What the program may see; `after`: as `space` has it."""
+        view = space(self._interpreter, self._workspace, program.module, self._wishes, after=after)
+        return view.without(files_of(program.module)) if program.is_withheld else view
+
+    async def _judge(
+        self, finding: Finding, program: Program, examples: Sequence[Example], seconds: float
+    ) -> tuple[Judge, bool]:
+        """Run everything; returns who judged it, and whether that was possible to the end.
+
+        What it told is not believed, and goes nowhere, if something came to light meanwhile that it must not see.
+
+        Raises:
+            SandboxError: as `evaluate`, or that happened again and again.
+        """
+        for _ in range(_MOST_RUNS):
+            recipe = self._recipe(finding, program)
+            judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
+            taken = await self._templates.take(recipe)
+            try:
+                ended = await self._follow(taken, judge, program, examples, seconds)
+                if taken.holds and recipe.space == self._space(program, after=True):
+                    return judge, ended
+            finally:
+                # At once, but after the verdict, which need not wait for it.
+                asyncio.get_running_loop().call_soon(taken.give_back)
+        raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
     async def _accepted(self) -> Finding:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
@@ -144,7 +170,7 @@ class Host:
     async def _follow(
         self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
     ) -> bool:
-        """As `_evaluate`, of a process."""
+        """Run everything in a process, and tell the judge; returns whether that was possible to the end."""
         line = taken.line
         try:
             async with asyncio.timeout(seconds), _bounded(taken):
@@ -153,8 +179,10 @@ class Host:
                 for example in examples:
                     if not example.skipped:
                         judge.begins(example)
-                        judge.answered(example, await line.run(example.source))
+                        judge.answered(example, await line.run(example.source, by_value=example.informal))
                 judge.ended(await line.end(program))
+                if taken.threads > MOST_THREADS:
+                    judge.started_too_many_threads(MOST_THREADS)
         except TimeoutError:
             judge.timed_out(seconds)
         except HungUpError:
@@ -163,6 +191,8 @@ class Host:
                 return False
             if taken.overfull:
                 judge.wrote_too_much(SCRATCH_SIZE)
+            elif taken.crowded:
+                judge.started_too_many_threads(MOST_THREADS)
             else:
                 judge.died(status)
         except ProtocolError as breach:
@@ -172,17 +202,25 @@ class Host:
 
 @asynccontextmanager
 async def _bounded(taken: Taken) -> AsyncIterator[None]:
-    """End an evaluation that fills the disk."""
-    if taken.folder is None:
-        yield
-        return
-
-    async def bound(folder: Path) -> None:
-        await overfull(folder)
-        taken.end_overfull()
-
-    watch = asyncio.create_task(bound(taken.folder))
+    """End an evaluation that fills the disk, or that starts too many threads."""
+    loop = asyncio.get_running_loop()
+    watching: list[asyncio.Task[None]] = []
+    # Most are over before there is anything to see.
+    begin = loop.call_later(_WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(taken))))
     try:
         yield
     finally:
-        watch.cancel()
+        begin.cancel()
+        for watch in watching:
+            watch.cancel()
+
+
+async def _watch(taken: Taken) -> None:
+    while True:
+        taken.crowded = taken.threads > MOST_THREADS
+        if taken.folder is not None:
+            taken.overfull = await asyncio.to_thread(is_overfull, str(taken.folder))
+        if taken.crowded or taken.overfull:
+            taken.end()
+            return
+        await asyncio.sleep(_WATCHED_SECONDS)

@@ -10,12 +10,13 @@ import ast
 import os
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import statements
+from adacoder.privacy.access import Access
+from adacoder.pytext import parsed, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,10 @@ _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
 """What may decide which module an import finds, or what comes of it."""
 _MOST_FILES = 100
+_MOST_PARTS = 50
+"""Of a dotted name."""
+_MOST_BYTES = 1 << 20
+"""How many files are read, and of how many bytes at most."""
 _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
@@ -44,6 +49,8 @@ class Ahead:
     """Import statements, in order."""
     own: tuple[str, ...] = ()
     """The project's modules and packages, by the names they are imported by, of the uppermost level."""
+    files: tuple[Path, ...] = field(default=(), compare=False)
+    """The project's other files that run with the module: they may be compiled ahead, and no more."""
 
 
 def imports_ahead(program: Program, workspace: Path) -> Ahead:
@@ -65,22 +72,23 @@ def _changed(folder: Path) -> int:
 @lru_cache(maxsize=64)
 def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path, moment: tuple[int, int, int]) -> Ahead:
     del moment  # what was found is found anew in the next
+    access = Access((workspace, root))
     own = {name, *_modules_in(root), *_modules_in(workspace)}
     found = dict.fromkeys(_COMMON)
-    seen = {path}
+    seen = {path: None}
     waiting = [(text, path)]
     while waiting:
         text, path = waiting.pop(0)
         if _UNPREDICTABLE.search(text) or len(seen) > _MOST_FILES:
-            return Ahead(own=tuple(sorted(own)))
+            return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in _imports(text):
             if not each.level and each.module.partition(".")[0] not in own:
                 found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
-            seen.update(files)
-            waiting += [(_text(file), file) for file in files]
-    return Ahead(tuple(found), tuple(sorted(own)))
+            seen |= dict.fromkeys(files)
+            waiting += [(_text(file, access), file) for file in files]
+    return Ahead(tuple(found), tuple(sorted(own)), tuple(seen)[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +112,10 @@ def _imports(text: str) -> tuple[_Import, ...]:
 
 
 def _imports_of(statement: str) -> Iterator[_Import]:
-    try:
-        (node,) = ast.parse(statement).body
-    except (SyntaxError, ValueError):
+    tree = parsed(statement)
+    if tree is None or len(tree.body) != 1:
         return
+    (node,) = tree.body
     for each in node.body if isinstance(node, ast.Try) else [node]:
         if isinstance(each, ast.Import):
             for alias in each.names:
@@ -121,7 +129,7 @@ def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[
     """The files of the project that an import statement in the file `path` runs."""
     bases = [path.parents[statement.level - 1]] if 0 < statement.level <= len(path.parents) else roots
     parts = statement.module.split(".") if statement.module else []
-    for base in bases:
+    for base in bases if len(parts) <= _MOST_PARTS else ():
         for end in range(len(parts) + 1):
             yield from _module_at(base.joinpath(*parts[:end])) if end else ()
         for name in statement.names:
@@ -130,7 +138,7 @@ def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[
 
 def _module_at(place: Path) -> Iterator[Path]:
     for file in (place / "__init__.py", place.with_name(place.name + ".py")):
-        if file.is_file():
+        if os.path.isfile(file):  # noqa: PTH113  # a Path raises where a name is too long
             yield file
 
 
@@ -146,8 +154,8 @@ def _modules_in(folder: Path) -> Iterator[str]:
         return
 
 
-def _text(file: Path) -> str:
+def _text(file: Path, access: Access) -> str:
     try:
-        return file.read_text(encoding="utf-8", errors="replace")
+        return access.read(file, most=_MOST_BYTES).decode(errors="replace")
     except OSError:
         return ""

@@ -1,12 +1,14 @@
 """Finding the user's interpreter, and what must be visible for it to start. Nothing here runs it.
 
 Everything that is read here may be hostile: an environment comes with a repository. So a file is read only if it is
-one, no further than what is needed, and a `.pth` file can show nothing but other Python projects.
+one, no further than what is needed; and whatever a link, a `.pth` file or `pyvenv.cfg` names is shown only if `places`
+says so of its real path.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import stat
@@ -15,24 +17,35 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.space import home, is_wide, real
+from adacoder.sandbox.isolation import is_within
+from adacoder.sandbox.places import (
+    OF_THE_SYSTEM,
+    Followed,
+    entries,
+    follow,
+    home,
+    is_environment,
+    is_file,
+    is_installation,
+    is_wide,
+    libraries,
+    parts,
+    project_of,
+    real,
+    shown_for,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 SETTING = "setting 'adacoder.interpreter'"
 _ENVIRONMENTS = (".venv", "venv")
-_OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
-"""What belongs to a virtual environment; the folder that it was made in may hold all of a project beside it."""
-_SYSTEM = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
-"""Where a system keeps its state, its secrets and its sockets, and where no package is installed to."""
-_MOST_LINKS = 40
-"""As many as the kernel follows."""
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
-_MOST_ENTRIES = 1000
+_MOST_ENTRIES = 50_000
 """How much is read of a file, of all `.pth` files, and of a folder; what matters is far shorter."""
 
 
@@ -43,12 +56,16 @@ class Interpreter:
     path: Path
     """Absolute; links are kept, since a virtual environment is recognised by the link inside it."""
     folders: tuple[Path, ...]
-    """What must be visible for it to run: its environment, the installation beneath, and what `.pth` files
-    add to its path."""
+    """What must be visible for it to run, by real paths: the parts of its environment and of the installation
+    beneath, packages that are linked from elsewhere, and what `.pth` files add to its path."""
     links: tuple[tuple[Path, str], ...]
-    """The symbolic links from `path` to the executable, each with its target."""
+    """The symbolic links that lead to the executable and to `folders`, each with its target."""
     added: tuple[Path, ...] = ()
-    """Those of `folders` that only `.pth` files name: other projects, which have secrets of their own."""
+    """Those of `folders` that are other projects, installed in place, which have secrets of their own."""
+    parts: tuple[Path, ...] = ()
+    """Those of `folders` that are the environment's, or the installation's beneath it."""
+    packages: tuple[Path, ...] = ()
+    """Where installed packages are: folders in `parts`, and those of `folders` that packages are linked from."""
 
     @property
     def installed(self) -> tuple[Path, ...]:
@@ -85,7 +102,7 @@ def look_up(name: str, folder: Path, said_by: str) -> Path:
     remedy = f"correct the {said_by}"
     command = shutil.which(name) if os.sep not in name else None
     path = Path(os.path.abspath(folder / (command or name)))  # noqa: PTH100  # resolve() would follow the links
-    if os.sep not in name and not _is_file(path):
+    if os.sep not in name and not is_file(path):
         raise SandboxError(f"There is no Python interpreter '{name}' in PATH: {remedy}.")
     _must_be_interpreter(path, name if name == str(path) else f"{name} ({path})", remedy)
     return path
@@ -93,19 +110,64 @@ def look_up(name: str, folder: Path, said_by: str) -> Path:
 
 def describe(path: Path) -> Interpreter:
     """What is known of the interpreter at `path` without running it."""
-    links = tuple(_links(path))
-    executables = [path, *(_target(link, target) for link, target in links)]
-    prefixes = _unique(prefix for place in executables if (prefix := _prefix(place)) is not None)
-    bases = [base for prefix in prefixes if (base := _base(prefix, path.name)) is not None]
-    prefixes = _unique([*prefixes, *bases])
-    needed = _unique([*(part for prefix in prefixes for part in _parts(prefix)), *_apart(executables[-1])])
-    added = _unique(folder for prefix in prefixes for folder in _added(prefix))
-    foreign = [folder for folder in added if not any(folder.is_relative_to(part) for part in needed)]
-    return Interpreter(path, (*needed, *foreign), links, tuple(foreign))
+    own = real(path.parent.parent)
+    settings = _configuration(own)
+    beneath = settings.get("home", "")
+    ways = list(_ways(path, Path(beneath) if beneath.startswith("/") else None))
+    prefixes = _prefixes(own, ways)
+    shown = _Shown([part for prefix in prefixes for part in _parts(prefix)])
+    shown.folders |= dict.fromkeys(_apart(ways[0].real) if ways else ())
+    for way in ways:
+        shown.keep_links(way)
+    used = prefixes if settings.get("include-system-site-packages", "true").lower() == "true" else prefixes[:1]
+    found = dict.fromkeys(folder for prefix in used for folder in _packages(prefix))
+    packages = [folder for folder in found if is_within(folder, shown.folders)]
+    own_parts = tuple(shown.folders)
+    named = list(_named(packages))
+    for target in _targets(_around_packages(prefixes), packages):
+        shown.show(follow(target))
+    packages += [folder for folder in shown.folders if folder not in own_parts]
+    for place in named:
+        shown.add(follow(place))
+    return Interpreter(path, tuple(shown.folders), tuple(shown.links), tuple(shown.added), own_parts, tuple(packages))
+
+
+class _Shown:
+    """What is shown of an interpreter: all that is asked for, and may be."""
+
+    def __init__(self, parts: Sequence[Path]) -> None:
+        self._parts = parts
+        self.folders: dict[Path, None] = {}
+        self.links: dict[tuple[Path, str], None] = {}
+        self.added: dict[Path, None] = {}
+        for part in parts:
+            self.show(follow(part))
+
+    def show(self, way: Followed | None) -> bool:
+        """Show what a way leads to, if it may be; returns whether it is."""
+        place = shown_for(way.real, self._parts) if way is not None else None
+        if way is None or place is None:
+            return False
+        if not is_within(place, self.folders):
+            self.folders[place] = None
+        self.keep_links(way)
+        return True
+
+    def add(self, way: Followed | None) -> None:
+        """Show what a way leads to if it is another project, or if it may be shown anyway."""
+        if self.show(way) or way is None or project_of(way.real) is None:
+            return
+        self.folders[way.real] = self.added[way.real] = None
+        self.keep_links(way)
+
+    def keep_links(self, way: Followed) -> None:
+        """Let a way lead inside to where it leads outside, if that is shown."""
+        if is_within(way.real, (*self.folders, *OF_THE_SYSTEM)):
+            self.links |= dict.fromkeys(way.links)
 
 
 def _must_be_interpreter(path: Path, shown: str, remedy: str) -> None:
-    if not _is_file(path) or not os.access(path, os.X_OK):
+    if not is_file(path) or not os.access(path, os.X_OK):
         raise SandboxError(f"There is no Python interpreter at {shown}: {remedy}.")
     if _beginning(path, 2) == b"#!":
         raise SandboxError(f"{shown} is a script that chooses an interpreter, not an interpreter: {remedy}.")
@@ -117,115 +179,110 @@ def _environments(near: Path, workspace: Path) -> Iterator[Path]:
     folders = [f for f in (near, *near.parents) if f.is_relative_to(workspace)] if inside else [near, workspace]
     for folder in folders:
         for name in _ENVIRONMENTS:
-            if _is_file(folder / name / "pyvenv.cfg"):
+            if is_file(folder / name / "pyvenv.cfg"):
                 yield folder / name
 
 
-def _links(path: Path) -> Iterator[tuple[Path, str]]:
-    for _ in range(_MOST_LINKS):
-        try:
-            target = str(path.readlink())
-        except OSError:
-            return
-        yield path, target
-        path = _target(path, target)
+def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
+    """The ways to the executable, and to the folder of executables that a `pyvenv.cfg` names."""
+    for place in (path, beneath, beneath / path.name if beneath is not None else None):
+        if place is not None and (way := follow(place)) is not None:
+            yield way
 
 
-def _target(link: Path, target: str) -> Path:
-    # Only the folder's real path makes `..` mean what the kernel takes it for.
-    return Path(os.path.normpath(real(link.parent) / target)) if ".." in target else link.parent / target
+def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
+    """The environment or installation that was asked for, and the installations beneath it.
 
-
-def _prefix(executable: Path) -> Path | None:
-    """The environment or installation that an executable belongs to, if its folder looks like one."""
-    prefix = executable.parent.parent
-    looks_right = _is_environment(prefix) or bool(_libraries(prefix))
-    return prefix if looks_right and not is_wide(prefix) else None
-
-
-def _is_environment(prefix: Path) -> bool:
-    return _is_file(prefix / "pyvenv.cfg")
-
-
-def _libraries(prefix: Path) -> list[Path]:
-    return _glob(prefix, "lib*/python3*")
+    Another environment on the way is none of them: no interpreter reads it.
+    """
+    places = [place for way in ways for place in (way.real, *(link for link, _ in way.links))]
+    candidates = dict.fromkeys([own, *(folder for place in places for folder in (place.parent, place.parent.parent))])
+    return [
+        prefix
+        for prefix in candidates
+        if ((prefix == own and is_environment(own)) or is_installation(prefix)) and not is_wide(prefix)
+    ]
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """What must be visible of an environment or installation."""
-    if not _is_environment(prefix):
-        return [prefix]
-    parts = [prefix / name for name in _OF_AN_ENVIRONMENT]
-    return [part for part in parts if os.path.exists(part)]  # noqa: PTH110  # Path.exists() may raise
+    """What must be visible of an environment or installation, if it may be; the system's is visible anyway."""
+    return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
 def _apart(executable: Path) -> list[Path]:
     """What must be visible of a Python that was installed right into the home folder, or its `.local`."""
     prefix = executable.parent.parent
-    libraries = _libraries(prefix)
-    return [executable, *libraries] if libraries and is_wide(prefix) and prefix.is_relative_to(home()) else []
-
-
-def _base(prefix: Path, executable: str) -> Path | None:
-    """The installation that a virtual environment names in its `pyvenv.cfg`."""
-    place = _configuration(prefix).get("home")
-    return _prefix(Path(place) / executable) if place and Path(place).is_absolute() else None
+    if not (is_wide(prefix) and prefix.is_relative_to(home()) and is_installation(prefix)):
+        return []
+    return [executable, *(library for library in libraries(prefix) if real(library) == library)]
 
 
 def _configuration(prefix: Path) -> dict[str, str]:
+    """What `pyvenv.cfg` says; nothing where there is none."""
     pairs = (line.partition("=") for line in _lines(prefix / "pyvenv.cfg"))
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 
-def _added(prefix: Path) -> Iterator[Path]:
-    """Other Python projects that the `.pth` files of an installation add to its path."""
-    files = [file for library in _libraries(prefix) for file in _glob(library, "*-packages/*.pth")]
-    lines = ((file.parent, line.rstrip()) for file in files for line in _lines(file))
-    for folder, line in itertools.islice(lines, _MOST_LINES):
-        if line and not line.startswith(("#", "import ", "import\t")):
-            added = Path(os.path.normpath(folder / line))
-            if _is_project(added) and (added.is_relative_to(prefix) or _is_open(real(added))):
-                yield added
+def _packages(prefix: Path) -> Iterator[Path]:
+    """The folders that packages are installed to."""
+    for library in libraries(prefix):
+        yield from (real(Path(entry.path)) for entry in entries(library, _MOST_ENTRIES) if "-packages" in entry.name)
 
 
-def _is_open(folder: Path) -> bool:
-    """Whether a folder, named without links, lies neither where a system or a user keeps what is private, nor is
-    more than a project."""
-    if is_wide(folder):
-        return False
-    if folder.is_relative_to(home()):
-        return not folder.relative_to(home()).parts[0].startswith(".")
-    hidden = any(part.startswith(".") for part in folder.parts)
-    return not hidden and not any(folder.is_relative_to(place) for place in _SYSTEM)
+def _around_packages(prefixes: Iterable[Path]) -> Iterator[Path]:
+    for prefix in prefixes:
+        if not is_within(prefix, OF_THE_SYSTEM):
+            yield from (prefix / "bin", prefix / "lib", *libraries(prefix))
 
 
-def _is_project(folder: Path) -> bool:
-    """Whether a folder holds modules or packages, or is the `src` of a project."""
-    if folder.name == "src" and _is_file(folder.parent / "pyproject.toml"):
-        return os.path.isdir(folder)  # noqa: PTH112  # Path.is_dir() may raise
-    try:
-        with os.scandir(folder) as entries:
-            return any(
-                _is_file(Path(entry.path, "__init__.py")) or (entry.name.endswith(".py") and entry.is_file())
-                for entry in itertools.islice(entries, _MOST_ENTRIES)
-            )
-    except OSError:
-        return False
+def _targets(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[Path]:
+    """What the links in `folders` and in `packages` lead to, and those of each package; of many to one folder, one.
+
+    That is enough: a tool that links what it installs links all that belongs to a package from one place.
+    """
+    seen: set[str] = set()
+    for entry in itertools.islice(_entries(folders, packages), _MOST_ENTRIES):
+        if entry.is_symlink():
+            with suppress(OSError):
+                target = os.path.join(os.path.dirname(entry.path), os.readlink(entry.path))  # noqa: PTH115, PTH118, PTH120
+                if (place := os.path.dirname(target)) not in seen:  # noqa: PTH120
+                    seen.add(place)
+                    yield Path(target)
 
 
-def _unique(paths: Iterable[Path]) -> list[Path]:
-    """Each path once, and beside one that leads through links the folder it leads to."""
-    return list(dict.fromkeys(place for path in paths for place in (path, real(path))))
+def _entries(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[os.DirEntry[str]]:
+    for folder in folders:
+        yield from entries(folder, _MOST_ENTRIES)
+    for folder in packages:
+        for entry in entries(folder, _MOST_ENTRIES):
+            yield entry
+            if entry.is_dir(follow_symlinks=False):
+                yield from entries(Path(entry.path), _MOST_ENTRIES)
 
 
-def _is_file(path: Path) -> bool:
-    return os.path.isfile(path)  # noqa: PTH113  # Path.is_file() may raise
+def _named(packages: Iterable[Path]) -> Iterator[Path]:
+    """The folders that are installed in place: what `.pth` files add, else where pip says it installed from."""
+    found = [(folder, entry) for folder in packages for entry in entries(folder, _MOST_ENTRIES)]
+    lines = ((folder, line) for folder, each in found if each.name.endswith(".pth") for line in _lines(Path(each.path)))
+    added = [
+        Path(os.path.normpath(folder / line.rstrip()))
+        for folder, line in itertools.islice(lines, _MOST_LINES)
+        if line.strip() and not line.startswith(("#", "import ", "import\t"))
+    ]
+    yield from added
+    for _, each in found:
+        if each.name.endswith(".dist-info"):
+            for project in _in_place(Path(each.path, "direct_url.json")):
+                if not any(folder.is_relative_to(project) for folder in added):
+                    yield project
 
 
-def _glob(folder: Path, pattern: str) -> list[Path]:
-    with suppress(OSError):
-        return sorted(folder.glob(pattern))
-    return []
+def _in_place(file: Path) -> Iterator[Path]:
+    """The project that is installed in place, as PEP 610 says it."""
+    with suppress(ValueError, RecursionError):
+        match json.loads(_beginning(file, _MOST_BYTES) or b"{}"):
+            case {"url": str(url), "dir_info": {"editable": True}} if url.startswith("file:///"):
+                yield Path(os.path.normpath(unquote(urlsplit(url).path)))
 
 
 def _lines(path: Path) -> list[str]:

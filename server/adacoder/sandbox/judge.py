@@ -1,7 +1,7 @@
 """Turns what a worker said into a Verdict: the only place that compares outputs, by `doctest`'s own rules.
 
-The output of an informal example is compared by its value: who writes `f(2) == {"b", "a"}` or `f(2) -> 15` means no
-order of a set, and no difference between 15 and 15.0.
+An informal example is compared by the value it gives, not by what it prints or how the value looks: who writes
+`f(2) == {"b", "a"}` or `f(2) -> 15` means no order of a set, no difference between 15 and 15.0, and no `print(15)`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class Judge:
 
     program: Program
     isolation: Isolation
+    note: str = ""
+    """What is to be said of the evaluation whatever comes of it."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
     """The first thing that failed."""
@@ -53,7 +55,7 @@ class Judge:
     """The examples that raised what they were not to raise."""
 
     def __post_init__(self) -> None:
-        self._verdict = Verdict(None, isolation=self.isolation)
+        self._verdict = Verdict(None, isolation=self.isolation, notes=(self.note,) if self.note else ())
 
     @property
     def verdict(self) -> Verdict:
@@ -73,9 +75,12 @@ class Judge:
             defines=answer.defines,
             # After a failed import names are missing that the rest of the module would have defined.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
-            notes=tuple(
-                f"Line {line} of the file is a syntax error; that statement was left out of the run."
-                for line in answer.left_out
+            notes=(
+                *self._verdict.notes,
+                *(
+                    f"Line {line} of the file is a syntax error; that statement was left out of the run."
+                    for line in answer.left_out
+                ),
             ),
         )
         if raised is not None:
@@ -92,7 +97,7 @@ class Judge:
     def answered(self, example: Example, answer: Answer) -> None:
         """The example ran to its end."""
         got = _displayed(example, answer)
-        matched = _matches(example, got, answer.raised)
+        matched = _matches(example, got, answer)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
         result = ExampleResult(example, matched, got, error)
         self._verdict = replace(self._verdict, results=(*self._verdict.results, result))
@@ -102,7 +107,7 @@ class Judge:
         counts = example.decides or (example.runs_target and answer.raised is not None)
         if counts and not matched:
             self._fail(
-                self._wrong_output(example, got)
+                self._wrong_output(example, got, answer)
                 if answer.raised is None
                 else self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got)
             )
@@ -129,6 +134,11 @@ class Judge:
     def wrote_too_much(self, size: int) -> None:
         """It was ended because it wrote more than `size` bytes of files, or far too many files."""
         message = f"{self._where()} wrote more files than an evaluation may ({size >> 20} MiB)."
+        self._fail(Failure(FailureKind.KILLED, message, self._current))
+
+    def started_too_many_threads(self, most: int) -> None:
+        """It had, or was ended because it had, more than `most` threads at a time."""
+        message = f"{self._where()} started more threads than an evaluation may ({most})."
         self._fail(Failure(FailureKind.KILLED, message, self._current))
 
     def misbehaved(self, how: str) -> None:
@@ -173,14 +183,19 @@ class Judge:
             kind = FailureKind.DENIED
         return Failure(kind, message, error=error, line=line)
 
-    def _wrong_output(self, example: Example, got: str) -> Failure:
+    def _wrong_output(self, example: Example, got: str, answer: Answer) -> Failure:
         if _takes_fence_for_output(example, got):
             message = (
                 f"{_place(example)} takes the code fence below it for output, as doctest does: leave a blank line."
             )
             return Failure(FailureKind.BROKEN_EXAMPLE, message, example, got)
         wanted = f"raising {_brief(example.exception)}" if example.exception else _quoted(example.want)
-        message = f"{_place(example)} gave {_quoted(got)} instead of {wanted}."
+        given = f"gave {_quoted(got)}"
+        if example.informal:
+            value = _quoted(answer.shown or "None") + _class_told(example, answer)
+            given = f"printed {_quoted(answer.printed)} and returned {value}" if answer.printed else f"gave {value}"
+            wanted = f"returning {wanted}" if answer.printed and not example.exception else wanted
+        message = f"{_place(example)} {given} instead of {wanted}."
         return Failure(FailureKind.WRONG_OUTPUT, message, example, got)
 
     def _exception(self, example: Example, raised: Raised, got: str) -> Failure:
@@ -246,17 +261,37 @@ class Judge:
 
 
 def _displayed(example: Example, answer: Answer) -> str:
-    """What an example gave, ending in a newline if it is anything; in prose None is something."""
-    output = answer.output
-    if not output and example.informal and answer.raised is None:
-        return "None\n"
+    """What an example gave, ending in a newline if it is anything; in prose None is something.
+
+    What doctest compares is what was printed and the value in one; in prose the value stands first.
+    """
+    if example.informal and answer.raised is None:
+        value = (answer.shown or "None").rstrip("\n") + _class_told(example, answer)
+        return f"{value}\n" + (f"after printing\n{_ended(answer.printed)}" if answer.printed else "")
+    return _ended(answer.printed + answer.shown)
+
+
+def _ended(output: str) -> str:
     return output if not output or output.endswith("\n") else output + "\n"
 
 
-def _matches(example: Example, got: str, raised: Raised | None) -> bool:
+def _class_told(example: Example, answer: Answer) -> str:
+    """The class of a value that looks as it should and is something else."""
+    looks_right = _is_value(answer.shown, example.want) and not _is_value(answer.plain, example.want)
+    return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
+
+
+def _is_value(display: str, want: str) -> bool:
+    return display.strip() == want.strip() or same_value(display, want)
+
+
+def _matches(example: Example, got: str, answer: Answer) -> bool:
     """Whether an example gave what it should, as `doctest.DocTestRunner` decides it unless it is informal."""
+    raised = answer.raised
     if raised is None and example.informal:
-        return example.exception is None and (got == example.want or same_value(got, example.want))
+        # Who tells of None tells of nothing that is seen.
+        shows_more = bool(answer.printed) and answer.plain == "None"
+        return example.exception is None and _is_value(answer.plain, example.want) and not shows_more
     if raised is None:
         return _CHECKER.check_output(example.want, got, example.flags)
     if example.exception is None:

@@ -6,15 +6,17 @@ Our own interpreter runs this file (`-I -S`, standard library only), so that not
 `.venv/bin/python` nor a `.pth` file, runs before the locks are closed.
 
 With a LIFELINE, a descriptor that nothing is ever written to, it forks, and stays outside as the *supervisor*: when
-the lifeline's other end is gone, because the server closed it or died, or when the child has ended, it kills whatever
-came of the child and ends when nothing is left. The child becomes WRAPPER, a command that runs this file again inside,
+the lifeline's other end is gone, because the server closed it or died, when the child has ended, or when more
+processes or threads came of it than a template and its evaluations have, it kills whatever came of the child and ends
+when nothing is left. The child becomes WRAPPER, a command that runs this file again inside,
 with an empty LIFELINE; where there is no WRAPPER it goes on itself: it confines itself and becomes PROGRAM.
 
 Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
     limit:NAME=N    `resource.RLIMIT_NAME`; one that is lower already stays
     scratch=PATH    the folder to work in
-    slots=N         folders 0 … N-1 to make in it, one for each evaluation that may run at a time
+    slots=N         folders 0 … N-1 to make in it where they are missing, one for each evaluation that may run at a
+                    time; under a filter there may be little more than so many processes
     statm=D         leave its own `/proc/self/statm` open for the interpreter as descriptor D, if there is a `/proc`
     landlock=ABI    hold files, network and signals with this version of Landlock; then `read`, `list` and `device`
                     are all that may be got at besides the scratch folder
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
 
 LINUX = sys.platform == "linux"
 _MOST_DESCRIPTORS = 65536
+_COUNTED_MS = 100
+"""How often it is seen how many processes there are."""
+_OWN_PROCESSES = 8
+"""There may be so many more than evaluations: bwrap's and the template, and what was killed and is not gone yet."""
+_MOST_THREADS = 1000
+"""Of one process: an evaluation is ended long before, and what is imported starts a few for each processor."""
 
 # linux/prctl.h
 _PR_SET_PDEATHSIG = 1
@@ -81,8 +89,14 @@ def main(arguments: list[str]) -> None:
         become(inside[end + 1 :])
 
     if lifeline:
-        supervise(int(lifeline), go_on)
+        supervise(int(lifeline), most_processes(inside), go_on)
     go_on()
+
+
+def most_processes(confinement: Sequence[str]) -> int:
+    """How many processes may come of a template, whose evaluations have none of their own if there is a filter."""
+    wishes = dict(argument.partition("=")[::2] for argument in confinement)
+    return _OWN_PROCESSES + int(wishes["slots"]) if "filter" in wishes else sys.maxsize
 
 
 def become(program: list[str]) -> NoReturn:
@@ -92,8 +106,11 @@ def become(program: list[str]) -> NoReturn:
 # --- outside ---------------------------------------------------------------------------------
 
 
-def supervise(lifeline: int, go_on: Callable[[], NoReturn]) -> NoReturn:
-    """Fork; go on in the child; in the parent watch over it to the end."""
+def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoReturn:
+    """Fork; go on in the child; in the parent watch over it and all that comes of it, to the end.
+
+    `most`: how many processes that may be.
+    """
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # what ends is gone at once, and no zombies pile up
     if LINUX:
         prctl(_PR_SET_CHILD_SUBREAPER, 1)  # so that all orphans below become ours, and none is lost
@@ -110,9 +127,9 @@ def supervise(lifeline: int, go_on: Callable[[], NoReturn]) -> NoReturn:
         go_on()
     os.closerange(0, lifeline)
     os.closerange(lifeline + 1, most_descriptors())
-    wait_for_end(child, lifeline)
+    wait_for_end(child, lifeline, most)
     kill(os.killpg, child)
-    while left := children():
+    while left := children(os.getpid()):
         for pid in left:
             kill(os.kill, pid)
     with suppress(ChildProcessError):
@@ -125,14 +142,15 @@ def kill(how: Callable[[int, int], None], target: int) -> None:
         how(target, _SIGKILL)
 
 
-def wait_for_end(child: int, lifeline: int) -> None:
-    """Wait until the child has ended, or the other end of the lifeline is gone."""
+def wait_for_end(child: int, lifeline: int, most: int) -> None:
+    """Wait until the child has ended, the other end of the lifeline is gone, or too much came of the child."""
     if sys.platform == "linux":
         watch = select.poll()
         watch.register(lifeline, 0)  # a hang-up is told unasked
         with suppress(ProcessLookupError):  # it has ended
             watch.register(os.pidfd_open(child), select.POLLIN)
-            watch.poll()
+            while not watch.poll(_COUNTED_MS if most < sys.maxsize else None) and not overgrown(most):
+                pass
     else:
         events = [
             select.kevent(lifeline, select.KQ_FILTER_READ, select.KQ_EV_ADD),
@@ -141,12 +159,27 @@ def wait_for_end(child: int, lifeline: int) -> None:
         select.kqueue().control(events, 1)
 
 
-def children() -> list[int]:
-    """Our child processes, orphans that became ours among them; none where the system does not tell."""
-    if not LINUX:
-        return []
-    with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
-        return [int(pid) for pid in file.read().split()]
+def overgrown(most: int) -> bool:
+    """Whether there are more than `most` processes below this one, or one of them has too many threads."""
+    found = children(os.getpid())
+    for count, pid in enumerate(found, 1):
+        threads = 0
+        with suppress(OSError):  # it has ended
+            threads = os.stat(f"/proc/{pid}/task").st_nlink - 2
+        if count > most or threads > _MOST_THREADS:
+            return True
+        found += children(pid)  # the loop comes to them too
+    return False
+
+
+def children(parent: int) -> list[int]:
+    """The child processes of one, orphans that became its own among them; none where the system does not tell."""
+    found: list[int] = []
+    with suppress(OSError):  # it has ended, or this is not Linux
+        for thread in os.listdir(f"/proc/{parent}/task"):
+            with open(f"/proc/{parent}/task/{thread}/children", "rb") as file:
+                found += map(int, file.read().split())
+    return found
 
 
 # --- inside ----------------------------------------------------------------------------------
@@ -166,7 +199,8 @@ def confine(confinement: Sequence[str]) -> None:
     (scratch,) = wishes["scratch"]
     slots = [f"{scratch}/{slot}" for slot in range(int(*wishes["slots"]))]
     for slot in slots:
-        os.mkdir(slot, 0o700)
+        os.makedirs(slot, exist_ok=True)
+        os.chmod(slot, 0o700)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
         with suppress(OSError):  # there may be no /proc

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,9 +20,11 @@ from adacoder.domain import Isolation, Level, Module
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
+from adacoder.sandbox.isolation.installed import environment, program_of_others, program_of_system
 from adacoder.sandbox.isolation.locks import locks
 from adacoder.sandbox.isolation.lsm import Landlocked
 from adacoder.sandbox.isolation.none import Unconfined
+from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 from adacoder.sandbox.program import Program
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.isolation import Mechanism
 
 _PROBE_SECONDS = 20
-_SHORT = "/tmp"  # noqa: S108  # the path of a socket may be no longer than 107 bytes, whatever TMPDIR says
+_BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
 import os
@@ -130,7 +130,7 @@ class Finding:
             return "run AdaCoder inside WSL2"
         if sys.platform != "linux" or locks() is None:
             return ""
-        if shutil.which("bwrap") is None:
+        if program_of_system(_BUBBLEWRAP) is None:
             return "install bubblewrap (`sudo apt install bubblewrap`, `sudo dnf install bubblewrap`)"
         return "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
 
@@ -146,7 +146,7 @@ async def probe(best: Level = Level.FULL) -> Finding:
     if known is not None and (known[0].isolation.level is best or time.monotonic() < known[1]):
         return known[0]
     if key not in _under_way:
-        _under_way[key] = asyncio.create_task(_try_all(best, shutil.which("bwrap")))
+        _under_way[key] = asyncio.create_task(_try_all(best, program_of_system(_BUBBLEWRAP)))
     try:
         found = await asyncio.shield(_under_way[key])
     finally:
@@ -162,7 +162,7 @@ _known: dict[tuple[Level, str | None], tuple[Finding, float]] = {}
 _under_way: dict[tuple[Level, str | None, asyncio.AbstractEventLoop], asyncio.Task[Finding]] = {}
 
 
-async def _try_all(best: Level, program: str | None) -> Finding:
+async def _try_all(best: Level, program: Path | None) -> Finding:
     if best is Level.NONE:
         return _nothing("nothing better was asked for")
     reasons = []
@@ -185,17 +185,19 @@ def _nothing(reason: str) -> Finding:
     return Finding(mechanism.isolation, mechanism, reason)
 
 
-async def _help(program: str) -> str:
+async def _help(program: Path) -> str:
     process = await asyncio.create_subprocess_exec(
-        *(program, "--help"),
+        *(str(program), "--help"),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
+        env=environment(),
+        cwd="/",
     )
     return (await process.communicate())[0].decode(errors="replace")
 
 
-async def _mechanisms(best: Level, bwrap: str | None) -> AsyncIterator[Mechanism | str]:
+async def _mechanisms(best: Level, bwrap: Path | None) -> AsyncIterator[Mechanism | str]:
     """What to try, the strictest first; or why there is nothing to try."""
     if sys.platform == "darwin":
         yield Seatbelt()
@@ -209,7 +211,8 @@ async def _mechanisms(best: Level, bwrap: str | None) -> AsyncIterator[Mechanism
         return
     if best is Level.FULL:
         if bwrap is None:
-            yield "bubblewrap is not installed"
+            other = program_of_others(_BUBBLEWRAP)
+            yield f"{other} is not the system's, and not used" if other else "bubblewrap is not installed"
         else:
             # The help says which features there are, not which may be used.
             try:
@@ -220,7 +223,7 @@ async def _mechanisms(best: Level, bwrap: str | None) -> AsyncIterator[Mechanism
             for disable_userns in [True, False] if "--disable-userns" in described else [False]:
                 for proc in (True, False):
                     features = Features(proc, disable_userns, "--size" in described)
-                    yield Bubblewrap(bwrap, features, known)
+                    yield Bubblewrap(str(bwrap), features, known)
     if known.landlock:
         yield Landlocked(known)
     else:
@@ -251,9 +254,9 @@ class _Bait:
 @contextmanager
 def _bait() -> Iterator[_Bait]:
     with (
-        tempfile.TemporaryDirectory(prefix="adacoder-probe-") as name,
-        tempfile.TemporaryDirectory(prefix="adacoder-probe-") as beyond,
-        tempfile.TemporaryDirectory(prefix="adacoder-", dir=_SHORT) as sockets,
+        scratch() as name,
+        scratch() as beyond,
+        scratch(SHORT) as sockets,
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.socket(socket.AF_UNIX) as local,
     ):
@@ -310,7 +313,7 @@ async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
         "write('own')": "written",
         f"write({str(bait.outside)!r})": "denied",
         # Without Landlock, evaluations at the same time are kept apart from all but each other.
-        "write('../1/another')": "denied" if "landlock" in isolation.by else "written",
+        "write('../../1/another')": "denied" if "landlock" in isolation.by else "written",
         f"empty({str(bait.outside)!r})": "denied",
         f"chmod({str(bait.outside)!r})": "denied",
         f"read({str(bait.outside)!r})": "untouched",
@@ -324,5 +327,5 @@ async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
     }
     for attempt, outcome in expected.items():
         answer = await line.run(attempt)
-        if answer != Answer(f"{outcome!r}\n"):
-            raise SandboxError(f"{attempt} gave {answer.output.strip() or 'an error'}, not {outcome!r}")
+        if answer != Answer(shown=f"{outcome!r}\n"):
+            raise SandboxError(f"{attempt} gave {answer.shown.strip() or 'an error'}, not {outcome!r}")

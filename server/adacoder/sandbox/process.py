@@ -54,7 +54,7 @@ class Recipe:
     @property
     def common(self) -> Recipe:
         """The one that imports the least."""
-        return replace(self, ahead=Ahead(own=self.ahead.own))
+        return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
         """Whether a template of this recipe serves the other's evaluations too: nothing is there that they lack."""
@@ -91,6 +91,13 @@ class Evaluation:
             return False
         return True
 
+    def threads(self) -> int:
+        """How many threads it has; 0 where the system does not tell."""
+        try:
+            return os.stat(f"/proc/{self.line.channel.sender}/task").st_nlink - 2  # noqa: PTH116  # before each verdict
+        except OSError:
+            return 0
+
     def kill(self) -> None:
         """End it, whatever it does; the template still has to reap it."""
         if self._handle is None:
@@ -110,11 +117,20 @@ class Evaluation:
 class Template:
     """A warm interpreter in its confinement. Whoever boots it must `end` it."""
 
-    def __init__(self, recipe: Recipe, stage: Stage, slots: int, cleanup: ExitStack, connection: socket.socket) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        stage: Stage,
+        slots: int,
+        staging: ExitStack,
+        cleanup: ExitStack,
+        connection: socket.socket,
+    ) -> None:
         self.recipe = recipe
         self.broken = False
         """Whether it failed to do what a template must, so that it can serve no longer."""
         self._stage = stage
+        self._staging = staging
         self._cleanup = cleanup
         self._channel = Channel(connection)
         self._complaints, self._complain = _pipe(cleanup)
@@ -135,12 +151,12 @@ class Template:
             SandboxError: it does not start.
         """
         try:
-            with ExitStack() as cleanup:
-                stage = cleanup.enter_context(recipe.mechanism.stage(recipe.space))
+            with ExitStack() as staging, ExitStack() as cleanup:
+                stage = staging.enter_context(recipe.mechanism.stage(recipe.space, slots))
                 connection, far_end = channel_pair()
                 cleanup.enter_context(connection)
                 cleanup.enter_context(far_end)
-                template = cls(recipe, stage, slots, cleanup.pop_all(), connection)
+                template = cls(recipe, stage, slots, staging.pop_all(), cleanup.pop_all(), connection)
         except OSError as error:
             raise SandboxError(f"The sandbox cannot be made: {error}.") from error
         try:
@@ -168,6 +184,16 @@ class Template:
         return not self.broken and not self.gone
 
     @property
+    def holds(self) -> bool:
+        """Whether nothing came to light that its processes must not see."""
+        return self._stage.holds()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its processes see what they would if it were made anew."""
+        return self._stage.holds() and self._stage.is_current()
+
+    @property
     def pid(self) -> int | None:
         """Its process, in our numbering; None where the system does not tell."""
         return self._channel.sender
@@ -193,6 +219,15 @@ class Template:
             SandboxError: it broke.
         """
         return await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+
+    async def compile(self, file: Path) -> None:
+        """Compile a file of the project ahead; it is used as long as the file's text is the same.
+
+        Raises:
+            SandboxError: it broke.
+        """
+        if await self._ask(WARM_SECONDS, "compile", str(file)) != ["compiled"]:
+            raise self._broke("it gave no answer that has a known form")
 
     async def settle(self) -> tuple[Path, ...]:
         """Make ready to fork; all is imported. Returns the files of it: it is to be made anew when one changes.
@@ -240,31 +275,34 @@ class Template:
             raise
         return Evaluation(slot, line, connection, handle)
 
-    async def reap(self, evaluation: Evaluation) -> int:
+    async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
         """Make sure that nothing is left of an evaluation that was killed.
 
-        Returns its exit status, or minus the signal that killed it.
+        Returns its exit status, or minus the signal that killed it; and whether that was for too many files.
 
         Raises:
             SandboxError: something may be left; it broke.
         """
         evaluation.close()
         match await self._ask(_REAP_SECONDS, "reap", str(evaluation.slot)):
-            case ["reaped", status, "clean"]:
-                self._slots.put_nowait(evaluation.slot)
-                return _status(status)
-            case ["reaped", status, _]:
-                self.broken = True
-                return _status(status)
+            case ["reaped", status, clean, overfull]:
+                if clean:
+                    self._slots.put_nowait(evaluation.slot)
+                else:
+                    self.broken = True
+                return _status(status), bool(overfull)
         raise self._broke("it gave no answer that has a known form")
 
     async def end(self) -> None:
         """Kill it with all that came of it, and wait until nothing is left; also when it has ended."""
         self.broken = True
         self._lifeline.close()
-        with self._cleanup:
-            if self._process is not None:
-                await self._process.wait()
+        try:
+            with self._cleanup:
+                if self._process is not None:
+                    await self._process.wait()
+        finally:
+            await asyncio.to_thread(self._staging.close)  # hostile code may have left much to remove
 
     async def _start(self, far_end: socket.socket) -> None:
         """Start the launcher, and close what is its alone."""
@@ -285,12 +323,12 @@ class Template:
         return await asyncio.create_subprocess_exec(
             *(str(OUR_PYTHON), "-I", "-S", str(LAUNCHER), str(self._lifeline_end.fileno())),
             *(*stage.wrapper, "--"),
-            *(*stage.confinement, f"slots={self._slots.qsize()}", f"statm={_STATM}", f"rulesets={_RULESETS}", "--"),
+            *(*stage.confinement, f"statm={_STATM}", f"rulesets={_RULESETS}", "--"),
             *(str(interpreter), "-I", "-B", str(TEMPLATE)),
             stdin=far_end.fileno(),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=self._complain,
-            pass_fds=(self._lifeline_end.fileno(),),
+            pass_fds=(self._lifeline_end.fileno(), *stage.descriptors),
             env=stage.environment,
             cwd="/",
             start_new_session=True,

@@ -11,18 +11,22 @@ Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, i
       → unable MESSAGE
     warm STATEMENT                               an import to run
       → warmed GOOD                              empty if it left what evaluations cannot share, so that this is the end
+    compile PATH                                 a file of the project, which is not imported
+      → compiled                                 or not, if it cannot be
     settle                                       all is imported
       → settled [PATH]…                          the files of it
     fork SLOT AHEAD                              with a descriptor: the new process's CHANNEL; AHEAD: empty if an
                                                  evaluation waits for it
     reap SLOT                                    for a process that was killed
-      → reaped STATUS CLEAN                      as `os.waitstatus_to_exitcode`; empty if something is left
+      → reaped STATUS CLEAN OVERFULL             as `os.waitstatus_to_exitcode`; empty if something is left; not empty
+                                                 if it was killed here, because it wrote too many files
 
 STATM and SLOTS are the descriptors that the launcher left open: the template's own `/proc/self/statm`, and the Landlock
-ruleset of slot 0, which those of the other slots follow. Of more than MOST_FILES files in SCRATCH, evaluations die; 0
-where something else counts them. FILTER is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever
-the number of the process itself belongs. OWN are the names, separated by spaces, of the project's outermost modules and
-packages; each INSTALLED is a folder, and only what is in one of them is imported here.
+ruleset of slot 0, which those of the other slots follow. An evaluation may write to folder SLOT of SCRATCH; if it has
+more than MOST_FILES files there it dies; 0 where something else counts them. FILTER is the seccomp program of an
+evaluation, in hex, where OWN_PID stands wherever the number of the process itself belongs. OWN are the names, separated
+by spaces, of the project's outermost modules and packages; each INSTALLED is a folder, and only what is in one of them
+is imported here.
 """
 
 from __future__ import annotations
@@ -35,23 +39,28 @@ import resource
 import select
 import struct
 import sys
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 from os.path import dirname, isdir, join, realpath
+from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from adacoder.sandbox import worker
+    from adacoder.sandbox import finders, worker
 else:
     # By its path, and in no list of modules: the user may have a module of that name.
     worker = type(sys)("worker")
-    SourceFileLoader("worker", join(dirname(realpath(__file__)), "worker.py")).exec_module(worker)
+    worker.__file__ = join(dirname(realpath(__file__)), "worker.py")
+    SourceFileLoader("worker", worker.__file__).exec_module(worker)
+    finders = worker.finders
+
+_chmod, _utime = os.chmod, os.utime
 
 MOST_DESCRIPTORS = 256
 """As many as may be open in the template."""
-FILES_CHECKED_MS = 100
-"""How often the files in the scratch folder are counted, while evaluations run."""
+FILES_CHECKED_SECONDS = 0.1
+"""How often the files of evaluations are counted, while they run."""
 
 
 class Template:
@@ -61,12 +70,18 @@ class Template:
         statm, slots, self._scratch, most_files, program, own_pid, root, workspace, own, *installed = fields
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
-        self._barrier = Barrier(own.split(), installed)
+        self.installed = finders.Installed(installed, folders)
+        self._barrier = finders.Barrier(own.split(), self.installed)
+        self._barrier.clear()
         self._lock = Lock(int(statm), bytes.fromhex(program), int(own_pid))
         self._slots = int(slots)
         self._most_files = int(most_files)
         self._children: dict[str, int] = {}
+        self._overfull: set[str] = set()
+        self._counted = monotonic()
         self._channel = _socket.socket(fileno=worker.CHANNEL)
+        if program:
+            os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
 
     def serve(self) -> list[str]:
         """Obey the server in the template; returns the first command of an evaluation, in its process."""
@@ -79,6 +94,9 @@ class Template:
             command, *fields = worker.unpack(worker.receive_bytes(int.from_bytes(size, "little")))
             if command == "warm":
                 worker.send("warmed", "good" if self._warm(fields[0]) else "")
+            elif command == "compile":
+                finders.compile_ahead(fields[0])
+                worker.send("compiled")
             elif command == "settle":
                 worker.send("settled", *self._settle())
             elif command == "reap":
@@ -86,19 +104,27 @@ class Template:
             elif self._fork(fields[0], ancillary):
                 worker.send("ready")
                 if fields[1]:
-                    worker.rehearse()
+                    worker.rehearse(self.installed.holds)
                 return worker.receive()
 
     def _wait(self) -> None:
-        """Wait for a command; end evaluations that fill the scratch folder, which is limited in size only."""
+        """Wait for a command; meanwhile end what has too many files, of which its folder limits the size only."""
         watch = select.poll()
         watch.register(worker.CHANNEL, select.POLLIN)
-        patience = FILES_CHECKED_MS if self._most_files and self._children else None
-        while not watch.poll(patience):
-            state = os.statvfs(self._scratch)
+        counting = self._most_files and self._children
+        while not watch.poll(FILES_CHECKED_SECONDS * 1000 if counting else None):
+            self._end_overfull()
+        if counting and monotonic() > self._counted + FILES_CHECKED_SECONDS:  # others may never leave it idle
+            self._end_overfull()
+
+    def _end_overfull(self) -> None:
+        """End evaluations that have too many files; each has a file system of its own, which knows."""
+        self._counted = monotonic()
+        for slot, child in self._children.items():
+            state = os.statvfs(join(self._scratch, slot))
             if state.f_files - state.f_ffree > self._most_files:
-                for child in self._children.values():
-                    os.kill(child, 9)
+                self._overfull.add(slot)
+                os.kill(child, 9)
 
     def _warm(self, statement: str) -> bool:
         """Run an import; returns whether all that came with it can be shared.
@@ -128,28 +154,30 @@ class Template:
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where that is is each one's own
-        return list(filter(None, map(_file, list(sys.modules.values()))))
+        return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
         """Fork a process for an evaluation; returns whether this is it, locked down."""
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
-        # Here and not in the new process, where each page that is written to must be copied first.
-        folder = join(self._scratch, slot)
-        os.chdir(folder)
-        os.environ["HOME"] = os.environ["TMPDIR"] = folder
         child = os.fork()
         if child:
             self._children[slot] = child
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
+        # What cannot be named cannot be looked at: the name is new, and known to no process that was forked before
+        # or will be after, since the template itself does not know it.
+        folder = join(self._scratch, slot, os.urandom(16).hex())
+        os.mkdir(folder, 0o700)
+        os.chdir(folder)
+        os.environ["HOME"] = os.environ["TMPDIR"] = folder
         ruleset = self._slots + int(slot)
         os.closerange(worker.CHANNEL + 1, ruleset)
         os.closerange(ruleset + 1, MOST_DESCRIPTORS)
         self._lock.close(ruleset)
         return True
 
-    def _reap(self, slot: str) -> tuple[str, str]:
+    def _reap(self, slot: str) -> tuple[str, str, str]:
         """Wait for the end of an evaluation, which was killed, and leave nothing of it in the scratch folder."""
         child = self._children.pop(slot)
         try:
@@ -158,33 +186,20 @@ class Template:
             pass
         _, status = os.waitpid(child, 0)
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-        return str(code), "clean" if worker.empty(join(self._scratch, slot)) else ""
+        overfull = slot in self._overfull
+        self._overfull.discard(slot)
+        clean = self._renew(join(self._scratch, slot))
+        return str(code), "clean" if clean else "", "overfull" if overfull else ""
 
-
-class Barrier:
-    """Keeps out of the template what is not installed: what the project has, or hides by a module of the same name."""
-
-    def __init__(self, own: Sequence[str], installed: Sequence[str]) -> None:
-        self._own = frozenset(own)
-        self._installed = [join(realpath(folder), "") for folder in installed]
-        self.hit = False
-        """Whether a module was kept out."""
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
-        """As `importlib.abc.MetaPathFinder.find_spec`."""
-        spec = PathFinder.find_spec(fullname, path)
-        if fullname.partition(".")[0] in self._own or (spec is not None and not self._is_installed(spec)):
-            self.hit = True
-            raise KeptOut
-        return spec
-
-    def _is_installed(self, spec: ModuleSpec) -> bool:
-        places = [spec.origin] if spec.origin is not None else list(spec.submodule_search_locations or ())
-        return all(any(realpath(place).startswith(folder) for folder in self._installed) for place in places)
-
-
-class KeptOut(BaseException):
-    """Ends an import in the template. No ImportError, which modules catch in order to do without a module."""
+    def _renew(self, place: str) -> bool:
+        """Leave nothing in the folder of a slot, and nothing of it as it was; returns whether it is empty."""
+        clean = worker.empty(place)
+        try:
+            _chmod(place, 0o700)
+            _utime(place, (0, 0))
+        except OSError:  # it is denied, to evaluations too
+            pass
+        return clean
 
 
 class Lock:
@@ -248,20 +263,34 @@ class Lock:
             raise OSError(self._errno(), "a lock does not close")
 
 
+def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
+    """`os.chmod` or `os.utime` in the form that an evaluation is left with: it opens the file, which takes a right."""
+
+    def changed(
+        path: object, *values: object, dir_fd: int | None = None, follow_symlinks: bool = True, **named: object
+    ) -> None:
+        if isinstance(path, int):
+            return change(path, *values, **named)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | (0 if follow_symlinks else os.O_NOFOLLOW)
+        descriptor = os.open(path, flags, dir_fd=dir_fd)  # type: ignore[arg-type]  # it tells what is no path
+        try:
+            change(descriptor, *values, **named)
+        except OSError as error:
+            error.filename = path
+            raise
+        finally:
+            os.close(descriptor)
+
+    changed.__name__, changed.__doc__ = change.__name__, change.__doc__
+    return changed
+
+
 def _is_open(descriptor: int) -> bool:
     try:
         os.fstat(descriptor)
     except OSError:
         return False
     return True
-
-
-def _file(module: object) -> str | None:
-    try:
-        file = vars(module).get("__file__")
-    except TypeError:
-        return None
-    return file if type(file) is str else None
 
 
 def main() -> None:
@@ -276,7 +305,7 @@ def main() -> None:
     except (ImportError, OSError) as error:
         worker.send("unable", str(error))
         return
-    worker.evaluate(template.serve())
+    worker.evaluate(template.serve(), template.installed.holds)
 
 
 if __name__ == "__main__":

@@ -93,6 +93,7 @@ class Templates:
         if not fitting:
             fitting = [self._add(recipe.common)]
         best = max(fitting, key=lambda keeper: (keeper.booted, len(keeper.recipe.ahead.statements)))
+        best.compile(recipe.ahead.files)
         self._keepers.remove(best)
         self._keepers.append(best)
         now = time.monotonic()
@@ -141,6 +142,8 @@ class Taken:
         self._status: int | None = None
         self.overfull = False
         """Whether it was ended because it wrote too much."""
+        self.crowded = False
+        """Whether it was ended because it started too many threads."""
 
     @property
     def line(self) -> Line:
@@ -151,6 +154,11 @@ class Taken:
     def gone(self) -> bool:
         """Whether its template has ended, and it with it."""
         return self._template.gone
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing came to light that it must not see."""
+        return self._template.holds
 
     @property
     def folder(self) -> Path | None:
@@ -166,12 +174,17 @@ class Taken:
         if await self._evaluation.ended() and not self.gone:
             self._evaluation.kill()
             with suppress(SandboxError):
-                self._status = await self._template.reap(self._evaluation)
+                self._status, overfull = await self._template.reap(self._evaluation)
+                self.overfull |= overfull
         return self._status
 
-    def end_overfull(self) -> None:
-        """Kill it, because it wrote too much."""
-        self.overfull = True
+    @property
+    def threads(self) -> int:
+        """How many threads it has; 0 where the system does not tell."""
+        return self._evaluation.threads()
+
+    def end(self) -> None:
+        """Kill it, because it did too much."""
         self._evaluation.kill()
 
     def give_back(self) -> None:
@@ -195,6 +208,8 @@ class _Keeper:
         self._grown = False
         self._idle: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._compiled: set[Path] = set()
+        self._compiling: set[asyncio.Task[None]] = set()
         self._put_aside: set[Evaluation] = set()
         """Evaluations that are over, and not reaped yet."""
         self._boot = asyncio.create_task(self._start(slots))
@@ -209,7 +224,20 @@ class _Keeper:
         """Whether it may be asked for a process: it boots, or is as good as new."""
         if not self._boot.done():
             return True
-        return self.booted and self._boot.result().alive and not self._grown and not self._stamps.changed()
+        template = self._boot.result() if self.booted else None
+        if template is None or not template.alive or self._grown:
+            return False
+        return template.is_current and not self._stamps.changed()
+
+    def compile(self, files: Iterable[Path]) -> None:
+        """Have files of the project compiled, for the next evaluations."""
+        if self.booted and not self._compiled.issuperset(files):
+            task = asyncio.create_task(self._compile_later(files))
+            self._compiling.add(task)
+            task.add_done_callback(self._compiling.discard)
+
+    async def _compile_later(self, files: Iterable[Path]) -> None:
+        await self._compile(self._boot.result(), files)
 
     async def ready(self) -> None:
         """Wait until it has booted.
@@ -265,7 +293,7 @@ class _Keeper:
         """End the template and all that came of it."""
         if self._idle is not None:
             self._idle.cancel()
-        waiting = [self._boot, *self._tasks, *self._spares]
+        waiting = [self._boot, *self._tasks, *self._compiling, *self._spares]
         for task in waiting:
             task.cancel()
         await asyncio.wait(waiting)
@@ -280,6 +308,7 @@ class _Keeper:
         for boots in range(1, _MOST_BOOTS + 1):
             began = time.time_ns()
             template = await Template.boot(self.recipe, slots)
+            self._compiled.clear()
             try:
                 if boots == _MOST_BOOTS or await self._warm(template):
                     self._stamps = _Stamps(await template.settle(), began)
@@ -303,6 +332,18 @@ class _Keeper:
                     good = False
                 if not good:
                     self._refused.add(statement)
+                    return False
+        return await self._compile(template, self.recipe.ahead.files)
+
+    async def _compile(self, template: Template, files: Iterable[Path]) -> bool:
+        """Compile files of the project; returns whether the template can be used after that."""
+        for file in files:
+            if str(file) not in self._refused and file not in self._compiled:
+                self._compiled.add(file)
+                try:
+                    await template.compile(file)
+                except SandboxError:
+                    self._refused.add(str(file))
                     return False
         return True
 

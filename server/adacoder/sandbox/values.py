@@ -1,7 +1,7 @@
-"""Compares displayed outputs by their values.
+"""Compares what displays values by these values.
 
-An output is hostile. Only what is plainly a literal is read, and nothing that Python's parser could choke on: of
-bounded length and depth, and without arithmetic.
+What a worker says is hostile. Only what is plainly a literal is read, and nothing that Python's parser could choke on:
+of bounded length and depth, and without arithmetic.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Hashable
 
 _LONGEST = 20_000
-"""Characters of an output that is read."""
+"""Characters of a text that is read."""
 _DEEPEST = 50
 """Brackets within brackets."""
 _STRING = re.compile(r"""b?(?:"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)""")
@@ -25,7 +25,7 @@ _OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two outputs display the same value, as far as literals do.
+    """Whether two texts display the same value, as far as literals do.
 
     Numbers are the same as `==` has it, so 15 is 15.0; but no number is True or False, and no list is a tuple. Nothing
     is rounded: who writes 3.14 may mean just that.
@@ -34,9 +34,9 @@ def same_value(one: str, other: str) -> bool:
     return form is not None and form == _form_of(other)
 
 
-def _form_of(output: str) -> Hashable | None:
-    """The form of the value that `output` displays; None if that is no literal. None itself displays nothing."""
-    text = output.strip() or "None"
+def _form_of(written: str) -> Hashable | None:
+    """The form of the value that `written` displays; None if that is no literal."""
+    text = written.strip()
     if len(text) > _LONGEST or not _is_plain(text):
         return None
     try:

@@ -76,10 +76,16 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an example printed, and what it raised."""
+    """What an example printed, and what it gave or raised."""
 
-    output: str
+    printed: str = ""
+    shown: str = ""
+    """What displays its value, ending in a newline; empty for None, and for statements."""
     raised: Raised | None = None
+    plain: str = ""
+    """What displays the value's plain copy; empty where there is none, or nobody asked for it."""
+    class_name: str = ""
+    """That of the value, if somebody asked for it."""
 
 
 class Channel:
@@ -239,17 +245,17 @@ class Line:
             *overlays,
         )
 
-    async def run(self, source: str) -> Answer:
-        """Run one example.
+    async def run(self, source: str, *, by_value: bool = False) -> Answer:
+        """Run one example; `by_value`: what it gives is compared by its value.
 
         Raises:
             HungUpError, ProtocolError: so did whatever ran.
         """
-        match await self._ask("run", source):
-            case "done", [output]:
-                return Answer(output)
-            case "raised", [output, message, bases, line, origin]:
-                return Answer(output, _raised(message, bases, line, origin))
+        match await self._ask("run", source, "value" if by_value else ""):
+            case "done", [printed, shown, plain, class_name]:
+                return Answer(printed, shown, None, plain, class_name)
+            case "raised", [printed, message, bases, line, origin]:
+                return Answer(printed, raised=_raised(message, bases, line, origin))
         raise ProtocolError("its answer to 'run' has no known form")
 
     async def end(self, program: Program) -> tuple[str, ...]:

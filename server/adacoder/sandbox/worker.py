@@ -1,7 +1,7 @@
 """Runs in the *user's* interpreter, confined: imports a module with a candidate in place and runs its examples.
 
 Standard library only, Python 3.8 and later; all code of a process that `template.py` forked for one evaluation. It
-decides nothing: it answers with what an example printed or raised, and the server compares.
+decides nothing: it answers with what an example printed, gave or raised, and the server compares.
 
 A message is a list of texts, each with its length before it. Commands arrive on CHANNEL, answers leave on it, in
 lockstep:
@@ -14,9 +14,9 @@ lockstep:
       → unreadable NONCE LINE MESSAGE                             the module is one that cannot be left out
       → lacking NONCE MISSING [LINE]…                             imported, and does not define the target
       → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised
-    run   NONCE SOURCE
-      → done NONCE OUTPUT
-      → raised NONCE OUTPUT MESSAGE BASES LINE ORIGIN
+    run   NONCE SOURCE BY_VALUE
+      → done NONCE PRINTED SHOWN PLAIN CLASS
+      → raised NONCE PRINTED MESSAGE BASES LINE ORIGIN
     end   NONCE
       → ended NONCE MISSING
 
@@ -24,7 +24,9 @@ SECONDS of processor time is what the evaluation may use. SUSPECTS and MISSING a
 built-in classes of an exception, all separated by spaces. MESSAGE is what `traceback.format_exception_only` gives. LINE
 is 1-based in TEXT; as the place of an exception it is the innermost line of the candidate it came through, 0 if none.
 ORIGIN is `example` if a line of the example itself raised the exception, `syntax` if the example does not compile, else
-empty.
+empty. PRINTED is what was written to standard output, values that statements display among it; SHOWN the line that
+displays the value of an expression, empty for None. If BY_VALUE is not empty, CLASS is the name of that value's class,
+and PLAIN displays its `plain` copy; it is empty where there is none.
 """
 
 from __future__ import annotations
@@ -38,13 +40,22 @@ import resource
 import sys
 import traceback
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from os.path import basename, dirname, isdir, islink, join, realpath
+from importlib.machinery import SourceFileLoader
+from os.path import dirname, isdir, islink, join, realpath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import CodeType, ModuleType, TracebackType
+    from collections.abc import Callable, Mapping, Sequence
+    from types import CodeType, TracebackType
+    from typing import TypeGuard, TypeVar
+
+    from adacoder.sandbox import finders
+
+    T = TypeVar("T")
+else:
+    # By its path, and in no list of modules: the user may have a module of that name.
+    finders = type(sys)("finders")
+    SourceFileLoader("finders", join(dirname(realpath(__file__)), "finders.py")).exec_module(finders)
 
 # Ours alone: what a candidate does to the real ones does not reach this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -54,17 +65,23 @@ _read = os.read
 _write = os.write
 _exit = os._exit
 _describe = traceback.format_exception_only
+_chmod = os.chmod
 _settrace = sys.settrace
 _setprofile = sys.setprofile
 _getrecursionlimit = sys.getrecursionlimit
 _setrecursionlimit = sys.setrecursionlimit
 _RECURSION_LIMIT = sys.getrecursionlimit()
 _modules = sys.modules
+_name_of_class = type.__dict__["__name__"].__get__
 
 CHANNEL = 3
 
 OUTPUT_LIMIT = 1 << 20
 """Characters of output kept for one example; what is printed beyond is dropped."""
+PLAIN_LIMIT = 20_000
+"""Characters, digits and items of a value that can be compared by its value."""
+PLAIN_DEPTH = 50
+"""Brackets within brackets in it."""
 OUT_OF_MEMORY = 77
 """Exit status when not even an answer could be built."""
 
@@ -198,78 +215,7 @@ def _without_candidate(lines: list[str], first: int, last: int) -> str:
     return "\n".join([*lines[: first - 1], indent + "pass", *[""] * (last - first), *lines[last:]])
 
 
-# --- importing -------------------------------------------------------------------------------
-
-
-class TextLoader(SourceFileLoader):
-    """Loads a module from a text instead of its file."""
-
-    def __init__(self, name: str, path: str, text: str, code: CodeType | None = None) -> None:
-        super().__init__(name, path)
-        self.text = text
-        self.code = code
-        self.namespace: Mapping[str, object] = {}
-        """The module's globals, also when its import failed half way."""
-
-    def get_source(self, fullname: str) -> str:
-        return self.text
-
-    def get_code(self, fullname: str) -> CodeType:
-        # No modification time, so that `linecache` never goes to look at the file instead.
-        linecache.cache[self.path] = (len(self.text), None, self.text.splitlines(True), self.path)
-        return self.code or compile(self.text, self.path, "exec", 0, True)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.namespace = vars(module)
-        super().exec_module(module)
-
-
-class TextFinder:
-    """Finds the module under test by its name, and other modules with an unsaved text by their files."""
-
-    def __init__(self, name: str, loader: TextLoader, texts: Mapping[str, str]) -> None:
-        self._name = name
-        self._loader = loader
-        self._tails = {module_tail(path) for path in texts}
-        self._written = texts
-        self._real: Mapping[str, str] | None = None
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
-        """As `importlib.abc.MetaPathFinder.find_spec`."""
-        if fullname == self._name:
-            return _spec(fullname, self._loader)
-        tail = fullname.rpartition(".")[2]
-        if tail not in self._tails:
-            return None
-        for folder in sys.path if path is None else path:
-            for file in (join(folder, tail, "__init__.py"), join(folder, tail + ".py")):
-                text = self._texts().get(realpath(file))
-                if text is not None:
-                    return _spec(fullname, TextLoader(fullname, file, text))
-            found = PathFinder.find_spec(fullname, [folder])
-            if found is not None and found.loader is not None:
-                return found
-        return None
-
-    def _texts(self) -> Mapping[str, str]:
-        """The unsaved texts by their files' real paths, which take long to find and are seldom asked for."""
-        if self._real is None:
-            self._real = {realpath(path): text for path, text in self._written.items()}
-        return self._real
-
-
-def module_tail(path: str) -> str:
-    name = basename(path)
-    return basename(dirname(path)) if name == "__init__.py" else name[: -len(".py")]
-
-
-def _spec(name: str, loader: TextLoader) -> ModuleSpec:
-    is_package = basename(loader.path) == "__init__.py"
-    spec = ModuleSpec(name, loader, origin=loader.path, is_package=is_package)
-    if spec.submodule_search_locations is not None:
-        spec.submodule_search_locations.append(dirname(loader.path))
-    spec.has_location = True
-    return spec
+# --- the module ------------------------------------------------------------------------------
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
@@ -287,6 +233,64 @@ def _defines(module: Mapping[str, object], qualname: str) -> bool:
             return False
         owner = vars(owner)[name]
     return True
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+class NotPlainError(Exception):
+    """A value has no plain copy."""
+
+
+def plain(value: object, room: list[int], depth: int = 0) -> object:
+    """Copy a value into the types that literals have, whatever it looks like, equals or says that it is.
+
+    What a subclass adds to them is left out: a Counter becomes a dict, a named tuple a tuple. Only methods of the types
+    themselves are called, so that nothing of the value's own class runs.
+
+    `room`: how much more of it may be copied, as PLAIN_LIMIT counts.
+
+    Raises:
+        NotPlainError: it is something else, or holds too much.
+    """
+    if value is None or value is True or value is False:
+        return value
+    room[0] -= 1
+    if room[0] < 0 or depth == PLAIN_DEPTH:
+        raise NotPlainError
+    if _is(value, int):
+        room[0] -= int.bit_length(value) // 3
+        copy: object = int.__index__(value)
+    elif _is(value, float):
+        copy = float.__float__(value)
+    elif _is(value, complex):
+        copy = complex.__pos__(value)
+    elif _is(value, str):
+        room[0] -= str.__len__(value)
+        copy = str.__str__(value)
+    elif _is(value, bytes):
+        room[0] -= bytes.__len__(value)
+        copy = bytes.__getitem__(value, slice(None))
+    elif _is(value, list):
+        copy = [plain(item, room, depth + 1) for item in list.__iter__(value)]
+    elif _is(value, tuple):
+        copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
+    elif _is(value, set):
+        copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
+        room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))  # what it tells apart no literal does
+    elif _is(value, dict):
+        copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
+        room[0] -= PLAIN_LIMIT * (len(copy) != dict.__len__(value))
+    else:
+        raise NotPlainError
+    if room[0] < 0:
+        raise NotPlainError
+    return copy
+
+
+def _is(value: object, kind: type[T]) -> TypeGuard[T]:
+    """As `isinstance`, which would believe what a value's `__class__` says."""
+    return issubclass(type(value), kind)
 
 
 # --- running examples ------------------------------------------------------------------------
@@ -307,7 +311,8 @@ class Output(io.StringIO):
 class Module:
     """The module under test."""
 
-    def __init__(self, fields: list[str]) -> None:
+    def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
+        """`fields`: those of `load`; `is_installed` tells of a file whether it is, and not a part of the project."""
         (seconds, self._name, self._path, self._qualname, first, last, suspects, starts, text) = fields[:9]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
@@ -315,8 +320,9 @@ class Module:
         self._suspects = suspects.split()
         self._starts = [int(start) for start in starts.split()]
         self._text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-        self._texts = dict(zip(fields[9::2], fields[10::2]))  # noqa: B905  # `strict` came later
-        self._loader: TextLoader
+        self._unsaved = finders.Unsaved(dict(zip(fields[9::2], fields[10::2])))  # noqa: B905  # `strict` came later
+        self._is_installed = is_installed
+        self._loader: finders.TextLoader
         self._globals: dict[str, object] = {}
         self._flags = 0
         self._count = 0
@@ -331,8 +337,9 @@ class Module:
             return ["unparsed"]
         except BrokenTextError as broken:
             return ["broken" if broken.in_candidate else "unreadable", str(broken.line), broken.message]
-        self._loader = TextLoader(self._name, self._path, text, code)
-        sys.meta_path.insert(0, TextFinder(self._name, self._loader, self._texts))
+        self._loader = finders.TextLoader(self._name, self._path, text, code)
+        finders.read_sources(self._is_installed, self._unsaved)
+        sys.meta_path.insert(0, finders.TextFinder(self._name, self._loader, self._unsaved))
         _modules.pop(self._name, None)  # a module of the standard library may bear the same name
         notes = [str(line) for line in left_out]
         raised = None
@@ -358,7 +365,7 @@ class Module:
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
-    def run(self, source: str) -> list[str]:
+    def run(self, source: str, by_value: str) -> list[str]:
         """Run one example as `doctest` does; the answer to `run`, without the nonce."""
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
@@ -367,30 +374,45 @@ class Module:
         raised = None
         _setrecursionlimit(self._recursion_limit)
         try:
-            self._execute(source, name, output)
+            given = self._execute(source, name, output, by_value)
         except BaseException as error:  # SystemExit too is only what the example did
             raised = error
         self._recursion_limit = _getrecursionlimit()
         regain()
         if raised is None:
-            return ["done", Output.getvalue(output)]
+            return ["done", Output.getvalue(output), *given]
         return ["raised", Output.getvalue(output), *self._description(raised, name)]
 
-    def _execute(self, source: str, name: str, output: Output) -> None:
+    def _execute(self, source: str, name: str, output: Output, by_value: str) -> tuple[str, str, str]:
+        """Run it; returns SHOWN, PLAIN and CLASS."""
+
+        def shown(value: object) -> str:
+            """What `sys.displayhook` displays, whatever a candidate puts in its place."""
+            if value is None:
+                return ""
+            builtins._ = None  # type: ignore[attr-defined]  # as the interactive interpreter does
+            line = str.__getitem__(repr(value), slice(OUTPUT_LIMIT)) + "\n"
+            builtins._ = value  # type: ignore[attr-defined]  # as the interactive interpreter does
+            return line
+
         def display(value: object) -> None:
-            """As `sys.displayhook`, whatever a candidate puts in its place."""
-            if value is not None:
-                builtins._ = None  # type: ignore[attr-defined]  # as the interactive interpreter does
-                Output.write(output, repr(value) + "\n")
-                builtins._ = value  # type: ignore[attr-defined]  # as the interactive interpreter does
+            Output.write(output, shown(value))
 
         sys.displayhook = display
         try:
             expression = compile(source, name, "eval", self._flags, True)
         except SyntaxError:
             exec(compile(source, name, "single", self._flags, True), self._globals)  # noqa: S102  # the purpose
-        else:
-            display(eval(expression, self._globals))  # noqa: S307  # the purpose
+            return "", "", ""
+        value = eval(expression, self._globals)  # noqa: S307  # the purpose
+        line = shown(value)
+        if not by_value:
+            return line, "", ""
+        try:
+            copy = repr(plain(value, [PLAIN_LIMIT]))
+        except NotPlainError:
+            copy = ""
+        return line, copy, str.__str__(_name_of_class(type(value)))
 
     def _description(self, error: BaseException, example: str) -> list[str]:
         """MESSAGE, BASES, LINE and ORIGIN of an exception, which loses its traceback."""
@@ -457,35 +479,35 @@ def f(values: Iterable[int], *, key=None) -> list[str]:
 """
 
 
-def rehearse() -> None:
+def rehearse(is_installed: Callable[[str], bool]) -> None:
     """Do once what an evaluation does, while nobody waits for it.
 
     A process that was forked shares its memory with the one it came from, until it writes to it: then each page is
     copied, and that takes the most of the time of an evaluation that is the first to do anything.
     """
     name = "adacoder_rehearsal"
-    module = Module(["", name, name + ".py", "f", "1", "27", "", "", REHEARSAL])
+    module = Module(["", name, name + ".py", "f", "1", "27", "", "", REHEARSAL], is_installed)
     module.load()
-    module.run("f([3, 1, 2])\n")
-    module.run("f(1)\n")
+    module.run("f([3, 1, 2])\n", "")
+    module.run("f(1)\n", "")
     sys.meta_path.pop(0)
     del _modules[name]
     linecache.cache.clear()
     del builtins._  # type: ignore[attr-defined]  # as the interactive interpreter binds it
 
 
-def evaluate(load: list[str]) -> None:
+def evaluate(load: list[str], is_installed: Callable[[str], bool]) -> None:
     """Serve one module, from its `load` to the end of the commands."""
     _, nonce, *fields = load
-    module = Module(fields)
+    module = Module(fields, is_installed)
     kind, *answer = module.load()
     while True:
         send(kind, nonce, *answer)
         command, nonce, *fields = receive()
         if command == "run":
-            kind, *answer = module.run(fields[0])
+            kind, *answer = module.run(*fields)
         elif command == "load":
-            module = Module(fields)
+            module = Module(fields, is_installed)
             kind, *answer = module.load()
         else:
             kind, answer = "ended", [module.missing()]
@@ -510,7 +532,7 @@ def empty(folder: str) -> bool:
     moved = 0
     try:
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            os.chmod(folder, 0o700)
+            _chmod(folder, 0o700)
         while pending:
             place = pending.pop()
             for name in os.listdir(place):
@@ -518,11 +540,16 @@ def empty(folder: str) -> bool:
                 if not isdir(entry) or islink(entry):
                     os.unlink(entry)
                     continue
+                try:
+                    os.rmdir(entry)
+                    continue
+                except OSError:  # it is not empty
+                    pass
                 moved += 1
                 target = join(folder, f".moved-{moved}")
                 os.rename(entry, target)
                 if not os.access(target, os.R_OK | os.W_OK | os.X_OK):
-                    os.chmod(target, 0o700)
+                    _chmod(target, 0o700)
                 pending.append(target)
             if place != folder:
                 os.rmdir(place)

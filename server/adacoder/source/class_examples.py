@@ -24,6 +24,8 @@ from adacoder.source.examples import Flow, UnreadableExample, examples
 from adacoder.source.names import Bindings, bindings, used_names
 from adacoder.source.stubs import is_special, unwritten
 
+_LONGEST = 20_000
+"""Characters of a class's docstring that is read for the examples of its methods."""
 _CONSTRUCTORS = frozenset({"__new__", "__init__", "__post_init__"})
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -33,7 +35,11 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
     docstring = owner.docstring
     is_constructor = target.name in _CONSTRUCTORS
     named = owner.name if is_constructor else target.name
-    if docstring is None or not re.search(rf">>>.*\b{re.escape(named)}\b", docstring.of(owner.text), re.DOTALL):
+    if (
+        docstring is None
+        or docstring.end - docstring.start > _LONGEST
+        or not _is_shown(named, docstring.of(owner.text))
+    ):
         return ()
     caller = owner.name if is_constructor or not is_special(target.name) else None
     try:
@@ -44,6 +50,12 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
     while working and not working[-1].runs_target:
         working.pop()
     return () if _use_what_is_left(working, target) else tuple(working)
+
+
+def _is_shown(name: str, literal: str) -> bool:
+    """Whether a name stands behind a prompt of a docstring."""
+    prompt = literal.find(">>>")
+    return prompt >= 0 and re.compile(rf"\b{re.escape(name)}\b").search(literal, prompt) is not None
 
 
 def _on_objects(found: Sequence[Example], owner: Definition) -> Iterator[Example]:

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, takewhile
 from pathlib import Path
 from textwrap import indent
 from typing import Protocol
 
 from adacoder.domain import Target
+from adacoder.privacy.access import Access
+from adacoder.privacy.contents import concealed
 from adacoder.pytext import Definition
 from adacoder.source.surroundings.concealed import shown_line, without_strings
 from adacoder.source.surroundings.module import ModuleText, Symbol
@@ -66,21 +69,25 @@ class Piece:
     """Where to list it: as in a module, imports come first, and what stands above another thing comes before it."""
 
 
-def pieces(target: Target, overlays: Mapping[Path, str] | None = None) -> tuple[Piece, ...]:
+def pieces(
+    target: Target, overlays: Mapping[Path, str] | None = None, access: Access | None = None
+) -> tuple[Piece, ...]:
     """The surroundings of `target`, the most telling first; always the same for the same texts.
 
-    `overlays` are the texts of open files. The target's own body is never among them.
+    `overlays` are the texts of open files that `access` allows; it says what may be read, by default what lies around
+    the module. The target's own body is never among them.
     """
+    access = access or Access.around(target.module, target.module.root)
     entries: list[_Entry] = []
     seen: set[object] = set()
     with closing(_Following()) as follow:
-        for entry in _Surroundings(target, overlays or {}, follow).ranked():
+        for entry in _Surroundings(target, overlays or {}, follow, access).ranked():
             if entry.text and entry.what not in seen:
                 entries.append(entry)
             seen.add(entry.what)
     order = sorted(range(len(entries)), key=lambda index: (entries[index].section, entries[index].offset, index))
     positions = {index: position for position, index in enumerate(order)}
-    return tuple(Piece(entry.kind, entry.text, positions[index]) for index, entry in enumerate(entries))
+    return tuple(Piece(entry.kind, concealed(entry.text), positions[index]) for index, entry in enumerate(entries))
 
 
 _ABOUT, _IMPORTS, _ELSEWHERE, _MODULE, _CONTRACT, _CALLS = range(6)
@@ -107,10 +114,10 @@ class _Entry:
 class _Surroundings:
     """What stands around one target."""
 
-    def __init__(self, target: Target, overlays: Mapping[Path, str], follow: Follow) -> None:
+    def __init__(self, target: Target, overlays: Mapping[Path, str], follow: Follow, access: Access) -> None:
         self._target = target
         self._module = ModuleText(target.module.path, target.module.name, target.text)
-        self._project = Project(target.module.root, self._module, overlays, follow)
+        self._project = Project(target.module.root, self._module, overlays, follow, access)
         self._own = next(each for each in self._module.definitions if each.header == target.header)
         self._owner = self._own.parents[-1] if self._own.parents else None
         self._outermost = (*self._own.parents, self._own)[0]
@@ -141,9 +148,9 @@ class _Surroundings:
                 at_run_time.append(code)
         guard = ["if TYPE_CHECKING:"] if for_annotations else []
         lines = [*at_run_time, *guard, *for_annotations]
-        while len("\n".join(lines)) > _LONGEST_IMPORTS:
-            lines.pop()
-        yield _Entry("imports", "\n".join(lines), _IMPORTS)
+        ends = accumulate(len(line) + 1 for line in lines)
+        fitting = sum(1 for _ in takewhile(lambda end: end - 1 <= _LONGEST_IMPORTS, ends))
+        yield _Entry("imports", "\n".join(lines[:fitting]), _IMPORTS)
 
     def _about(self) -> Iterator[_Entry]:
         for line in self._module.lines[:1]:

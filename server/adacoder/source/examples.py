@@ -21,6 +21,8 @@ from adacoder.source.names import used_names
 _WORD = re.compile(r"[^\W\d]\w*")
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
 """How `DocTestParser` words what it cannot read; it counts the docstring's lines from 1."""
+_LONGEST = 40_000
+"""Characters of a docstring that is read for examples; the longest of common packages with such have half of it."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -49,6 +51,8 @@ def examples(
     Raises:
         UnreadableExample: doctest cannot read them.
     """
+    if len(literal) > _LONGEST and ">>>" in literal:
+        raise UnreadableExample(first_line, f"stands in a docstring of more than {_LONGEST:,} characters")
     docstring = read_literal(literal)
     found = tuple(_examples(docstring, first_line, Flow(target_name, class_name)))
     if calls is None or any(example.decides for example in found):

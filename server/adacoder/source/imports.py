@@ -12,6 +12,8 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from adacoder.domain import Span
+from adacoder.privacy.access import Access
+from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.pytext import Lines
 from adacoder.source.importing.exports import may_come_from
 from adacoder.source.importing.habits import Habits
@@ -104,12 +106,15 @@ class ImportIndex:
     """How names are imported: in the target's module, in the project's other files, and by custom.
 
     Nothing is read before a name is looked for. `folders` are those of the user's interpreter; without them nothing is
-    known of what is installed, and little that is not of the standard library is imported.
+    known of what is installed, and little that is not of the standard library is imported. `wishes` say what of the
+    workspace is private.
     """
 
-    def __init__(self, target: Target, workspace: Path, folders: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, target: Target, workspace: Path, folders: Sequence[Path] = (), wishes: Wishes = NO_WISHES
+    ) -> None:
         self._target = target
-        self._habits = Habits(target, workspace)
+        self._habits = Habits(target, workspace, Access.around(target.module, workspace, wishes))
         self._installed = Installed(folders)
 
     def import_for(self, name: str, used_in: str = "") -> str | None:

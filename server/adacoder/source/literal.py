@@ -17,7 +17,7 @@ _PREFIX = re.compile(r"[rRuU]?(?=['\"])")
 _FILLER = re.compile(r"(?:[ \t\f\r\n()]|\\(?=[\r\n])|#[^\r\n]*)*")
 """What stands around the literals of a row: white space, brackets and comments."""
 _MARK = re.compile(
-    r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U(?:000[0-9a-fA-F]|0010)[0-9a-fA-F]{4}|N\{[^}\n]+\}|.)|\n",
+    r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U(?:000[0-9a-fA-F]|0010)[0-9a-fA-F]{4}|N\{[^}\n\\]{1,100}\}|.)|\n",
     re.DOTALL,
 )
 _CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\n": ""}
@@ -41,15 +41,19 @@ def read_literal(literal: str) -> Literal:
         ValueError: it is something else.
     """
     text = normalize(literal)
-    value, lines = "", [0]
+    values, lines = [""], [0]
+    above = counted = 0
     for part in literal_parts(text):
+        above += text.count("\n", counted, part.start)
+        counted = part.start
         read = _read(part.of(text))
-        first, *rest = (text.count("\n", 0, part.start) + line for line in read.lines)
-        if not value or value.endswith("\n"):
+        first, *rest = (above + line for line in read.lines)
+        if not values[-1] or values[-1].endswith("\n"):
             lines[-1] = first
         lines += rest
-        value += read.value
-    return Literal(value, tuple(lines))
+        if read.value:
+            values.append(read.value)
+    return Literal("".join(values), tuple(lines))
 
 
 def literal_parts(literal: str) -> list[Span]:
@@ -86,16 +90,20 @@ def _read(literal: str) -> Literal:
         return Literal(content, tuple(range(content.count("\n") + 1)))
     parts: list[str] = []
     lines = [0]
-    line = begin = done = 0
+    line = done = 0
+    is_begun = False  # whether something of this line of the value has come
     for mark in _MARK.finditer(content):
-        meaning = _meaning(mark.group())
-        parts += [content[done : mark.start()], meaning]
+        before, meaning = content[done : mark.start()], _meaning(mark.group())
+        parts += [before, meaning]
         line += mark.group().endswith("\n")
+        is_begun = is_begun or bool(before.strip(" \t"))
         if meaning == "\n":
             lines.append(line)
-            begin = mark.end()
-        elif not meaning and not content[begin : mark.start()].strip(" \t"):
-            lines[-1], begin = line, mark.end()  # nothing of this line came before it was continued
+            is_begun = False
+        elif meaning:
+            is_begun = True
+        elif not is_begun:
+            lines[-1] = line  # it was continued before anything of it came
         done = mark.end()
     return Literal("".join([*parts, content[done:]]), tuple(lines))
 

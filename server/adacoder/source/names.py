@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-import symtable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from adacoder.pytext import UNREADABLE, parsed, statements, unmarked, unwarned
+from adacoder.pytext import parsed, statements, symbols, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from symtable import SymbolTable
 
     from adacoder.domain import Module, Span
 
@@ -218,10 +218,8 @@ def used_names(text: str) -> frozenset[str]:
 
     Names that it both binds and uses at its own top level are among them.
     """
-    try:
-        with unwarned():
-            table = symtable.symtable(unmarked(text), "<text>", "exec")
-    except UNREADABLE:
+    table = symbols(text)
+    if table is None:
         return frozenset(IDENTIFIER.findall(text))
     top = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
     return frozenset(top.union(_globals(table.get_children())))
@@ -253,7 +251,7 @@ def _annotations(statement: ast.stmt) -> Iterator[ast.expr]:
                 yield annotation
 
 
-def _globals(tables: Iterable[symtable.SymbolTable]) -> Iterator[str]:
+def _globals(tables: Iterable[SymbolTable]) -> Iterator[str]:
     for table in tables:
         yield from (symbol.get_name() for symbol in table.get_symbols() if symbol.is_global())
         yield from _globals(table.get_children())

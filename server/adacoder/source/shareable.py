@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from adacoder.domain import Span, Target
+from adacoder.domain import Edit, Span, Target
+from adacoder.privacy.contents import concealed
 from adacoder.pytext import logical_lines, string_literals
 from adacoder.source.surroundings.concealed import shown
+from adacoder.source.text import apply_edits
 
 _CONCEALED = ("'…'", '"…"')
 
@@ -14,21 +16,26 @@ _CONCEALED = ("'…'", '"…"')
 def shareable(target: Target) -> str:
     """The whole text of the target's module, without the strings that no prompt may show either.
 
-    What a prompt shows stays: the target, and docstrings, which are what begins a statement with three quotes. All
-    else is as it was, line ends too.
+    What a prompt shows stays: the target, and docstrings, which are what begins a statement with three quotes. Tokens
+    of well-known services are taken out of comments and docstrings as well. All else is as it was, line ends too.
     """
-    text, concealed = target.text, shown(target.text)
-    literals, counterparts = _literals(text), _literals(concealed)
+    text, hidden = target.text, shown(target.text)
+    literals, counterparts = _literals(text), _literals(hidden)
     if len(literals) != len(counterparts):
-        return concealed  # strings that are not closed, so that nobody knows where they end
+        return hidden  # strings that are not closed, so that nobody knows where they end
     statements = {line.start for line in logical_lines(text)}
-    parts: list[str] = []
-    done = 0
-    for literal, counterpart in zip(literals, counterparts, strict=True):
-        if counterpart.of(concealed) in _CONCEALED and not _stays(literal, target, statements):
-            parts += [text[done : literal.start], counterpart.of(concealed)]
-            done = literal.end
-    return "".join([*parts, text[done:]])
+    edits = [
+        Edit(literal.start, literal.end, counterpart.of(hidden))
+        for literal, counterpart in zip(literals, counterparts, strict=True)
+        if counterpart.of(hidden) in _CONCEALED and not _stays(literal, target, statements)
+    ]
+    own = target.definition
+    above = apply_edits(text[: own.start], [edit for edit in edits if edit.end <= own.start])
+    below = apply_edits(
+        text[own.end :],
+        [Edit(edit.start - own.end, edit.end - own.end, edit.text) for edit in edits if edit.start >= own.end],
+    )
+    return f"{concealed(above)}{own.of(text)}{concealed(below)}"
 
 
 def _literals(text: str) -> list[Span]:

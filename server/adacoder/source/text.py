@@ -9,19 +9,23 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-import tempfile
 import tokenize
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Literal
 
 from adacoder.domain import AdaCoderError, Edit, TargetError
+from adacoder.privacy.access import AccessDenied, leads_out, read_regular
 from adacoder.pytext import Lines
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 """The units that characters of a position are counted in (LSP `PositionEncodingKind`)."""
+
+LONGEST = 1_000_000
+"""Characters of a text, or bytes of a file, that is worked on; all of it is read at every movement of a cursor."""
 
 
 class FileError(AdaCoderError):
@@ -64,16 +68,29 @@ def read(path: Path) -> SourceFile:
         TargetError: there is no such file, it is no Python text, or its bytes could not be written back as they are.
     """
     try:
-        mode = path.stat().st_mode
+        status = path.stat()
+        mode = status.st_mode
         if stat.S_ISDIR(mode):
             raise TargetError(f"{path} is a directory: name a Python file in it.")
         if not stat.S_ISREG(mode):
             raise TargetError(f"{path} is no regular file: name a Python file.")
-        data = path.read_bytes()
+        must_be_short(path, status.st_size)
+        data = read_regular(path, most=LONGEST)
+    except AccessDenied:
+        raise TargetError(f"{path} was replaced while it was read: run the command again.") from None
     except FileNotFoundError:
         raise TargetError(f"There is no file {path}: check the path.") from None
     except OSError as error:
         raise TargetError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
+    return decoded(path, data)
+
+
+def decoded(path: Path, data: bytes) -> SourceFile:
+    """The Python file at `path`, whose bytes are `data`.
+
+    Raises:
+        TargetError: as `read`.
+    """
     bom = data.startswith(codecs.BOM_UTF8)
     try:
         # Lines are cut as Python's tokenizer does: the first two may hold the cookie, whatever ends them.
@@ -90,36 +107,64 @@ def read(path: Path) -> SourceFile:
     return SourceFile(path, text, encoding, bom, data)
 
 
-def write(file: SourceFile, text: str) -> None:
-    """Make `text` the whole content of `file`, or leave the file as it is: never something in between.
+def must_be_short(path: Path, size: int) -> None:
+    """Let a text of so many characters, or bytes, be worked on.
 
     Raises:
-        FileError: the file has changed since it was read, or cannot be written.
+        TargetError: it is too long.
+    """
+    if size > LONGEST:
+        raise TargetError(f"{path} has more than {LONGEST:,} characters: move the function into a smaller file.")
+
+
+def write(file: SourceFile, text: str, workspace: Path) -> None:
+    """Make `text` the whole content of `file`, or leave the file as it is: never something in between.
+
+    A link is followed as long as it stays in `workspace`. Other names of the file, as hard links give them, keep what
+    it held.
+
+    Raises:
+        FileError: the file has changed since it was read, lies elsewhere, or cannot be written.
     """
     data = file.encode(text)
-    path = file.path.resolve()
+    if leads_out(file.path, workspace):
+        real = os.path.realpath(file.path)
+        raise FileError(f"{file.path} leads out of the workspace, to {real}, which was left as it is: name that file.")
+    path = Path(os.path.realpath(file.path))
     try:
-        if path.read_bytes() != file.data:
-            raise FileError(f"{file.path} changed in the meantime and was left as it is: run the command again.")
-        _replace(path, data)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            # From here on the folder is the one that was opened, whatever its path leads to.
+            if os.path.realpath(path.parent) != str(path.parent) or not os.path.samestat(
+                os.fstat(folder), path.parent.stat()
+            ):
+                raise FileError(f"{file.path} was moved in the meantime and was left as it is: run the command again.")
+            if not os.access(path, os.W_OK):
+                raise PermissionError(13, "it is read-only")
+            _replace(file, path.name, data, folder)
+        finally:
+            os.close(folder)
     except OSError as error:
         raise FileError(f"{file.path} cannot be written ({error.strerror}): check its permissions.") from None
 
 
-def _replace(path: Path, data: bytes) -> None:
-    mode = path.stat().st_mode
-    if not os.access(path, os.W_OK):
-        raise PermissionError(13, "it is read-only")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
+def _replace(file: SourceFile, name: str, data: bytes, folder: int) -> None:
+    """Put `data` in the place of the file `name` of the open `folder`."""
+    handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with os.fdopen(handle, "rb") as stream:
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode) or stream.read(len(file.data) + 1) != file.data:
+            raise FileError(f"{file.path} changed in the meantime and was left as it is: run the command again.")
+    temporary = f".{name}.{token_hex(4)}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        temporary.chmod(mode & 0o7777)
-        temporary.replace(path)
+            os.fchmod(handle, mode & 0o7777)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary, dir_fd=folder)
         raise
 
 

@@ -13,6 +13,7 @@ from adacoder.models.base import ChatModel, Enough
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.form import Exchange, Trouble, ended, exchanged, header, written
 from adacoder.models.replay import BadRecording, ReplayedError, ReplayModel, read
+from adacoder.privacy.access import leads_out
 
 if TYPE_CHECKING:
     from adacoder.models.recording.about import About
@@ -44,6 +45,8 @@ class Recorder:
         """
         if isinstance(model, ReplayModel) and model.reads(path):
             raise CannotRecord(path, "it is the conversation that is replayed")
+        if about is not None and leads_out(path, about.workspace):
+            raise CannotRecord(path, "it leads out of the workspace")
         self._model = model
         self._redaction = redaction
         self._about = {} if about is None else about.json()

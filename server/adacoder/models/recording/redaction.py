@@ -54,9 +54,9 @@ _TEMPORARY = r"(?:<tmp>|(?:/private)?(?:/var)?/tmp)"
 
 _MEMORY = re.compile(r"(?<=\bat )0x[0-9A-Fa-f]{8,16}\b")
 """As in `<object object at 0x7f2fbb7a4960>`."""
-_SCRATCH = re.compile(rf"{_BEGINS}{_TEMPORARY}(?:/adacoder-\w{{8}})?/\d+(?![\w.-])")
+_SCRATCH = re.compile(rf"{_BEGINS}{_TEMPORARY}(?:/adacoder-(?:scratch-)?\w{{8}})?/\d+(?:/[0-9a-f]{{32}})?(?![\w.-])")
 """Where an evaluation works; its number is a matter of chance."""
-_RANDOM = re.compile(rf"(?P<before>(?:{_TEMPORARY}|{SCRATCH})/(?:tmp|adacoder-))[a-z0-9_]{{8}}(?!\w)")
+_RANDOM = re.compile(rf"(?P<before>(?:{_TEMPORARY}|{SCRATCH})/(?:tmp|adacoder-(?:scratch-)?))[a-z0-9_]{{8}}(?!\w)")
 """What `tempfile` makes."""
 
 _ABSOLUTE = re.compile(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -47,8 +47,11 @@ CONFIGURATION = tuple(
     )
 )
 SCRATCH_SIZE = 64 << 20
-"""Bytes that may be in the files of the scratch folder."""
+"""Bytes that may be in the files of one evaluation."""
 SCRATCH_FILES = 20_000
+"""How many files it may have."""
+MOST_THREADS = 128
+"""How many threads one evaluation may have."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
 
 
@@ -61,13 +64,19 @@ class Stage:
     confinement: tuple[str, ...]
     """What the launcher is to do before the interpreter starts."""
     scratch: str
-    """The folder that it may write to, as it sees it."""
+    """The folder with one for each evaluation that may run at a time, as it sees it."""
     program: bytes = b""
     """The seccomp program of an evaluation; empty if there is none."""
     on_disk: bool = False
     """Whether what is written to the scratch folder takes space of a real disk."""
     most_files: int = 0
-    """How many files there may be in the scratch folder, where the template is to count them."""
+    """How many files one evaluation may have, where the template is to count them."""
+    descriptors: tuple[int, ...] = ()
+    """What the command is to inherit."""
+    holds: Callable[[], bool] = lambda: True
+    """Whether all is still hidden that is to be; code that ran since may have seen it if not."""
+    is_current: Callable[[], bool] = lambda: True
+    """Whether it still shows all that it is to show."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -83,8 +92,10 @@ class Mechanism(Protocol):
         """What it amounts to."""
         ...
 
-    def stage(self, space: Space) -> AbstractContextManager[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> AbstractContextManager[Stage]:
         """What a template needs that sees `space`, cleaned up at the end; its processes must be gone by then.
+
+        `slots`: how many evaluations of it there may be at a time.
 
         Raises:
             OSError: there is no place for its files.
@@ -92,10 +103,10 @@ class Mechanism(Protocol):
         ...
 
 
-def limits(scratch: str) -> Iterable[str]:
+def limits(scratch: str, slots: int) -> Iterable[str]:
     """The part of a Stage's `confinement` that is the same for all."""
     yield from (f"limit:{name}={value}" for name, value in LIMITS.items())
-    yield f"scratch={scratch}"
+    yield from (f"scratch={scratch}", f"slots={slots}")
 
 
 def is_within(path: Path, folders: Iterable[Path]) -> bool:

@@ -7,7 +7,7 @@ It can write to a small scratch folder in memory, and reach neither the network 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,14 +23,18 @@ from adacoder.sandbox.isolation import (
     is_within,
     limits,
 )
+from adacoder.sandbox.places import follow, real, unmoved
 from adacoder.sandbox.space import TOOLS, Space
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from adacoder.sandbox.isolation.locks import Locks
 
-SCRATCH = "/tmp"  # noqa: S108  # the sandbox's own, in memory
+SCRATCH = "/tmp"  # noqa: S108  # the sandbox's own
+
+_MOST_OPEN = 100
+"""How many of the files and folders that are covered are kept open; a process may have no more than 1,024."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Features:
     disable_userns: bool = True
     """Forbid further user namespaces inside."""
     size: bool = True
-    """Limit the size of the scratch folder."""
+    """Limit the size of a folder in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +64,32 @@ class Bubblewrap:
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
-        folders = _outermost([*TOOLS, *space.interpreter.folders, *space.shown])
+        folders = _outermost([*unmoved([*TOOLS, *space.interpreter.folders]), *map(real, space.shown)])
+        hidden = [real(secret.parent) / secret.name for secret in space.hidden]
         confinement = (
-            *limits(SCRATCH),
+            *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
             # Its own evaluations are all that is left to keep apart, in SCRATCH.
-            *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, "/proc", *folders)),
+            *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
-        wrapper = tuple(self._command(space, folders))
-        yield Stage(wrapper, confinement, SCRATCH, self.locks.program(), most_files=SCRATCH_FILES)
+        links = dict.fromkeys([*space.interpreter.links, *(link for place in space.shown for link in _links(place))])
+        with _covered(hidden) as covers, _file(self._arguments(folders, links, covers.places, slots)) as arguments:
+            yield Stage(
+                (self.program, "--args", str(arguments)),
+                confinement,
+                SCRATCH,
+                self.locks.program(),
+                most_files=SCRATCH_FILES,
+                descriptors=(arguments,),
+                holds=covers.hold,
+            )
 
-    def _command(self, space: Space, folders: Sequence[Path]) -> Iterator[str]:
-        yield self.program
+    def _arguments(
+        self, folders: Sequence[Path], links: Iterable[tuple[Path, str]], hidden: Iterable[Path], slots: int
+    ) -> Iterator[str]:
         yield from (
             "--unshare-user",
             "--unshare-all",
@@ -89,20 +104,77 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", "/proc")
         yield from ("--dev", "/dev")
-        if self.features.size:
-            yield from ("--size", str(SCRATCH_SIZE))
-        yield from ("--tmpfs", SCRATCH)
+        for slot in range(slots):  # each is full by itself, and leaves room in the others
+            if self.features.size:
+                yield from ("--size", str(SCRATCH_SIZE))
+            yield from ("--tmpfs", f"{SCRATCH}/{slot}")
         for folder in folders:
             yield from ("--ro-bind", str(folder), str(folder))
-        for link, target in space.interpreter.links:
-            if not is_within(link, (*map(Path, (*SYSTEM, *CONFIGURATION)), *folders)):
+        there = (*map(Path, (*SYSTEM, *CONFIGURATION, "/proc", "/dev")), *folders)
+        for link, target in links:
+            if not is_within(link, there):
                 yield from ("--symlink", target, str(link))
-        for secret in space.hidden:
+        for secret in hidden:
             if secret.is_dir():
                 yield from ("--tmpfs", str(secret), "--remount-ro", str(secret))
-            elif secret.exists():
+            else:
                 yield from ("--ro-bind", os.devnull, str(secret))
-        yield from ("--chdir", SCRATCH)
+        yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH)
+
+
+class _Covers:
+    """What is covered: by a mount, which the kernel takes away when what it covers is removed or replaced."""
+
+    def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
+        self._known: dict[Path, tuple[int, ...]] = {}
+        for place in places:
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):  # it cannot be seen inside either
+                if len(self._known) < _MOST_OPEN:
+                    cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
+                self._known[place] = _identity(place, is_open=len(self._known) < _MOST_OPEN)
+
+    @property
+    def places(self) -> Iterable[Path]:
+        """What is there to be covered."""
+        return self._known
+
+    def hold(self) -> bool:
+        """Whether all of it is still what was covered."""
+        try:
+            found = [_identity(place, is_open=number < _MOST_OPEN) for number, place in enumerate(self._known)]
+        except OSError:
+            return False
+        return found == list(self._known.values())
+
+
+@contextmanager
+def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
+    with ExitStack() as cleanup:
+        yield _Covers(places, cleanup)
+
+
+def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
+    """What changes when another file or folder takes this one's place.
+
+    As long as it is open its number is given to no other; else it may be, but not without the time of a change.
+    """
+    found = os.lstat(place)
+    return found.st_dev, found.st_ino, 0 if is_open else found.st_ctime_ns
+
+
+@contextmanager
+def _file(arguments: Iterable[str]) -> Iterator[int]:
+    """A file in memory with arguments for bubblewrap: its command line can be read inside, and would tell names."""
+    with open(os.memfd_create("arguments"), "wb") as file:  # noqa: PTH123  # it has no path
+        file.write(b"".join(os.fsencode(argument) + b"\0" for argument in arguments))
+        file.flush()
+        file.seek(0)
+        yield file.fileno()
+
+
+def _links(place: Path) -> tuple[tuple[Path, str], ...]:
+    way = follow(place)
+    return way.links if way is not None else ()
 
 
 def _system() -> Iterator[str]:

@@ -7,14 +7,15 @@ folder of its own. It cannot reach the network nor any process outside. Names of
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import Isolation, Level
 from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, SYSTEM, Stage, is_within, limits
 from adacoder.sandbox.isolation.scratch import scratch
+from adacoder.sandbox.places import real, unmoved
 from adacoder.sandbox.space import TOOLS, Space
 
 if TYPE_CHECKING:
@@ -35,38 +36,57 @@ class Landlocked:
         return Isolation(Level.LSM, (*self.locks.names, "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
+        listed: dict[Path, _Entries] = {}
+        visible = dict(_visible(space, listed))
         with scratch() as folder:
             confinement = (
-                *limits(folder),
+                *limits(folder, slots),
                 *self.locks.confinement(files=True, processes=True),
                 *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION)),
                 *(f"device={device}" for device in DEVICES),
-                *_visible(space),
+                *(f"{right}={place}" for place, right in visible.items()),
             )
-            yield Stage((), confinement, folder, self.locks.program(), on_disk=True)
+            yield Stage(
+                (),
+                confinement,
+                folder,
+                self.locks.program(),
+                on_disk=True,
+                is_current=lambda: all(_entries(place) == entries for place, entries in listed.items()),
+            )
 
 
-def _visible(space: Space) -> Iterator[str]:
-    yield from (f"read={tool}" for tool in TOOLS)
-    hidden = [place for secret in space.hidden for place in (secret, secret.resolve())]
-    for folder in dict.fromkeys([*space.interpreter.folders, *space.shown]):
-        yield from _around(folder, hidden)
+_Entries: TypeAlias = list[tuple[str, int]]
 
 
-def _around(place: Path, hidden: Sequence[Path]) -> Iterator[str]:
+def _visible(space: Space, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
+    """What is allowed of which place; `listed` is told what is in those that may only be listed."""
+    hidden = [real(secret.parent) / secret.name for secret in space.hidden]
+    for folder in (*unmoved(space.interpreter.folders), *map(real, (*TOOLS, *space.shown))):
+        yield from _around(folder, hidden, listed)
+
+
+def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
     """What allows to read `place` but for the `hidden`; Landlock only knows how to allow."""
     if is_within(place, hidden):
         return
     if not any(secret.is_relative_to(place) for secret in hidden):
-        yield f"read={place}"
+        yield place, "read"
         return
-    yield f"list={place}"
-    try:
-        entries = sorted(os.scandir(place), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if not entry.is_symlink():  # a rule would be for what it leads to
-            yield from _around(Path(entry.path), hidden)
+    yield place, "list"
+    listed[place] = _entries(place)
+    for name, _ in listed[place]:
+        yield from _around(place / name, hidden, listed)
+
+
+def _entries(folder: Path) -> _Entries:
+    """The names and numbers of what a folder holds, but for links: a rule would be for what they lead to.
+
+    The rules are for what is there when they are made. What comes later, or takes the place of another file, as most
+    editors save one, can be read only by a process that is started anew.
+    """
+    with suppress(OSError), os.scandir(folder) as entries:
+        return sorted((entry.name, entry.inode()) for entry in entries if not entry.is_symlink())
+    return []

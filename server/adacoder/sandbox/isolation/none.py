@@ -26,8 +26,8 @@ class Unconfined:
         return Isolation(Level.NONE, ("rlimits",))
 
     @contextmanager
-    def stage(self, space: Space) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`; all of the file system is visible, whatever `space` says."""
         del space
         with scratch() as folder:
-            yield Stage((), tuple(limits(folder)), folder, on_disk=True)
+            yield Stage((), tuple(limits(folder, slots)), folder, on_disk=True)

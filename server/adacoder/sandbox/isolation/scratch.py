@@ -1,12 +1,18 @@
-"""A scratch folder on disk, for the mechanisms that have none in memory."""
+"""A scratch folder on disk, for the mechanisms that have none in memory.
+
+Who makes one holds a lock on it, which goes with its process however that ends: what can be locked was left behind.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import fcntl
 import os
+import re
 import shutil
+import stat
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from adacoder.sandbox.isolation import SCRATCH_FILES, SCRATCH_SIZE
@@ -14,32 +20,97 @@ from adacoder.sandbox.worker import empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-_EVERY_SECONDS = 0.05
+
+SHORT = "/tmp"  # noqa: S108  # the path of a socket may be no longer than 107 bytes, whatever TMPDIR says
+_PREFIX = "adacoder-scratch-"
+_NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
+"""What `tempfile` makes of the prefix."""
+_MOST_SECONDS = 10.0
+"""How long one start looks for what others left; the next goes on."""
 
 
 @contextmanager
-def scratch() -> Iterator[str]:
-    """A new folder, gone at the end with all that hostile code put into it."""
-    folder = tempfile.mkdtemp(prefix="adacoder-")
+def scratch(parent: str | None = None) -> Iterator[str]:
+    """A new folder, gone at the end with all that hostile code put into it.
+
+    `parent`: the folder to make it in, other than that for temporary files.
+    """
+    folder, lock = _make(parent)
     try:
         yield folder
     finally:
-        empty(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
+        os.close(lock)
 
 
-async def overfull(folder: Path) -> None:
-    """Return once there is more in a folder than one evaluation may write.
+def _make(parent: str | None) -> tuple[str, int]:
+    """A new folder, and the descriptor that holds its lock."""
+    while True:
+        folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+        # Until it is locked it may be taken for a left one.
+        with suppress(FileNotFoundError):
+            lock = os.open(folder, os.O_RDONLY)
+            if _is_locked(lock) and os.path.lexists(folder):
+                return folder, lock
+            os.close(lock)
+
+
+def _is_locked(folder: int) -> bool:
+    """Lock a folder that was just made; returns whether it is this process's own."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # this file system has no locks, and so nothing is removed from it either
+        pass
+    return True
+
+
+def _remove(folder: str) -> None:
+    empty(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_left() -> None:
+    """Remove the scratch folders of this user whose processes were killed. It takes its time."""
+    end = time.monotonic() + _MOST_SECONDS
+    for parent in {tempfile.gettempdir(), SHORT}:
+        with suppress(OSError):
+            entries = os.scandir(parent) if _keeps_names(parent) else ()
+            for path in [entry.path for entry in entries if _NAME.fullmatch(entry.name)]:
+                if time.monotonic() < end:
+                    _remove_if_left(path)
+
+
+def _keeps_names(folder: str) -> bool:
+    """Whether nobody but their owners can put other entries in the place of those in a folder."""
+    found = os.stat(folder)  # noqa: PTH116  # as all here
+    own = found.st_uid in (0, os.geteuid())
+    return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _remove_if_left(folder: str) -> None:
+    """Remove a folder, if it is one, is this user's, and is not in use."""
+    with suppress(OSError):  # it is in use, or just went
+        found = os.lstat(folder)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return
+        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # code that nothing confined may have done that
+            os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101  # as all here
+        lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(folder)
+        finally:
+            os.close(lock)
+
+
+def is_overfull(folder: str) -> bool:
+    """Whether there is more in a folder than one evaluation may write; it takes its time.
 
     What was deleted while it is open is not seen; the limits of files' sizes and of descriptors bound that to 1 GiB.
     """
-    while not await asyncio.to_thread(_is_overfull, str(folder)):  # noqa: ASYNC110  # no kernel tells how much there is
-        await asyncio.sleep(_EVERY_SECONDS)
-
-
-def _is_overfull(folder: str) -> bool:
     size = count = 0
     folders = [folder]
     while folders:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Isolation, Level
 from adacoder.sandbox.isolation import DEVICES, Stage, limits
 from adacoder.sandbox.isolation.scratch import scratch
+from adacoder.sandbox.places import unmoved
 from adacoder.sandbox.space import TOOLS, Space
 
 if TYPE_CHECKING:
@@ -32,16 +33,18 @@ class Seatbelt:
         return Isolation(Level.SEATBELT, ("sandbox-exec", "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space) -> Iterator[Stage]:
+    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         with scratch() as folder:
             wrapper = (PROGRAM, "-p", "\n".join(_profile(space, folder)))
-            yield Stage(wrapper, tuple(limits(folder)), folder, on_disk=True)
+            yield Stage(wrapper, tuple(limits(folder, slots)), folder, on_disk=True)
 
 
 def _profile(space: Space, folder: str) -> Iterator[str]:
     """In the language of seatbelt, in which the last rule that fits decides."""
-    shown = dict.fromkeys([*map(Path, _SYSTEM), *TOOLS, *space.interpreter.folders, *space.shown, Path(folder)])
+    shown = dict.fromkeys(
+        [*map(Path, _SYSTEM), *TOOLS, *unmoved(space.interpreter.folders), *space.shown, Path(folder)]
+    )
     yield "(version 1)"
     yield "(deny default)"
     yield "(allow process-fork)"  # the template's; an evaluation may have no processes, by its limits

@@ -6,7 +6,8 @@ from one evaluation's process what only its template needs. Here they are only w
 `struct sock_filter` that prctl(PR_SET_SECCOMP) takes, for whatever machine. Of several filters' answers the
 kernel takes the strictest.
 
-What is not denied is allowed, but for calls that the filters do not know yet. The answers tell what was denied:
+What is not denied is allowed, but for calls that the filters do not know yet. Locks on files are neither: they are
+reported as taken, and are not. The other answers tell what was denied:
 
     EAFNOSUPPORT, ENETUNREACH   the network
     EAGAIN                      a new process or program
@@ -50,8 +51,8 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
     """The filter that the user's interpreter starts under; to fork, to exec and to lock down further stay allowed.
 
     `machine` is as in uname(2). `files` also denies changes to files that Landlock does not hold, for want of
-    read-only mounts; `signals` also denies every signal, for want of a process namespace and of Landlock's scopes.
-    Raises UnsupportedMachine.
+    read-only mounts, through open descriptors too; `signals` also denies every signal, for want of a process namespace
+    and of Landlock's scopes. Raises UnsupportedMachine.
     """
     known = _machine(machine)
     denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
@@ -60,8 +61,8 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
         # First what is asked often and cannot be decided by its number alone.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
-        *_on(known, "fcntl", _OWNERS_OF_FILES),
-        *_on(known, "ioctl", (*_CONTROLS, *(_CONTROLS_OF_FILES if files else ()), *_ALLOW)),
+        *_on(known, "fcntl", _COMMANDS),
+        *_on(known, "ioctl", (*_CONTROLS, *_ALLOW)),
         *_on(known, "socketpair", _CONNECTED_PAIRS),
         *_on(known, "clone", _NO_NAMESPACES),
         *_on(known, "prlimit64", _OWN_LIMITS),
@@ -73,6 +74,8 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 def child_filter(machine: str) -> bytes:
     """The filter of one evaluation's process: no process but itself, neither as a child nor as the goal of a signal.
 
+    Nor does it change the attributes of a file that it cannot open: only Landlock knows which files are its own.
+
     To be loaded last, over the template's and with OWN_PID replaced. `machine` is as in uname(2).
     Raises UnsupportedMachine.
     """
@@ -82,6 +85,7 @@ def child_filter(machine: str) -> bytes:
         *_on(known, "clone", _THREADS),
         *_on(known, "kill tgkill", _OWN_SIGNALS),
         *_on(known, "prctl", _BOUND_TO_PARENT),
+        *_on(known, "utimensat", _BY_DESCRIPTOR),
         *_deny(known, _CHILD),
         *_ALLOW,
     )
@@ -99,6 +103,8 @@ def _machine(name: str) -> Machine:
 class Errno(IntEnum):
     """Linux's numbers, on whatever system the program is written."""
 
+    SUCCESS = 0
+    """The call does nothing, and says that all went well."""
     EPERM = 1
     EAGAIN = 11
     ENOSYS = 38
@@ -148,7 +154,7 @@ def _mask(bits: int) -> _Block:
 
 
 def _answer(errno: Errno) -> _Block:
-    """End: the call fails."""
+    """End: the call is not made, and gives this."""
     return (_Instruction(_RETURN, 0x0005_0000 | errno),)
 
 
@@ -191,7 +197,7 @@ def _if_within(values: range, then: _Block) -> _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Denial:
-    """Calls, separated by spaces, that fail with `errno`."""
+    """Calls, separated by spaces, that are not made and give `errno`."""
 
     errno: Errno
     calls: str
@@ -211,6 +217,13 @@ _ALWAYS = (
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
     # No files but by their paths, which is what Landlock and mounts confine; and no device files.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
+    # A lock would keep all others waiting, and who may open a file for reading may lock it. A file of the evaluation's
+    # own nobody else can open; so there is nobody from whom a lock that is not taken would not protect it.
+    _Denial(Errno.SUCCESS, "flock"),
+    # No attributes that outlast their file's content, and no watching of what others do. Of watches a user has few.
+    _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
+    _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
+    _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
     # No parts of the kernel that only administrators need, or that attacks on it often begin with.
     _Denial(Errno.EPERM, "bpf perf_event_open userfaultfd personality modify_ldt iopl ioperm lookup_dcookie syslog"),
     _Denial(Errno.EPERM, "init_module finit_module delete_module kexec_load kexec_file_load reboot vhangup"),
@@ -228,10 +241,8 @@ _ALWAYS = (
 )
 
 _FILES = (
-    # They need no right that Landlock grants or withholds: the user's own files can be changed, locked and watched.
-    _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat"),
-    _Denial(Errno.EPERM, "utime utimes futimesat utimensat file_setattr flock inotify_add_watch"),
-    _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
+    # They need no right that Landlock grants or withholds: the user's own files can be changed.
+    _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
     # Landlock knows it only from ABI 3 on.
     _Denial(Errno.EPERM, "truncate"),
 )
@@ -247,6 +258,8 @@ _CHILD = (
     _Denial(Errno.ENOSYS, "clone3"),
     # It stays in its session and its group, and gets no hold on other processes.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
+    # A path leads to the folders of other evaluations too; to open a file takes a right that Landlock grants.
+    _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
 )
 
 
@@ -309,34 +322,44 @@ _CONNECTED_PAIRS = (
 The bit is set in SOCK_DGRAM and in SOCK_RAW, which means the same here; not in SOCK_STREAM and SOCK_SEQPACKET.
 """
 
-_SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE = 8, 10, 15, 1024
-_OWNERS_OF_FILES = (
+_BY_DESCRIPTOR = (
+    *_load(16 + 8),
+    *_unless(0, _answer(Errno.EPERM)),
+    *_load(16 + 8 + 4),
+    *_unless(0, _answer(Errno.EPERM)),
+    *_ALLOW,
+)
+"""The times of an open file only: no path, in either word of that pointer."""
+
+_LOCKS = (6, 7, 37, 38)
+"""F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
+_SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE, _NOTIFY, _SETPIPE_SZ = 8, 10, 15, 1024, 1026, 1031
+_COMMANDS = (
     *_load_argument(1),
-    *_if_any([_SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE], _answer(Errno.EPERM)),
+    *_if_any(_LOCKS, _answer(Errno.SUCCESS)),
+    *_if_any([_SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE, _NOTIFY, _SETPIPE_SZ], _answer(Errno.EPERM)),
     *_ALLOW,
 )
 """No owner of a descriptor, who is sent any signal, even SIGKILL, when there is something to read.
 
-And no lease on a file, which makes whoever else opens it wait.
+No lease on a file, which makes whoever else opens it wait, no watch on a folder, and no more than its share of the
+memory that all pipes of a user may take. Locks are as `flock`.
 """
 
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
+_FICLONE, _FICLONERANGE = 0x4004_9409, 0x4020_940D
 _CONTROLS = (
     *_load_argument(1),
     *_if_any([_FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX], _answer(Errno.EPERM)),
-)
-"""No owner of a socket, as above, and no typing into the terminal. More tests can follow."""
-
-_FICLONE, _FICLONERANGE = 0x4004_9409, 0x4020_940D
-_CONTROLS_OF_FILES = (
     *_if_any([_FICLONE, _FICLONERANGE], _ALLOW),
     *_mask(0xFF00),
     *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
 )
-"""No file system's own calls: many change a file that is open for reading only, or its attributes.
+"""No owner of a socket, as above, no typing into the terminal, and no file system's own calls. More tests can follow.
 
-The second byte of a call's number tells whose it is: all file systems' (f, v, X), Btrfs's (0x94), F2FS's (0xf5).
-To clone a file into another needs write access and stays.
+Many of those change a file that is open for reading only, or its attributes. The second byte of a call's number tells
+whose it is: all file systems' (f, v, X), Btrfs's (0x94), F2FS's (0xf5). To clone a file into another needs write access
+and stays.
 """
 
 _TRUNC, _ACCESS_MODE = 0o1000, 0o3

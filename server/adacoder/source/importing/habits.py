@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adacoder.domain import Target
+    from adacoder.privacy.access import Access
     from adacoder.source.importing.usage import Usage
 
 _ENOUGH = 20
@@ -53,8 +54,9 @@ class _Found:
 class Habits:
     """What the files around a target tell about names that it uses and its module does not have."""
 
-    def __init__(self, target: Target, workspace: Path) -> None:
+    def __init__(self, target: Target, workspace: Path, access: Access) -> None:
         self._target = target
+        self._access = access
         self._workspace = workspace
         self._needed: dict[str, frozenset[str] | None] = {}
 
@@ -152,7 +154,7 @@ class Habits:
         if name not in self._needed:
             base = self._target.module.root.joinpath(*name.split("."))
             paths = (base / "__init__.py", base.with_name(f"{base.name}.py")) if name else ()
-            read = ((path, text_of(path)) for path in paths)
+            read = ((path, text_of(path, self._access)) for path in paths)
             path, text = next(((path, text) for path, text in read if text is not None), (base, None))
             module = Module(path, name, self._target.module.root)
             self._needed[name] = None if text is None else frozenset(_imported_at_once(text, module))
@@ -187,7 +189,7 @@ class Habits:
 
     @cached_property
     def _texts(self) -> list[tuple[Path, str]]:
-        return project_files(self._target.module.path, self._workspace)
+        return project_files(self._target.module.path, self._workspace, self._access)
 
 
 def relative(name: str, module: Module) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Module
+from adacoder.privacy.access import Access
 from adacoder.source.importing.project_files import text_of
 from adacoder.source.importing.usage import OF_VALUES
 from adacoder.source.names import bindings
@@ -77,6 +78,7 @@ class Installed:
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = folders
+        self._access = Access(folders)
         self._read: dict[str, frozenset[str] | None] = {}
 
     @property
@@ -157,7 +159,7 @@ class Installed:
 
     def _names_in_text(self, module: str, depth: int) -> frozenset[str] | None:
         place = self._place(module)
-        text = None if place is None or len(self._read) > _TEXTS else _text(place)
+        text = None if place is None or len(self._read) > _TEXTS else _text(place, self._access)
         if place is None or text is None:
             return None
         found = bindings(text, Module(place, module, self._modules[module.partition(".")[0]]))
@@ -182,7 +184,7 @@ class Installed:
         found: dict[str, Path] = {}
         for root in self._roots:
             for entry in _entries(root):
-                for name in _provided(entry):
+                for name in _provided(entry, self._access):
                     found.setdefault(name, root)
         return found
 
@@ -190,7 +192,7 @@ class Installed:
     def _roots(self) -> tuple[Path, ...]:
         """The folders that modules are imported from, beside the standard library's."""
         own = next((folder.parent for folder in self._folders if folder.name == "pyvenv.cfg"), None)
-        alone = own is not None and not _shares_the_systems(own / "pyvenv.cfg")
+        alone = own is not None and not _shares_the_systems(own / "pyvenv.cfg", self._access)
         roots: dict[str, Path] = {}  # by their real paths: `lib64` is often a link to `lib`
         for folder in self._folders:
             libraries = _libraries(folder)
@@ -211,9 +213,9 @@ def _libraries(folder: Path) -> list[Path]:
         return []
 
 
-def _shares_the_systems(configuration: Path) -> bool:
+def _shares_the_systems(configuration: Path, access: Access) -> bool:
     """Whether an environment sees what is installed beneath it."""
-    text = (_text(configuration) or "").lower()
+    text = (_text(configuration, access) or "").lower()
     pairs = (line.partition("=") for line in text.splitlines())
     return any(key.strip() == "include-system-site-packages" and value.strip() == "true" for key, _, value in pairs)
 
@@ -226,12 +228,14 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _provided(entry: os.DirEntry[str]) -> Iterator[str]:
+def _provided(entry: os.DirEntry[str], access: Access) -> Iterator[str]:
     """The top-level modules that an entry of a folder for packages stands for."""
     name, _, ending = entry.name.partition(".")
     if entry.name.endswith(".dist-info"):
         # What is installed in place for editing has no file here, but is listed.
-        yield from (line for line in (_text(Path(entry.path, "top_level.txt")) or "").split() if line.isidentifier())
+        yield from (
+            line for line in (_text(Path(entry.path, "top_level.txt"), access) or "").split() if line.isidentifier()
+        )
     elif not name.isidentifier() or name == "__pycache__":
         return
     elif (
@@ -245,8 +249,8 @@ def _listed(text: str) -> set[str]:
     return {name for listed in _ALL.finditer(text) for name in _QUOTED.findall(listed[1])}
 
 
-def _text(path: Path) -> str | None:
-    return text_of(path, most=_TEXT_BYTES, links=True)
+def _text(path: Path, access: Access) -> str | None:
+    return text_of(path, access, most=_TEXT_BYTES)
 
 
 def _is_file(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import tokenize
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from adacoder.privacy.access import Access
+
 _FILES = 2000
 _DIRECTORIES = 2000
 _FILE_BYTES = 256 * 1024
@@ -19,7 +22,7 @@ _ALL_BYTES = 16 * 1024 * 1024
 _FOREIGN = frozenset({"node_modules", "site-packages", "__pycache__", "venv", "env", "build", "dist"})
 
 
-def project_files(own: Path, workspace: Path) -> list[tuple[Path, str]]:
+def project_files(own: Path, workspace: Path, access: Access) -> list[tuple[Path, str]]:
     """The Python files of `workspace` but `own`, with their texts, outwards from its directory.
 
     At most 2,000 of them, and 16 MiB; hidden directories, environments, and what cannot be read are passed over.
@@ -29,25 +32,21 @@ def project_files(own: Path, workspace: Path) -> list[tuple[Path, str]]:
     for path, size in _files(own, workspace):
         if len(texts) == _FILES or room < size:
             break
-        text = text_of(path)
+        text = text_of(path, access)
         if text is not None:
             texts.append((path, text))
             room -= size
     return texts
 
 
-def text_of(path: Path, *, most: int = _FILE_BYTES, links: bool = False) -> str | None:
-    """The text of a Python file of at most so many bytes; None if there is none that can be read.
-
-    A symbolic link is read only with `links`: it may lead out of the project.
-    """
-    size = _size(path, links=links)
-    if size is None or size > most:
-        return None
+def text_of(path: Path, access: Access, *, most: int = _FILE_BYTES) -> str | None:
+    """The text of a Python file of at most so many bytes; None if there is none that may and can be read."""
     try:
-        with tokenize.open(path) as file:
-            return file.read()
-    except (OSError, SyntaxError, UnicodeDecodeError):
+        data = io.BytesIO(access.read(path, most=most))
+        encoding, _ = tokenize.detect_encoding(data.readline)
+        data.seek(0)
+        return io.TextIOWrapper(data, encoding).read()
+    except (OSError, SyntaxError, UnicodeDecodeError, LookupError):
         return None
 
 
@@ -73,10 +72,10 @@ def _is_foreign(folder: Path) -> bool:
     return folder.name.startswith(".") or folder.name in _FOREIGN or (folder / "pyvenv.cfg").exists()
 
 
-def _size(path: Path, *, links: bool = False) -> int | None:
+def _size(path: Path) -> int | None:
     """The size of a plain file in bytes; None for anything else."""
     try:
-        status = path.stat(follow_symlinks=links)
+        status = path.stat(follow_symlinks=False)
     except OSError:
         return None
     return status.st_size if stat.S_ISREG(status.st_mode) else None

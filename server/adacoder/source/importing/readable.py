@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Edit, Span
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Sequence
 
-    from adacoder.pytext import LogicalLine
+    from adacoder.pytext import Definition, LogicalLine
 
 _HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
@@ -33,6 +34,12 @@ _CONTINUED = (
 """What must stand before a line that continues a statement, so that the line can be read alone."""
 
 
+_MOST = 200
+"""So many parts of a text may be unreadable; where there are more, it is no Python."""
+_MOST_LINES = 20_000
+"""Lines of a statement that are read one by one."""
+
+
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
     """The syntax tree of `text`, with what our own Python cannot read stood in for outside `within`.
 
@@ -42,48 +49,57 @@ def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
     if tree is not None:
         return tree
     text = unmarked(text)
-    return parsed(apply_edits(text, list(_outside(text, within))))
+    edits = list(islice(_outside(text, within), _MOST + 1))
+    return None if len(edits) > _MOST else parsed(apply_edits(text, edits))
 
 
 def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
     """Stand-ins for the unreadable statements of a module, or for parts of those that `within` lies in."""
-    for statement in statements(text):
-        if parsed(statement.of(text)) is not None:
-            continue
+    ours: list[Span] = []
+    for statement in _unreadable(text, statements(text)):
         if _apart(statement, within):
             yield _edit(text, statement, _binding(statement.of(text)))
         else:
-            yield from _around(text, statement, within)
+            ours.append(statement)
+    found = definitions(text) if ours else []
+    for statement in ours:
+        yield from _around(text, statement, found, within)
 
 
-def _around(text: str, statement: Span, within: Sequence[Span]) -> Iterator[Edit]:
+def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
+    """Those of the statements `found` that cannot be read; sought by halves, since most can."""
+    if not found or parsed(text[found[0].start : found[-1].end]) is not None:
+        return
+    if len(found) == 1:
+        yield found[0]
+        return
+    middle = len(found) // 2
+    yield from _unreadable(text, found[:middle])
+    yield from _unreadable(text, found[middle:])
+
+
+def _around(text: str, statement: Span, found: Sequence[Definition], within: Sequence[Span]) -> Iterator[Edit]:
     """Stand-ins for what is unreadable in `statement`, a class or the like, around `within`."""
     gone: list[Span] = []
-    for definition in definitions(text):
+    lines = Lines(text)
+    for definition in found:
         span = Span(definition.lines[0].start, definition.span.end)
         inside = statement.start <= span.start and span.end <= statement.end
-        if inside and _apart(span, [*within, *gone]) and parsed(dedent(_whole_lines(text, span))) is None:
+        whole_lines = text[lines.starts[lines.line_at(span.start)] : span.end]
+        if inside and _apart(span, [*within, *gone]) and parsed(dedent(whole_lines)) is None:
             gone.append(span)
             yield _edit(text, span, _binding(span.of(text)))
-    for line in logical_lines(text):
+    for line in islice(logical_lines(text, statement.start, statement.end), _MOST_LINES):
         span = Span(line.start, line.code_end)
-        if not (statement.start <= span.start and span.end <= statement.end) or not _apart(span, gone):
+        header = _HEADER.match(text, span.start)
+        is_ours = not _apart(span, within)
+        if (is_ours and header is None) or not _apart(span, gone) or _is_readable(text, line):
             continue
-        if _is_readable(text, line):
-            continue
-        if header := _HEADER.match(text, span.start):
-            yield _edit(text, span, _header(header, span.of(text)))
-        elif _apart(span, within):
-            yield _edit(text, span, _binding(span.of(text)))
+        yield _edit(text, span, _binding(span.of(text)) if header is None else _header(header, span.of(text)))
 
 
 def _apart(span: Span, others: Sequence[Span]) -> bool:
     return all(span.end <= other.start or other.end <= span.start for other in others)
-
-
-def _whole_lines(text: str, span: Span) -> str:
-    lines = Lines(text)
-    return text[lines.starts[lines.line_at(span.start)] : span.end]
 
 
 def _is_readable(text: str, line: LogicalLine) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import parsed
@@ -87,10 +88,7 @@ class _Place(Enum):
 
 def usage_of(name: str, code: str) -> Usage | None:
     """What `code` does with `name`; None where it does not use it, or our own Python cannot parse it."""
-    tree = parsed(code)
-    if tree is None:
-        return None
-    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    parents = _parents(code)
     calls: list[Call] = []
     paths: dict[str, list[Call]] = {}
     places: set[_Place] = set()
@@ -115,6 +113,13 @@ def usage_of(name: str, code: str) -> Usage | None:
         _Place.COMPUTED_WITH in places,
         any(isinstance(node, _WAITING) for node in parents),
     )
+
+
+@lru_cache(maxsize=1)  # of one code it is asked name after name
+def _parents(code: str) -> Mapping[ast.AST, ast.AST]:
+    """What each node of a syntax tree stands in; nothing where our own Python cannot parse `code`."""
+    tree = parsed(code)
+    return {child: node for node in ([] if tree is None else ast.walk(tree)) for child in ast.iter_child_nodes(node)}
 
 
 def _with_attributes(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[ast.expr, str]:

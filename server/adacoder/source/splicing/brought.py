@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adacoder.source.names import Bindings
 
 _FUTURE = "__future__"
-_QUOTED = re.compile(r"(?:->|:|\bcast\()[^\n]*['\"]")
+_QUOTED = re.compile(r"^(?>[^\n]*?(?:->|:|\bcast\())[^\n]*['\"]", re.MULTILINE)
 """What a line with an annotation that is a string looks like; others may too."""
 
 
@@ -146,13 +146,19 @@ def _offered(target: Target, candidate: Candidate, module: Around) -> list[Impor
     """What the candidate's imports bind, each once, without `__future__` and the module's own names."""
     names = [name for statement in candidate.imports for name in imported(dedent(statement))]
     names = [name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, module)]
-    return [name for index, name in enumerate(names) if not any(_hides(later, name) for later in names[index + 1 :])]
+    return list(_unhidden(names))[::-1]
 
 
-def _hides(later: Imported, name: Imported) -> bool:
-    """Whether a later import gives the name another meaning; `import a.b` and `import a.c` are both `a`."""
-    both_whole = all(each.name is None and each.alias is None for each in (later, name))
-    return later.binds == name.binds and name.name != "*" and not both_whole
+def _unhidden(names: Sequence[Imported]) -> Iterator[Imported]:
+    """From the last on, the names to which no later import gives another meaning; `import a.b` and `import a.c` are
+    both `a`."""
+    later: set[tuple[str, bool]] = set()
+    for name in reversed(names):
+        is_whole = name.name is None and name.alias is None
+        is_hidden = (name.binds, False) in later or (not is_whole and (name.binds, True) in later)
+        if name.name == "*" or not is_hidden:
+            yield name
+        later.add((name.binds, is_whole))
 
 
 def _is_own(name: Imported, target: Target, module: Around) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(
     r"#[^\r\n]*"
-    r"|(?P<triple>'''|\"\"\")(?:[^\\]|\\.)*?(?P=triple)"
+    r"|(?P<triple>'''|\"\"\")(?:[^\\]|\\.)*?(?:(?P=triple)|\Z)"
     r"|(?P<quote>['\"])(?P<content>(?:\\(?:\r\n|.)|(?!(?P=quote))[^\\\r\n])*)(?P=quote)",
     re.DOTALL,
 )
@@ -40,10 +40,11 @@ def own_quote(target: Target) -> str | None:
 def requoted(text: str, quote: str) -> str:
     """`text` with the literals in `quote` that could as well have it; as it was unless its syntax tree stays the
     same, as our own Python reads it."""
-    changed = text
+    parts, done = list[str](), 0
     for match in _literals(text):
-        start, end = match.span()
-        changed = f"{changed[:start]}{quote}{match['content']}{quote}{changed[end:]}"
+        parts += [text[done : match.start()], f"{quote}{match['content']}{quote}"]
+        done = match.end()
+    changed = "".join([*parts, text[done:]])
     if changed == text:
         return text
     before, after = parsed(text), parsed(changed)

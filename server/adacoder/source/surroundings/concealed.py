@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from adacoder.privacy.contents import concealed
 from adacoder.pytext import LogicalLine, dedent, normalize, string_literals
 
 _COMMENT = re.compile(r"#[^\n]*")
@@ -19,6 +20,8 @@ _SECRET_NAME = re.compile(
 _CREDENTIALS_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _RANDOM = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]{20,}")
 """Letters and digits without a word between them, as keys and tokens are made of."""
+_LONGEST_NAMING = 400
+"""Characters before a string on its line that are searched for what it is called."""
 _LONGEST_STRING = 80
 """A longer string says nothing about how to use a constant, and may be a secret."""
 
@@ -29,7 +32,8 @@ def shown(text: str) -> str:
     parts: list[str] = []
     done = 0
     for literal in string_literals(text, 0, len(text)):
-        before = text[text.rfind("\n", 0, literal.start) + 1 : literal.start]
+        least = max(literal.start - _LONGEST_NAMING, 0)
+        before = text[max(text.rfind("\n", least, literal.start) + 1, least) : literal.start]
         if _is_to_conceal(literal.of(text), before):
             quote = text[literal.start]
             parts += [text[done : literal.start], f"{quote}…{quote}"]
@@ -45,7 +49,7 @@ def shown_line(text: str, line: LogicalLine) -> str:
 def _is_to_conceal(literal: str, before: str) -> bool:
     """Whether a string must not be shown, as it is or for what stands `before` it on its line."""
     content = literal.strip("'\"")
-    if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content):
+    if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content) or concealed(content) != content:
         return True
     is_alphabet = len(set(content)) == len(content)
     if _RANDOM.fullmatch(content) and not is_alphabet:

@@ -10,6 +10,7 @@ import keyword
 import re
 from collections.abc import Collection, Iterator, Sequence
 from enum import Enum, auto
+from functools import lru_cache
 from itertools import zip_longest
 
 from adacoder.pytext import Definition, LogicalLine
@@ -42,6 +43,7 @@ class _Detail(Enum):
     NAMES = auto()
 
 
+@lru_cache(maxsize=64)  # a statement may bind many names, for each of which it is asked
 def constant(text: str) -> str:
     """A constant's statement, not too long."""
     text = shown(text)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Protocol
 
 from adacoder.domain import TargetError
+from adacoder.privacy.access import Access
 from adacoder.source.names import Imported
 from adacoder.source.surroundings.module import ModuleText, Symbol
-from adacoder.source.text import read
+from adacoder.source.text import decoded
 
 _MOST_NAMES = 24
 """Names of one module that are followed to other files."""
@@ -50,10 +51,13 @@ class Follow(Protocol):
 class Project:
     """The files around one module."""
 
-    def __init__(self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow) -> None:
-        """`root`: what `module` is imported from; `overlays`: the texts of open files."""
+    def __init__(
+        self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
+    ) -> None:
+        """`root`: what `module` is imported from; `overlays`: the texts of open files that `access` allows."""
         self.root = root
         self._follow = follow
+        self._access = access
         self._overlays = {**overlays, module.path: module.text}
         self._modules = {module.path: module}
         self._texts: dict[Path, str | None] = {}
@@ -131,11 +135,9 @@ class Project:
         if path.name == "__init__.py" and not path.exists() and path.parent.is_dir():
             return ""
         try:
-            size = path.stat().st_size
-            if size > min(_LONGEST_FILE, self._room):
-                return None
-            text = read(path).text
+            data = self._access.read(path, most=min(_LONGEST_FILE, self._room))
+            text = decoded(path, data).text
         except (OSError, TargetError):
             return None
-        self._room -= size
+        self._room -= len(data)
         return text

@@ -1,0 +1,35 @@
+"""The door of all that an editor is sent: what it may show is visible, and no link comes of it.
+
+Only what a client sends back or puts into a file goes as it is; of the rest nobody has to know which client shows what.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+from adacoder.report import in_a_message, visible
+
+T = TypeVar("T")
+
+_EXACT = frozenset({"newText", "uri", "scopeUri", "arguments", "id", "token"})
+"""Members that are no text for people: what goes into files, what names them, and what comes back from the client."""
+_MESSAGES = frozenset(
+    {"message", "title", "label", "reason", "summary", "failureReason", "notes", "text", "advice", "target"}
+)
+"""Members that clients show as a message, a title or an entry of a list. Some make links of what looks like one."""
+
+_LINK = re.compile(r"\](?=\(\s{0,9}\S{0,40}:)")
+"""What other texts have where Markdown has a link. That of code means the same with a space after it."""
+
+
+def displayed(value: T, member: str = "") -> T:
+    """`value`, which is JSON, with its texts as an editor may show them; `member` is where it stands."""
+    shown: object = value
+    if isinstance(value, str):
+        shown = in_a_message(value) if member in _MESSAGES else _LINK.sub("] ", visible(value))
+    elif isinstance(value, dict):
+        shown = {key: inner if key in _EXACT else displayed(inner, key) for key, inner in value.items()}
+    elif isinstance(value, list | tuple):
+        shown = [displayed(inner, member) for inner in value]
+    return shown  # type: ignore[return-value]  # it is as it was, but for its texts

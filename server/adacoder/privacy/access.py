@@ -1,0 +1,157 @@
+"""May a file be read for, shown to, or sent from a workspace? The one place that answers, and that opens files for it.
+
+The real path decides: where a link leads, and not what it is called. That a file has a second name somewhere else, as
+a hard link gives it, cannot be told of it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.domain import AdaCoderError
+from adacoder.privacy.contents import READING, found_in
+from adacoder.privacy.names import NO_WISHES, Wishes, is_importable, judged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from adacoder.domain import Module
+
+_PIECE = 1 << 20
+_OUTSIDE = "it lies outside the workspace"
+_WISHED = "adacoder.hide names it"
+
+
+class AccessDenied(OSError):
+    """A file is not for this workspace, is no regular file, or is too long."""
+
+
+class Access:
+    """What of the files around a workspace may be read for it, as long as one request takes."""
+
+    def __init__(self, folders: Iterable[Path], wishes: Wishes = NO_WISHES) -> None:
+        """`folders`: the workspace, and what else belongs to it; where each really lies counts."""
+        self._tops = frozenset(Path(os.path.realpath(folder)) for folder in folders)
+        self._wishes = wishes
+        self._reals: dict[str, str] = {}
+        """Folders without links; what has changed since is noticed when a file is opened."""
+
+    @classmethod
+    def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
+        """What may be read for `module` in `workspace`: that, the module's package where it is the larger one, and
+        `others`."""
+        package = module.root / module.name.partition(".")[0]
+        own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
+        return cls((*own, *others), wishes)
+
+    def refusal(self, path: Path) -> str | None:
+        """Why a file may not be read for, shown to, or sent from the workspace; None if it may. It need not exist.
+
+        What is in it is not looked at: `read` does that.
+        """
+        try:
+            return self._refusal(os.path.realpath(path))
+        except (OSError, ValueError):
+            return "it cannot be told where it lies"
+
+    def read(self, path: Path, *, most: int) -> bytes:
+        """The bytes of a regular file, of at most so many.
+
+        Raises:
+            AccessDenied: it may not be read.
+            OSError: it cannot be read.
+        """
+        real = self._real(path)
+        refusal = self._refusal(real)
+        if refusal is not None:
+            raise AccessDenied(f"{path} is not read: {refusal}")
+        data = _read(real, most)
+        if not is_importable(real) and not any(map(self._wishes.shows, self._places(real))):
+            what = found_in(data)
+            if what is not None:
+                raise AccessDenied(f"{path} is not read: it holds {what}")
+        return data
+
+    def require(self, path: Path) -> None:
+        """Raise an AdaCoderError that says what to do, unless a file may be read for the workspace."""
+        refusal = self.refusal(path)
+        if refusal is None:
+            return
+        real = os.path.realpath(path)
+        if refusal == _OUTSIDE:
+            raise AdaCoderError(f"{path} leads out of the workspace, to {real}: name that file itself.")
+        raise AdaCoderError(
+            f"{path} stays unread, since {real} is private ({refusal}): let adacoder.show name it if it is not."
+        )
+
+    def _refusal(self, real: str) -> str | None:
+        places = self._places(real)
+        if not places:
+            return _OUTSIDE
+        if any(map(self._wishes.shows, places)):
+            return None
+        if any(map(self._wishes.hides, places)):
+            return _WISHED
+        # The innermost folder tells: in what that lies is no matter.
+        return judged(min(places, key=len))
+
+    def _places(self, real: str) -> list[tuple[str, ...]]:
+        """The parts of a real path as seen from each folder that it lies in."""
+        path = Path(real)
+        return [path.relative_to(top).parts or (path.name,) for top in self._tops if path.is_relative_to(top)]
+
+    def _real(self, path: Path) -> str:
+        """`path` without links."""
+        if os.path.islink(path):  # noqa: PTH114  # Path.is_link() is slower, and these are many
+            return os.path.realpath(path)
+        folder, name = os.path.split(path)
+        if folder not in self._reals:
+            self._reals[folder] = os.path.realpath(folder)
+        return os.path.join(self._reals[folder], name)  # noqa: PTH118  # many
+
+
+def read_regular(path: Path, *, most: int) -> bytes:
+    """The bytes of a file that the user has named, if it is a regular one of at most so many.
+
+    Raises:
+        AccessDenied: it is something else, or too long.
+        OSError: it cannot be read.
+    """
+    return _read(os.path.realpath(path), most)
+
+
+def leads_out(path: Path, workspace: Path) -> bool:
+    """Whether `path` is called a file of `workspace`, but really lies elsewhere."""
+    is_called_so = Path(os.path.abspath(path)).is_relative_to(workspace)  # noqa: PTH100  # links are what is asked for
+    return is_called_so and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))
+
+
+def _read(real: str, most: int) -> bytes:
+    """The bytes of the regular file at a path without links: of that very one, or of none."""
+    # A named pipe or a device is not even opened, unless it took the file's place just now: then nothing waits for it.
+    if not stat.S_ISREG(os.lstat(real).st_mode):
+        raise AccessDenied(f"{real} is no regular file")
+    handle = os.open(real, READING)
+    try:
+        found = os.fstat(handle)
+        # A folder above may have become a link since: then the path has another real one now, or leads elsewhere.
+        if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
+            raise AccessDenied(f"{real} is no regular file, or was moved just now")
+        if found.st_size > most:
+            raise AccessDenied(f"{real} is longer than {most:,} bytes")
+        data = bytearray()
+        while len(data) <= most and (piece := os.read(handle, min(_PIECE, most + 1 - len(data)))):
+            data += piece
+        if len(data) > most:
+            raise AccessDenied(f"{real} is longer than {most:,} bytes")
+        return bytes(data)
+    finally:
+        os.close(handle)
+
+
+def _is_at(found: os.stat_result, path: str) -> bool:
+    there = os.lstat(path)
+    return (found.st_dev, found.st_ino) == (there.st_dev, there.st_ino)

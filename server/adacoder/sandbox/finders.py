@@ -1,0 +1,293 @@
+"""Runs in the *user's* interpreter, confined: which text a module is loaded from, and which may be imported ahead.
+
+Standard library only, Python 3.8 and later; `worker.py` and `template.py` use it. Modules may be found by anything:
+import hooks, `.pth` files and links lead to a project's files too. So it is never asked who found a module, but where
+that really lies.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import os
+import sys
+import zipimport
+from importlib._bootstrap_external import SourceLoader
+from importlib.machinery import (
+    BuiltinImporter,
+    ExtensionFileLoader,
+    FrozenImporter,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
+from os.path import basename, dirname, getsize, isfile, islink, join, realpath
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import CodeType, ModuleType
+
+# Ours alone: what a candidate does to the real ones does not reach this file.
+globals()["__builtins__"] = dict(vars(builtins))
+
+
+# --- in evaluations: the texts ---------------------------------------------------------------
+
+
+class Unsaved:
+    """The texts of files that are open and not saved."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """`texts`: by the paths of the files."""
+        self.tails = {module_tail(path) for path in texts}
+        self._written = texts
+        self._names: set[str] | None = None
+        self._real: Mapping[str, str] | None = None
+
+    def text_of(self, path: str) -> str | None:
+        """The text of a file, whatever links lead to it; None if what is on disk counts."""
+        if self._names is None:
+            self._names = {basename(realpath(each) if islink(each) else each) for each in self._written}
+        if basename(path) not in self._names and not islink(path):
+            return None
+        if self._real is None:  # it takes long, and is seldom asked for
+            self._real = {realpath(each): text for each, text in self._written.items()}
+        return self._real.get(realpath(path))
+
+
+def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
+    """From now on have what is not installed compiled from its source, saved or not, whoever finds it.
+
+    A `.pyc` would run in its place, which may have been compiled of anything: it bears the source's time and size at
+    best, and some are not even compared.
+    """
+
+    def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+        path = loader.get_filename(fullname)
+        text = unsaved.text_of(path)
+        if text is not None:
+            remember(path, text)
+            return loader.source_to_code(text, path)
+        if is_installed(path):
+            return _get_code(loader, fullname)
+        source = loader.get_data(path)
+        ahead, code = _compiled.get(path, (None, None))
+        if ahead == source and type(loader).source_to_code is _source_to_code:
+            return code
+        return loader.source_to_code(source, path)
+
+    SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # of all that read sources
+
+
+_get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
+
+_compiled: dict[str, tuple[bytes, CodeType]] = {}
+"""What was compiled ahead of the project's files, by their paths, with the texts it was compiled of."""
+
+
+def compile_ahead(path: str) -> None:
+    """Compile a file in the template, for all evaluations in which it is still the same."""
+    try:
+        if isfile(path) and getsize(path) < _LARGEST:
+            with open(path, "rb") as file:
+                source = file.read(_LARGEST)
+            _compiled[path] = source, compile(source, path, "exec", 0, True)
+    except Exception:  # noqa: S110  # whatever it is, the evaluation will meet it again
+        pass
+
+
+_LARGEST = 1 << 20
+"""Bytes of a file that is compiled ahead."""
+
+
+def remember(path: str, text: str) -> None:
+    """Have tracebacks and `inspect` show `text` as that of the file `path`."""
+    # No modification time, so that `linecache` never goes to look at the file instead.
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+
+
+class TextLoader(SourceFileLoader):
+    """Loads a module from a text instead of its file."""
+
+    def __init__(self, name: str, path: str, text: str, code: CodeType | None = None) -> None:
+        super().__init__(name, path)
+        self.text = text
+        self.code = code
+        self.namespace: Mapping[str, object] = {}
+        """The module's globals, also when its import failed half way."""
+
+    def get_source(self, fullname: str) -> str:
+        return self.text
+
+    def get_code(self, fullname: str) -> CodeType:
+        remember(self.path, self.text)
+        return self.code or compile(self.text, self.path, "exec", 0, True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.namespace = vars(module)
+        super().exec_module(module)
+
+
+class TextFinder:
+    """Finds the module under test by its name, and what else has an unsaved text whoever else finds it."""
+
+    def __init__(self, name: str, loader: TextLoader, unsaved: Unsaved) -> None:
+        self._name = name
+        self._loader = loader
+        self._unsaved = unsaved
+        self._others = Others(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """As `importlib.abc.MetaPathFinder.find_spec`."""
+        if fullname == self._name:
+            return _spec(fullname, self._loader)
+        spec = self._never_saved(fullname, path) or self._others.find_spec(fullname, path, target)
+        if spec is not None and spec.has_location and spec.origin is not None:
+            text = self._unsaved.text_of(spec.origin)
+            if text is not None:
+                spec.loader = TextLoader(fullname, spec.origin, text)
+        return spec
+
+    def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
+        """What PathFinder would find if all texts were saved, as far as one of them is concerned."""
+        tail = fullname.rpartition(".")[2]
+        if tail not in self._unsaved.tails:
+            return None
+        for folder in sys.path if path is None else path:
+            for file in (join(folder, tail, "__init__.py"), join(folder, tail + ".py")):
+                text = self._unsaved.text_of(file)
+                if text is not None:
+                    return _spec(fullname, TextLoader(fullname, file, text))
+            found = PathFinder.find_spec(fullname, [folder])
+            if found is not None and found.loader is not None:
+                return found
+        return None
+
+
+class Others:
+    """What all finders beside one find together."""
+
+    def __init__(self, one: TextFinder | Barrier) -> None:
+        self._one = one
+        self._sought: set[str] = set()
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        """The first that is found; None for what is being sought already, by one of them that asks the rest in turn."""
+        if fullname in self._sought:
+            return None
+        self._sought.add(fullname)
+        try:
+            for finder in sys.meta_path:
+                # Before Python 3.12 a finder could do without this method.
+                if finder is not self._one and hasattr(finder, "find_spec"):
+                    spec = finder.find_spec(fullname, path, target)
+                    if spec is not None:
+                        return spec
+        finally:
+            self._sought.discard(fullname)
+        return None
+
+
+def module_tail(path: str) -> str:
+    name = basename(path)
+    return basename(dirname(path)) if name == "__init__.py" else name[: -len(".py")]
+
+
+def _spec(name: str, loader: TextLoader) -> ModuleSpec:
+    is_package = basename(loader.path) == "__init__.py"
+    spec = ModuleSpec(name, loader, origin=loader.path, is_package=is_package)
+    if spec.submodule_search_locations is not None:
+        spec.submodule_search_locations.append(dirname(loader.path))
+    spec.has_location = True
+    return spec
+
+
+# --- in the template: what is installed ------------------------------------------------------
+
+
+class Barrier:
+    """Keeps out of the template what is not installed: what the project has, or hides by a module of the same name."""
+
+    def __init__(self, own: Sequence[str], installed: Installed) -> None:
+        self._own = frozenset(own)
+        self._installed = installed
+        self._others = Others(self)
+        self.hit = False
+        """Whether a module was kept out."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """As `importlib.abc.MetaPathFinder.find_spec`: what the others find, if it is installed."""
+        if not self._is_own(fullname):
+            spec = self._others.find_spec(fullname, path, target)
+            if spec is None or self._is_installed(spec):
+                return spec
+        self.hit = True
+        raise KeptOut
+
+    def clear(self) -> None:
+        """Forget what came in before: a `.pth` file may have imported modules of the project."""
+        for name, module in list(sys.modules.items()):
+            file = file_of(module)
+            if file is None or self._installed.holds(file):
+                continue
+            del sys.modules[name]
+            package, _, tail = name.rpartition(".")
+            around = sys.modules.get(package)
+            if around is not None and _of(around, tail) is module:
+                del vars(around)[tail]
+
+    def _is_own(self, name: str) -> bool:
+        return name.partition(".")[0] in self._own
+
+    def _is_installed(self, spec: ModuleSpec) -> bool:
+        """Whether it is plain what will be loaded, and that this is installed."""
+        loader: object = spec.loader
+        if loader is BuiltinImporter or loader is FrozenImporter:
+            return True
+        if loader is None:
+            return all(map(self._installed.holds, spec.submodule_search_locations or ()))
+        if type(loader) in (SourceFileLoader, SourcelessFileLoader, ExtensionFileLoader):
+            return self._installed.holds(loader.path)  # type: ignore[attr-defined]  # they all have it
+        return type(loader) is zipimport.zipimporter and self._installed.holds(loader.archive)
+
+
+class Installed:
+    """Tells what is installed from what belongs to the project, also where one lies within the other."""
+
+    def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
+        # Python's own library is, whatever is known of the interpreter.
+        folders = dict.fromkeys(map(realpath, [dirname(os.__file__), *installed]), True)
+        folders.update(dict.fromkeys(map(realpath, project), False))
+        self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
+
+    def holds(self, path: str) -> bool:
+        """Whether a file or folder is, by where it really lies: the nearest of the folders around it decides."""
+        try:
+            place = join(realpath(path), "")
+        except (TypeError, ValueError):  # it is no path
+            return False
+        around = [folder for folder in self._folders if place.startswith(folder)]
+        return bool(around) and self._folders[max(around, key=len)]
+
+
+class KeptOut(BaseException):
+    """Ends an import in the template. No ImportError, which modules catch in order to do without a module."""
+
+
+def file_of(module: object) -> str | None:
+    file = _of(module, "__file__")
+    return file if type(file) is str else None
+
+
+def _of(thing: object, name: str) -> object:
+    """What is stored in it under a name; no code of its own runs."""
+    try:
+        return vars(thing).get(name)
+    except TypeError:
+        return None

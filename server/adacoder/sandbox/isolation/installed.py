@@ -1,0 +1,71 @@
+"""Finds the programs that run outside isolation: only the system's own, which root alone can have put where they are.
+
+PATH proves nothing of a program: an activated environment, `.`, or a folder of the project may be named in it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+_FOLDERS = (
+    *("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"),
+    *("/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin", "/run/current-system/profile/bin"),
+)
+"""Where systems keep programs for all; the last are those of NixOS, of Nix for all users and of Guix. Where all is
+root's, as in a container, it is this that tells the system's programs from a project's."""
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def program_of_system(name: str) -> Path | None:
+    """The real path of a program in those folders of the system that PATH names; None if only root could not have
+    put it there."""
+    for folder in _FOLDERS:
+        path = Path(os.path.realpath(os.path.join(folder, name)))  # noqa: PTH118  # Path has no realpath that never raises
+        if folder in _entries() and _is_program(path) and all(map(_is_roots, (path, *path.parents))):
+            return path
+    return None
+
+
+def program_of_others(name: str) -> str | None:
+    """Where PATH has a program that is not the system's."""
+    return shutil.which(name) if program_of_system(name) is None else None
+
+
+def environment() -> dict[str, str]:
+    """All that such a program finds in its environment."""
+    return {"PATH": os.defpath, "LANG": "C.UTF-8"}
+
+
+def _entries() -> set[str]:
+    return {os.path.normpath(entry) for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if entry}
+
+
+def _is_program(path: Path) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  # Path.is_file() may raise
+
+
+def _is_roots(path: Path) -> bool:
+    """Whether root alone can change a file, or what root has put into a folder."""
+    with suppress(OSError):
+        found = path.lstat()
+        # In a sticky folder, nobody but the owner of an entry can replace it; so is the store of Nix.
+        kept = found.st_mode & stat.S_ISVTX and stat.S_ISDIR(found.st_mode) and not found.st_mode & stat.S_IWOTH
+        return (found.st_uid == 0 or _is_nobodys(found.st_uid)) and bool(kept or not found.st_mode & _OTHERS_WRITE)
+    return False
+
+
+def _is_nobodys(user: int) -> bool:
+    """Whether `user` stands for all those that this user namespace does not know, so that nobody in it can be they.
+
+    Root of the machine is among them in a container that an ordinary user started.
+    """
+    with suppress(OSError, ValueError):
+        unknown = int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))
+        mapped = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
+        known = any(int(first) <= unknown < int(first) + int(count) for first, _, count in mapped)
+        return user == unknown and not known
+    return False

@@ -1,0 +1,206 @@
+"""Places of the disk, by their real paths: where links lead, and what may be shown of where they lead.
+
+An environment comes with a repository, and so do its links. What they lead to is shown only if it is of a kind that
+interpreters really live on, and nothing here is believed because of a name that a repository can choose.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.sandbox.isolation import SYSTEM, is_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_OF_AN_INSTALLATION = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl", "Python", "Resources")
+_OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
+"""What Python reads of them; the folder that one was made in may hold much beside, such as a program's `etc`."""
+_PRIVATE = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
+"""Where a system keeps its state, its secrets and its sockets, and where no package is installed to."""
+_PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
+OF_THE_SYSTEM = tuple(map(Path, SYSTEM))
+_OF_THE_KERNEL = tuple(map(Path, ("/dev", "/proc", "/sys")))
+_MOST_LINKS = 40
+"""As many as the kernel follows."""
+_MOST_MODULES = 1000
+_ARCHIVE = re.compile(r"archive-v\d+")
+_STORED = re.compile(r"[0-9a-z]+-.+")
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Where a path leads."""
+
+    real: Path
+    """Without links."""
+    links: tuple[tuple[Path, str], ...]
+    """The links on the way, each by the real path of the folder that it is in, with its target."""
+
+
+def follow(path: Path) -> Followed | None:
+    """Follow an absolute path as the kernel does; None if that leads nowhere."""
+    done = Path("/")
+    links: list[tuple[Path, str]] = []
+    waiting = list(reversed(path.parts[1:]))
+    while waiting:
+        part = waiting.pop()
+        if part == "..":
+            done = done.parent
+            continue
+        place = done / part
+        try:
+            target = os.readlink(place)  # noqa: PTH115  # as it is written
+        except (OSError, ValueError):
+            done = place
+            continue
+        links.append((place, target))
+        if len(links) > _MOST_LINKS:
+            return None
+        if target.startswith("/"):
+            done = Path("/")
+        waiting += reversed([each for each in target.split("/") if each not in ("", ".")])
+    return Followed(done, tuple(links)) if os.path.exists(done) else None  # noqa: PTH110  # Path.exists() may raise
+
+
+def real(path: Path) -> Path:
+    """`path` without links; where links lead in a circle it stays as it is."""
+    return Path(os.path.realpath(path))
+
+
+def unmoved(places: Iterable[Path]) -> list[Path]:
+    """Those of real paths that have not become links since, so that they still lead to what was judged."""
+    return [place for place in places if real(place) == place]
+
+
+def home() -> Path:
+    """The user's home folder, without links."""
+    return real(Path(os.path.expanduser("~")))  # noqa: PTH111  # Path.home() fails for a user without one
+
+
+def is_wide(folder: Path) -> bool:
+    """Whether `folder` holds more than a project: the home folder, those that all programs keep their files in
+    there, that of temporary files, or one above."""
+    folder = real(folder)
+    return any(place.is_relative_to(folder) for place in _shared_places())
+
+
+def _shared_places() -> Iterator[Path]:
+    own = home()
+    yield from (own / ".local" / "share", own / ".config", own / ".cache")
+    with suppress(OSError):
+        yield real(Path(tempfile.gettempdir()))
+
+
+def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
+    """What may be shown so that `place`, a real path, can be read; None if it may not.
+
+    It may if it lies in one of `parts`, those of the environment and of the installations beneath, or in a package in
+    the cache or store of a tool that links packages from there. Of that, the whole package is shown.
+    """
+    if is_within(place, (*parts, *OF_THE_SYSTEM)):
+        return place
+    if is_within(place, _OF_THE_KERNEL):
+        return None
+    return next((folder for folder in (place, *place.parents) if _is_unpacked(folder)), None)
+
+
+def _is_unpacked(folder: Path) -> bool:
+    """Whether a folder is one package, unpacked in the cache or store of a tool that links packages from there."""
+    parent = folder.parent
+    if _ARCHIVE.fullmatch(parent.name):  # uv
+        return parent.parent.name == "uv" or is_file(parent.parent / "CACHEDIR.TAG")
+    if parent.name == "pkgs":  # conda
+        return is_folder(folder / "info") and is_folder(parent.parent / "conda-meta")
+    if parent.name == "store" and _STORED.fullmatch(folder.name):  # Nix, Guix
+        return any(is_folder(folder / name) for name in ("bin", "lib"))
+    if parent.name in ("CopyPipInstall", "SymlinkPipInstall"):  # virtualenv
+        return True
+    return folder.name.endswith(".whl.cache")  # PDM
+
+
+def project_of(folder: Path) -> Path | None:
+    """The other Python project that `folder`, a real path, is or stands right in; None if there is none to be shown.
+
+    A project file tells, or that there is nothing but modules and packages in the folder. What lies where a system or
+    a user keeps what is private is none.
+    """
+    if not is_folder(folder):
+        return None
+    for root in (folder, folder.parent):
+        if any(is_file(root / name) for name in _PROJECT_FILES) and _is_open(root):
+            return root
+    return folder if _is_open(folder) and _is_all_python(folder) else None
+
+
+def _is_all_python(folder: Path) -> bool:
+    found = [entry for entry in entries(folder, _MOST_MODULES) if entry.name != "__pycache__"]
+    return 0 < len(found) < _MOST_MODULES - 1 and all(
+        is_file(Path(entry.path, "__init__.py")) if entry.is_dir() else entry.name.endswith((".py", ".pyi", ".so"))
+        for entry in found
+    )
+
+
+def _is_open(folder: Path) -> bool:
+    if is_wide(folder):
+        return False
+    if folder.is_relative_to(home()):
+        parts = folder.relative_to(home()).parts
+        return not parts[0].startswith(".") or _is_in_environment(folder)
+    if is_within(folder, map(Path, _PRIVATE)):
+        return False
+    return not any(part.startswith(".") for part in folder.parts) or _is_in_environment(folder)
+
+
+def _is_in_environment(folder: Path) -> bool:
+    """Whether a project was fetched into an environment, as pip does with what it installs from a repository."""
+    return any(folder.parent == above / "src" and is_file(above / "pyvenv.cfg") for above in folder.parents)
+
+
+def libraries(prefix: Path) -> list[Path]:
+    """The folders of Python's own modules in an environment or installation, and of what is installed for it."""
+    with suppress(OSError):
+        return sorted(prefix.glob("lib*/python3*"))
+    return []
+
+
+def is_installation(prefix: Path) -> bool:
+    """Whether Python itself is installed at `prefix`, a real path; the root of a system that it is a part of is not."""
+    return any(
+        is_file(library / "os.py") and shown_for(real(library / "os.py"), parts(prefix)) is not None
+        for library in libraries(prefix)
+    )
+
+
+def is_environment(prefix: Path) -> bool:
+    """Whether a virtual environment was made at `prefix`."""
+    return is_file(prefix / "pyvenv.cfg")
+
+
+def parts(prefix: Path) -> list[Path]:
+    """What Python reads of an environment or installation at `prefix`, whether or not it is there."""
+    return [prefix / name for name in (_OF_AN_ENVIRONMENT if is_environment(prefix) else _OF_AN_INSTALLATION)]
+
+
+def is_file(path: Path) -> bool:
+    """As `Path.is_file`, which may raise."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path) -> bool:
+    """As `Path.is_dir`, which may raise."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
+    """The entries of a folder, no more than `most`; none of what cannot be listed."""
+    with suppress(OSError), os.scandir(folder) as found:
+        return list(itertools.islice(found, most))
+    return []

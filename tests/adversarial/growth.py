@@ -1,0 +1,277 @@
+"""Whether work grows faster than what is read: every public reader of foreign text, and texts of many shapes.
+
+What is measured is the processor's time of this very thread, and only its ratio from one text to one twice as long:
+neither a slow machine nor a busy one changes that. Run as a program it reads with the readers that are named, and
+prints what grows too fast.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from adacoder.agents.paper_rules import debugged
+from adacoder.agents.repairs import mend
+from adacoder.domain import AdaCoderError, Candidate, Example, Reply, Target
+from adacoder.models.recording.redaction import Redaction, Surroundings, fits
+from adacoder.models.window import Window, estimate
+from adacoder.pytext import (
+    Lines,
+    dedent,
+    definitions,
+    error_line,
+    functions_around,
+    leaves_string_open,
+    line_ending,
+    logical_lines,
+    parsed,
+    starts_logical_line,
+    statements,
+    string_interiors,
+)
+from adacoder.replies.belongings import belongings
+from adacoder.replies.blocks import Block, marked_blocks, runs
+from adacoder.replies.completion import completion
+from adacoder.replies.extract import extract
+from adacoder.replies.filters import UNWRAPPING, is_thinking
+from adacoder.replies.printed import TRANSCRIBING
+from adacoder.replies.rounds import goes_round
+from adacoder.replies.steps import are_complete, steps
+from adacoder.sandbox.values import same_value
+from adacoder.settings import Settings, from_project
+from adacoder.source.calls import Calls
+from adacoder.source.context import pieces
+from adacoder.source.docstring import add_examples
+from adacoder.source.examples import examples, suggested
+from adacoder.source.imports import ImportIndex, undefined_names
+from adacoder.source.literal import read_literal
+from adacoder.source.locate import documented, functions, locate
+from adacoder.source.memorised import memorised
+from adacoder.source.names import bindings, used_names
+from adacoder.source.shareable import shareable
+from adacoder.source.splice import splice
+from adacoder.source.text import offset_at, position_at, read
+from adversarial.shapes import SHAPES
+
+Reader = Callable[[str], object]
+
+HEADER = 'def f(x: int) -> int:\n    """Give the double.\n\n    >>> f(1)\n    2\n    """\n'
+MODULE = f"import os\n\n\n{HEADER}    pass\n"
+PATH, FOLDER = Path("/nowhere/m.py"), Path("/nowhere")
+_GIVEN_UP = (AdaCoderError, ValueError, RecursionError)
+"""What readers raise for what they cannot read."""
+
+
+def _target(text: str = MODULE) -> Target:
+    return locate(text, PATH, FOLDER, qualname="f")
+
+
+def _docstring(shape: str) -> str:
+    """A module whose target's docstring holds a shape."""
+    return f'def f(x: int) -> int:\n    """Give the double.\n\n{shape}\n    """\n    pass\n'
+
+
+def _stream(target: Target, text: str) -> None:
+    """A reply as it comes, word after word."""
+    complete = completion(target)
+    for end in range(0, len(text), 16):
+        complete(text[:end])
+
+
+def _splice(text: str) -> None:
+    target = _target()
+    candidate = Candidate(f"def f(x):\n{text}")
+    placed = splice(target, candidate)
+    undefined_names(placed.text, [placed.function, *placed.added])
+
+
+def _brought(text: str) -> None:
+    splice(_target(), Candidate("def f(x):\n    return x\n", (text,), (text,)))
+
+
+def _imports(text: str) -> None:
+    index = ImportIndex(_target(), FOLDER)
+    placed = splice(_target(), Candidate(f"def f(x):\n    return [{text}]\n"))
+    for name in undefined_names(placed.text, [placed.function, *placed.added]):
+        index.import_for(name, placed.text)
+
+
+def _mended(text: str) -> None:
+    target = _target()
+
+    def undefined(changed: Candidate) -> tuple[str, ...]:
+        placed = splice(target, changed)
+        return undefined_names(placed.text, [placed.function, *placed.added])
+
+    mend(Candidate(text), target, undefined, ImportIndex(target, FOLDER).import_for)
+
+
+def _by_heart(text: str) -> None:
+    body = "".join(f"    {line}\n" for line in text.split("\n"))
+    memorised(_target(), Candidate(f"def f(x):\n{body}"))
+
+
+def _around(text: str) -> None:
+    functions_around(text, len(text) // 2)
+    functions_around(text, len(text))
+    starts_logical_line(text, len(text) // 2)
+
+
+def _positions(text: str) -> None:
+    lines = Lines(text)
+    position_at(lines, len(text), "utf-16")
+    offset_at(lines, len(lines) - 1, len(text), "utf-16")
+    offset_at(lines, 0, len(text), "utf-8")
+
+
+def _all_of(*readers: Reader) -> Reader:
+    def read_all(text: str) -> None:
+        for each in readers:
+            with suppress(*_GIVEN_UP):
+                each(text)
+
+    return read_all
+
+
+def _project(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "pyproject.toml").write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
+        from_project(Settings(), Path(folder), lambda _: None)
+
+
+def _near(text: str) -> None:
+    """A file of the project beside the target's that holds the text."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "near.py").write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
+        target = locate(MODULE, Path(folder, "m.py"), Path(folder), qualname="f")
+        index = ImportIndex(target, Path(folder))
+        for name in ("Unknown", "a", "b1"):
+            index.import_for(name, f"{name}(1)")
+        with suppress(*_GIVEN_UP):
+            read(Path(folder, "near.py"))
+
+
+def _context(text: str) -> None:
+    pieces(_target(f"{MODULE}\n\n{text}\n"))
+
+
+def _class_example(text: str) -> None:
+    inner = HEADER.replace("f(x", "f(self, x").replace("\n", "\n    ")
+    module = f'class A:\n    """A.\n\n{text}\n    """\n\n    {inner}    pass\n'
+    functions(module, PATH, FOLDER)
+
+
+def _redact(text: str) -> None:
+    around = Surroundings(("/home/ann/w",), ("/home/ann",), ("/tmp",), ("ann",), ("box",), ("http://box:1",), ("sk-1",))
+    redaction = Redaction(around)
+    fits(redaction(text), text)
+
+
+READERS: Mapping[str, Reader] = {
+    "lines": _all_of(line_ending, dedent, lambda text: dedent(f"  {text}"), _positions),
+    "logical lines": _all_of(lambda text: list(logical_lines(text)), statements),
+    "definitions": lambda text: [(each.docstring, each.span, each.header) for each in definitions(text)],
+    "strings": _all_of(string_interiors, leaves_string_open),
+    "functions around": _around,
+    "the parser": _all_of(parsed, error_line.__wrapped__),
+    "names": _all_of(used_names, lambda text: bindings(text, _target().module)),
+    "a literal": _all_of(
+        lambda text: read_literal(f'"""{text}"""'), lambda text: read_literal(f"'{text}'"), read_literal
+    ),
+    "locate by line": _all_of(
+        lambda text: locate(text, PATH, FOLDER, line=len(Lines(text)) // 2),
+        lambda text: locate(f"{text}\n{MODULE}", PATH, FOLDER, line=len(Lines(text)) + 3),
+        lambda text: locate(f"{MODULE}{text}", PATH, FOLDER, line=3),
+        lambda text: locate(f"{HEADER}    {text}", PATH, FOLDER, line=3),
+    ),
+    "locate in a docstring": lambda text: locate(_docstring(text), PATH, FOLDER, line=0),
+    "locate in a raw docstring": lambda text: locate(_docstring(text).replace('"""', 'r"""', 1), PATH, FOLDER, line=0),
+    "locate by name": _all_of(
+        lambda text: locate(f"{text}\n{MODULE}", PATH, FOLDER, qualname="f"),
+        lambda text: locate(text, PATH, FOLDER, qualname="nothing"),
+    ),
+    "functions": _all_of(lambda text: functions(text, PATH, FOLDER), lambda text: list(documented(text, PATH, FOLDER))),
+    "functions of a docstring": lambda text: list(documented(_docstring(text), PATH, FOLDER)),
+    "class examples": _class_example,
+    "examples": _all_of(
+        lambda text: examples(f'"""{text}"""', 0, "f", "A"),
+        lambda text: examples(f'"""{text}"""', 0, "f", None, Calls.of(_target())),
+        lambda text: suggested(text, "f"),
+    ),
+    "context": _context,
+    "what may be shared": lambda text: shareable(_target(f"{text}\n{MODULE}")),
+    "undefined names": _all_of(
+        lambda text: undefined_names(text, _target().definition),
+        lambda text: undefined_names(f"{MODULE}{text}", _target().definition),
+    ),
+    "imports of names": _imports,
+    "imports of near files": _near,
+    "splicing": _splice,
+    "splicing what comes along": _brought,
+    "memorised": _by_heart,
+    "add examples": lambda text: add_examples(_target(), [Example(f">>> {text}\n", f"{text}\n", 0)]),
+    "extract": lambda text: extract(Reply(text), _target()),
+    "extract from a fence": lambda text: extract(Reply(f"```python\n{text}"), _target()),
+    "extract after the function": lambda text: extract(Reply(f"def f(x):\n    return x\n\n{text}"), _target()),
+    "extract a body": lambda text: extract(Reply(f"def f(x):\n    {text}"), _target()),
+    "a stream": lambda text: _stream(_target(), f"def f(x):\n    {text}\n"),
+    "blocks": _all_of(marked_blocks, lambda text: runs(Block(text, False)), belongings),
+    **{f"filter {each.__name__}": each for each in (*UNWRAPPING, *TRANSCRIBING)},
+    "thinking": is_thinking,
+    "rounds": goes_round,
+    "steps": _all_of(steps, are_complete),
+    "repairs": _mended,
+    "repairs of a body": lambda text: _mended(f"def f(x):\n    {text}"),
+    "the paper's repairs": lambda text: debugged(text, f"NameError: name '{text}' is not defined", lambda _: None),
+    "window": _all_of(estimate, lambda text: Window(100).measure(text)),
+    "redaction": _redact,
+    "same value": lambda text: same_value(text, text),
+    "settings": _project,
+}
+"""Every public reader of text that comes from outside."""
+
+
+SIZE = 6_000
+"""Characters of the longer text: enough for a square to show, and few enough to try all there is."""
+TELLING_SECONDS = 0.03
+"""What a text must take for its growth to be told from all that happens only once."""
+MOST_GROWTH = 3.0
+"""As long as this for twice the text is still taken for linear."""
+_TRIES = 3
+
+
+def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
+    """How much longer `reader` takes for a text of `shape` that is twice as long, if that is too much.
+
+    A short time proves enough: work that grows with the square of such a text is no matter of moments.
+    """
+    short, long = shape(SIZE // 2), shape(SIZE)
+    if _seconds(reader, long) < TELLING_SECONDS:
+        return None
+    tries = [(_seconds(reader, short), _seconds(reader, long)) for _ in range(_TRIES)]
+    growth = min(more for _, more in tries) / max(min(less for less, _ in tries), 1e-6)
+    return growth if growth > MOST_GROWTH else None
+
+
+def _seconds(reader: Reader, text: str) -> float:
+    began = time.thread_time()
+    with suppress(*_GIVEN_UP):
+        reader(text)
+    return time.thread_time() - began
+
+
+def main(names: list[str]) -> None:
+    """Print a line for each reader and shape before it is tried, and its growth where that is too much."""
+    for name in names:
+        for shape, make in SHAPES.items():
+            print(f"{name} / {shape}", end="", flush=True)
+            growth = grows(READERS[name], make)
+            print("" if growth is None else f": {growth:.1f} times", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,63 @@
+"""Foreign text is read in time that grows only as it does, whatever its shape, and by whichever reader."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adversarial.growth import READERS, grows
+from adversarial.shapes import SHAPES
+
+_PROGRAM = Path(__file__).with_name("growth.py")
+_LIMITS = {resource.RLIMIT_CPU: 300, resource.RLIMIT_AS: 4 << 30, resource.RLIMIT_CORE: 0}
+_ROOMS = 8
+_CLOSES = re.compile(r"\\N\{[^}]+\}")
+
+
+def _limit() -> None:
+    for kind, most in _LIMITS.items():
+        resource.setrlimit(kind, (most, most))
+
+
+@pytest.mark.parametrize("room", range(_ROOMS))
+def test_no_reader_takes_longer_and_longer(room: int) -> None:
+    own = [place for place in sys.path if place]
+    finished = subprocess.run(
+        [sys.executable, "-W", "ignore", str(_PROGRAM), *list(READERS)[room::_ROOMS]],
+        env={"PYTHONPATH": ":".join(own), "PATH": "/usr/bin:/bin", "HOME": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=_limit,
+    )
+    *tried, last = finished.stdout.split("\n")
+    assert finished.returncode == 0, f"it ended at {last}: {finished.stderr[-2000:]}"
+    assert not [line for line in tried if line.endswith(" times")]
+    assert len(tried) == len(SHAPES) * len(list(READERS)[room::_ROOMS])
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        pytest.param(
+            lambda text: [text[:end].count("{N") for _ in range(12) for end in range(len(text))], id="looks back"
+        ),
+        pytest.param(lambda text: [text.endswith("x") for _ in text for _ in text[::20]], id="a loop in a loop"),
+        pytest.param(lambda text: _CLOSES.sub("", text * 3), id="a pattern"),
+    ],
+)
+def test_what_grows_faster_is_found(slow: object) -> None:
+    assert callable(slow)
+    assert grows(slow, SHAPES["named escapes"]) is not None
+
+
+def test_what_grows_as_the_text_does_is_not() -> None:
+    def linear(text: str) -> int:
+        return sum(ord(character) for _ in range(400) for character in text)
+
+    assert grows(linear, SHAPES["named escapes"]) is None

@@ -1,0 +1,194 @@
+"""What is hidden stays hidden while the disk changes under a warm interpreter, and nothing inside tells of it.
+
+Each change has a twin: the same is done to a file that is not hidden, and is seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adacoder.domain import Level
+from adacoder.sandbox.places import real
+from evaluating import Workspace, workspace
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+pytestmark = pytest.mark.isolation
+
+_READ = """\
+def f(name):
+    \"\"\"
+    >>> f({name!r})
+    'neither'
+    \"\"\"
+    try:
+        with open({folder!r} + "/" + name) as file:
+            return file.read()
+    except OSError:
+        return "denied"
+"""
+_WAIT = """\
+import time
+
+def f(name):
+    \"\"\"
+    >>> f({name!r})
+    'neither'
+    \"\"\"
+    while time.monotonic() < {end}:
+        try:
+            with open({folder!r} + "/" + name) as file:
+                if text := file.read():
+                    return text
+        except OSError:
+            pass
+    return "denied"
+"""
+_PROCESSES = """\
+import os
+
+def f():
+    \"\"\"
+    >>> f()
+    'neither'
+    \"\"\"
+    told = []
+    for folder, _, files in os.walk("/proc"):
+        for name in files:
+            if name in ("cmdline", "environ", "comm"):
+                try:
+                    with open(folder + "/" + name, errors="replace") as file:
+                        told.append(file.read(1 << 20))
+                except OSError:
+                    pass
+    return " ".join(told)
+"""
+
+
+@pytest.fixture
+async def ws(tmp_path: Path, level: Level) -> AsyncIterator[Workspace]:
+    async with workspace(real(tmp_path), level, best=level) as opened:
+        opened.write(dict.fromkeys(("sub/.env", "sub/open.txt", "sub/.git/config"), "old"))
+        yield opened
+
+
+async def _answer(ws: Workspace, text: str) -> str:
+    verdict = await ws.evaluate(text)
+    assert verdict.failure is not None
+    assert verdict.failure.got is not None, verdict.failure
+    answer: str = ast.literal_eval(verdict.failure.got)
+    return answer
+
+
+async def _told(ws: Workspace, name: str) -> str:
+    """What the file `name` holds, as code in the workspace is told."""
+    return await _answer(ws, _READ.format(folder=str(ws.folder), name=name))
+
+
+def _renamed_over(place: Path) -> None:
+    """As most editors save a file."""
+    place.with_name("saved~").write_text("new", encoding="utf-8")
+    place.with_name("saved~").replace(place)
+
+
+def _made_anew(place: Path) -> None:
+    place.unlink()
+    place.write_text("new", encoding="utf-8")
+
+
+def _written_over(place: Path) -> None:
+    place.write_text("new", encoding="utf-8")
+
+
+def _folder_made_anew(place: Path) -> None:
+    shutil.rmtree(place.parent)
+    place.parent.mkdir()
+    place.write_text("new", encoding="utf-8")
+
+
+def _folder_moved(place: Path) -> None:
+    kept = place.parent.with_name("kept")
+    place.parent.rename(kept)
+    place.parent.mkdir()
+    place.write_text("new", encoding="utf-8")
+
+
+def _beside_it(place: Path) -> None:
+    """The folder with it gives way to another one."""
+    shutil.rmtree(place.parent.with_name("kept"), ignore_errors=True)
+    shutil.copytree(place.parent, place.parent.with_name("copied"))
+    place.parent.rename(place.parent.with_name("kept"))
+    place.parent.with_name("copied").rename(place.parent)
+    place.write_text("new", encoding="utf-8")
+
+
+@pytest.mark.parametrize("change", [_renamed_over, _made_anew, _written_over, _folder_made_anew, _beside_it])
+async def test_a_file_that_is_saved_stays_hidden_and_another_is_seen(
+    change: Callable[[Path], None], ws: Workspace
+) -> None:
+    assert await _told(ws, "sub/.env") == "denied"
+    assert await _told(ws, "sub/open.txt") == "old"
+    for name, told in ("sub/open.txt", "new"), ("sub/.env", "denied"), ("sub/open.txt", "new"):
+        (ws.folder / name).parent.mkdir(exist_ok=True)
+        (ws.folder / name).touch()
+        change(ws.folder / name)
+        assert await _told(ws, name) == told
+
+
+@pytest.mark.parametrize("change", [_renamed_over, _made_anew, _folder_made_anew, _folder_moved])
+async def test_a_folder_that_is_made_anew_stays_hidden(change: Callable[[Path], None], ws: Workspace) -> None:
+    assert await _told(ws, "sub/.git/config") == "denied"
+    change(ws.folder / "sub/.git/config")
+    assert await _told(ws, "sub/.git/config") == "denied"
+    assert await _told(ws, "sub/open.txt") == "old"
+
+
+async def test_what_appears_is_hidden_from_the_next_evaluation_if_it_is_secret_and_else_seen(ws: Workspace) -> None:
+    assert await _told(ws, "sub/open.txt") == "old"
+    for folder, name in ("sub/deep", ".env"), ("other/a/b", "id_rsa"), (".", ".env"), ("sub", ".aws/credentials"):
+        ws.write({f"{folder}/{name}": "new", f"{folder}/open-too.txt": "new"})
+        assert await _told(ws, f"{folder}/{name}") == "denied"
+        assert await _told(ws, f"{folder}/open-too.txt") == "new"
+
+
+async def test_a_module_that_comes_beside_what_is_hidden_can_be_imported(ws: Workspace) -> None:
+    ws.write({".env": "old"})
+    text = "from {name} import ONE\n\ndef f(x):\n    '''\n    >>> f(1)\n    2\n    '''\n    return x + ONE\n"
+    for name in ("utils", "more"):
+        ws.write({f"{name}.py": "ONE = 1\n", f"sub/{name}.py": "ONE = 1\n"})
+        assert (await ws.evaluate(text.format(name=name))).passed
+        assert (await ws.evaluate(text.format(name=f"sub.{name}"))).passed
+        _renamed_over(ws.folder / "sub" / f"{name}.py")
+        assert not (await ws.evaluate(text.format(name=f"sub.{name}"))).passed
+
+
+async def test_what_comes_to_light_while_code_runs_is_not_believed(ws: Workspace, level: Level) -> None:
+    async def waited_for(name: str) -> str:
+        text = _WAIT.format(folder=str(ws.folder), name=name, end=time.monotonic() + 2)
+        answer = asyncio.create_task(_answer(ws, text))
+        await asyncio.sleep(1)
+        _renamed_over(ws.folder / name)
+        return await answer
+
+    assert await _told(ws, "sub/.env") == "denied"
+    assert await waited_for("sub/.env") == "denied"
+    assert await waited_for("sub/.netrc") == "denied"
+    if level is Level.FULL:
+        assert await waited_for("sub/later.txt") == "new"
+
+
+async def test_no_process_inside_tells_the_names_of_what_is_hidden(ws: Workspace, level: Level) -> None:
+    ws.write({"sub/hidden-by-name.pem": "x", "sub/hidden-by-folder/.ssh/inner": "x"})
+    told = await _answer(ws, _PROCESSES)
+    assert "hidden-by" not in told
+    if level is Level.FULL:  # else it cannot see any process, not even itself
+        assert "bwrap" in told
+        assert "template.py" in told

@@ -1,0 +1,207 @@
+"""No program of a project runs outside isolation, wherever PATH leads: real commands, with traps under likely names."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adacoder.domain import Level
+from adversarial.conftest import works
+from standin_ollama import StandIn
+
+MODULE = 'def double(x):\n    """\n    >>> double(2)\n    4\n    """\n    return 2 * x\n'
+STUB = MODULE.replace("    return 2 * x\n", "")
+NAMES = (
+    *(
+        "bwrap",
+        "python",
+        "python3",
+        Path(sys.executable).name,
+        "sh",
+        "env",
+        "uname",
+        "getconf",
+        "ldconfig",
+        "gcc",
+        "cc",
+    ),
+    *("lsb_release", "git", "nvidia-smi", "rocm-smi", "ollama", "sysctl", "sandbox-exec", "unshare", "prlimit", "ip"),
+    *("ldd", "objdump", "stty", "tput", "less", "more", "man", "ifconfig", "arp", "which", "file", "id", "xdg-open"),
+)
+"""What programs like ours are known to start."""
+TRAP = """#!/bin/sh
+echo "$0" >> "{mark}"
+PATH=/usr/bin:/bin exec {name} "$@"
+"""
+"""It does what it is taken for, so that it passes for it, and lets it be known that it ran."""
+
+
+class Project:
+    """A project with traps, and what runs in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "project"
+        self.folder.mkdir()
+        self.mark = folder / "mark"
+        (self.folder / "pyproject.toml").touch()
+        (self.folder / "m.py").write_text(MODULE, encoding="utf-8")
+        (self.folder / "stub.py").write_text(STUB, encoding="utf-8")
+
+    def lay_traps(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in NAMES:
+            path = folder / name
+            path.write_text(TRAP.format(mark=self.mark, name=name), encoding="utf-8")
+            path.chmod(0o755)
+
+    def run(self, path: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "adacoder", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "OLLAMA_HOST": "127.0.0.1:1", **environment, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    @property
+    def sprung(self) -> set[str]:
+        """The traps that ran."""
+        return set(self.mark.read_text(encoding="utf-8").split()) if self.mark.exists() else set()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def in_home() -> Iterator[Path]:
+    """A folder in the home folder: where root works, as in a container, it and all above are root's alone."""
+    try:
+        folder = tempfile.mkdtemp(prefix="adacoder-test-", dir=Path.home())
+    except OSError:
+        pytest.skip("this user has no home folder to write to")
+    yield Path(folder)
+    shutil.rmtree(folder)
+
+
+REST = f"{os.pathsep}/usr/bin{os.pathsep}/bin"
+WAYS: dict[str, tuple[str, str]] = {
+    "an activated environment": (".venv/bin", "{project}/.venv/bin"),
+    "the programs of node": ("node_modules/.bin", "{project}/node_modules/.bin"),
+    "the folder itself": (".", "{project}"),
+    "a dot": (".", "."),
+    "an empty entry": (".", ""),
+    "a relative folder": ("bin", "bin"),
+    "a relative way back": (".", "../project"),
+    "a way that begins in the system": ("bin", "/usr/bin/../..{project}/bin"),
+    "a link to the folder": (".", "{project}/../link"),
+    "a folder for all": ("../shared", "{project}/../shared"),
+}
+"""Where traps are, as seen from the project, and how PATH names it."""
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("where", WAYS.values(), ids=WAYS.keys())
+def test_no_program_of_the_project_runs_where_path_names_it_first(where: tuple[str, str], project: Project) -> None:
+    place, entry = where
+    project.lay_traps(project.folder / place)
+    (project.folder.parent / "link").symlink_to(project.folder)
+    if place == "../shared":
+        (project.folder / place).chmod(0o1777)
+    path = entry.format(project=project.folder) + REST
+    checked = project.run(path, "check", "m.py", "--json", "--isolation", "full")
+    examined = project.run(path, "doctor", "--no-probe", "--json")
+    assert checked.returncode == 0, checked.stderr
+    assert json.loads(checked.stdout)["isolation"]["level"] == "full"
+    assert json.loads(examined.stdout)["findings"][2]["text"].startswith("full (bubblewrap")
+    assert project.sprung == set()
+    # They would have been seen.
+    subprocess.run([project.folder / place / "uname"], check=True, stdout=subprocess.DEVNULL)
+    assert len(project.sprung) == 1
+
+
+@pytest.mark.isolation
+def test_not_even_where_all_is_roots_as_in_a_container(in_home: Path) -> None:
+    project = Project(in_home)
+    project.lay_traps(project.folder / "bin")
+    checked = project.run(f"{project.folder}/bin{REST}", "check", "m.py", "--json")
+    assert json.loads(checked.stdout)["isolation"]["level"] == "full"
+    assert project.sprung == set()
+
+
+@pytest.mark.isolation
+def test_none_runs_either_while_a_model_writes(project: Project) -> None:
+    project.lay_traps(project.folder / ".venv" / "bin")
+    reply = f"```python\n{MODULE}```"
+    with StandIn([reply]).in_thread() as server:
+        path = f"{project.folder}/.venv/bin{REST}"
+        ran = project.run(path, "generate", "stub.py", "--json", OLLAMA_HOST=server.host)
+        examined = project.run(path, "doctor", "--json", OLLAMA_HOST=server.host)
+    assert json.loads(ran.stdout)["status"] == "verified", ran.stdout
+    assert '"Speed"' in examined.stdout
+    assert project.sprung == set()
+
+
+@pytest.mark.isolation
+@pytest.mark.skipif(not works(Level.LSM), reason="nothing else isolates here")
+def test_a_bubblewrap_that_is_not_the_systems_is_not_used_and_it_is_said(project: Project, in_home: Path) -> None:
+    own = in_home / ".local" / "bin" / "bwrap"
+    own.parent.mkdir(parents=True)
+    shutil.copy2(shutil.which("bwrap") or "", own)
+    examined = project.run(str(own.parent), "doctor", "--no-probe", "--json")
+    (found,) = [each for each in json.loads(examined.stdout)["findings"] if each["name"] == "Isolation"]
+    assert found["text"].startswith("lsm (")
+    assert f"{own} is not the system's, and not used" in found["text"]
+    assert "nstall bubblewrap (`sudo apt install bubblewrap`" in found["advice"]
+    refused = project.run(str(own.parent), "check", "m.py", "--isolation", "full")
+    assert refused.returncode == 2
+    assert f"{own} is not the system's" in refused.stderr
+
+
+WATCHING = """
+import os, sys
+seen = sys.argv.pop(1)
+def watch(event, arguments):
+    if event in ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system"):
+        with open(seen, "a") as file:
+            program = arguments[0] or arguments[1][0]
+            file.write(f"{os.fsdecode(program)}\\n")
+sys.addaudithook(watch)
+"""
+ENTERING = "from adacoder.__main__ import main\nsys.exit(main())\n"
+OTHERWISE = "import subprocess\nsubprocess.run(['env', '--version'], stdout=subprocess.DEVNULL)\n"
+
+
+def started(project: Project, tmp_path: Path, script: str, *arguments: str, **environment: str) -> set[str]:
+    """The programs that a script starts, as it names them."""
+    seen = tmp_path / "seen"
+    subprocess.run(
+        [sys.executable, "-c", WATCHING + script, str(seen), *arguments],
+        cwd=project.folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    return set(seen.read_text(encoding="utf-8").splitlines()) if seen.exists() else set()
+
+
+@pytest.mark.isolation
+def test_all_that_is_started_is_our_python_or_the_systems_bubblewrap(project: Project, tmp_path: Path) -> None:
+    ours = {str(Path(sys.executable).resolve()), os.path.realpath("/usr/bin/bwrap")}
+    with StandIn([f"```python\n{MODULE}```", "1, 2, 3"]).in_thread() as server:
+        host = {"OLLAMA_HOST": server.host}
+        assert started(project, tmp_path, ENTERING, "generate", "stub.py", **host) == ours
+        assert started(project, tmp_path, ENTERING, "doctor", **host) == ours
+    assert "env" in started(project, tmp_path, OTHERWISE), "it would have been seen"
