@@ -461,7 +461,8 @@ async def test_an_informal_exception_may_have_any_message(ws: Workspace) -> None
     assert messages == [
         "The example on line 5 raised KeyError: 'no' instead of ValueError.",
         "The example on line 5 gave 0 instead of raising ValueError.",
-        "The example on line 5 gave Traceback (most recent call last): … instead of raising ValueError.",
+        "The example on line 5 printed Traceback (most recent call last): … and returned None"
+        " instead of raising ValueError.",
     ]
 
 

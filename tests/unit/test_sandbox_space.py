@@ -39,7 +39,7 @@ def _look_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def here() -> Interpreter:
-    return replace(describe(Path(sys.executable)), added=())
+    return replace(describe(Path(sys.executable)), added=(), parts=(), packages=())
 
 
 def fill(folder: Path, *names: str) -> None:

@@ -169,7 +169,7 @@ class _Tree:
                     return _Listing(settled, len(kinds))
         if _OF_AN_ENVIRONMENT in kinds:
             within = Secrecy.OPEN
-        parent = parts[-1] if parts else ""
+        parent = os.path.basename(path)  # noqa: PTH119  # many
         folders: dict[str, Secrecy] = {}
         hidden: dict[str, str] = {}
         readable: list[str] = []

@@ -202,11 +202,12 @@ def _changed(folder: Path) -> int:
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """What a module needs of a root that cannot be shown: its package, or the modules beside it."""
+    """What a module needs of a root that cannot be shown: its package, or the modules beside it; but no links, which
+    would show what they lead to."""
     with suppress(OSError):
-        if (root / package).is_dir():
+        if (root / package).is_dir() and not (root / package).is_symlink():
             return [root / package]
-        return sorted(path for path in root.glob("[!.]*.py") if path.is_file())
+        return sorted(path for path in root.glob("[!.]*.py") if path.is_file() and not path.is_symlink())
     return []
 
 
