@@ -7,16 +7,14 @@ What is tried is tried at the level `none` too, where it must succeed: there not
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from adacoder.domain import FailureKind, Level
 from adversarial.beside import neighbours
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = pytest.mark.isolation
 
@@ -260,3 +258,25 @@ async def test_who_fills_its_own_folder_leaves_room_for_others(tmp_path: Path, l
         assert failure is not None
         assert failure.kind in (FailureKind.EXCEPTION, FailureKind.KILLED)
         assert await runs == "2"
+
+
+async def test_nobody_closes_a_device_to_others(level: Level, tmp_path: Path) -> None:
+    """Root owns the device nodes that an evaluation may open; that it does open them is the control."""
+    ways = (
+        "os.chmod('/dev/full', 0o600)",
+        "os.fchmod(os.open('/dev/full', os.O_RDONLY), 0o600)",
+        "os.fchmod(os.open('/dev/full', os.O_WRONLY), 0o600)",
+        "os.utime(os.open('/dev/full', os.O_RDONLY), (1, 1))",
+    )
+    before = os.stat("/dev/full")  # noqa: PTH116  # a device
+    try:
+        async with neighbours(tmp_path, level) as beside:
+            for way in ways:
+                body = f"try:\n    {way}\nexcept OSError as error:\n    return error.errno\nreturn 'done'"
+                assert await beside.told(body) in (str(errno.EPERM), str(errno.EACCES))
+            assert await beside.told("return len(os.read(os.open('/dev/full', os.O_RDONLY), 2))") == "2"
+        after = os.stat("/dev/full")  # noqa: PTH116  # a device
+        assert (after.st_mode, after.st_mtime) == (before.st_mode, before.st_mtime)
+    finally:
+        if os.geteuid() == 0:
+            os.chmod("/dev/full", before.st_mode & 0o777)  # noqa: PTH101  # a device

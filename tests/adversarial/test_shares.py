@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import sys
 from pathlib import Path
 from textwrap import dedent, indent
-from typing import TYPE_CHECKING
 
 import pytest
 
 from adacoder.domain import FailureKind, Level
 from adversarial.beside import neighbours
 from evaluating import processes_in, until, workspace
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = pytest.mark.isolation
 
@@ -264,17 +261,28 @@ HONEST_ANYWHERE = {
 }
 
 
-@pytest.mark.parametrize("name", [*HONEST, *HONEST_ANYWHERE])
+@pytest.mark.parametrize("name", HONEST)
+async def test_honest_code_changes_its_own_files(name: str, level: Level, tmp_path: Path) -> None:
+    """But what cannot be told from the user's own, and at the level `lsm` all, and root's device nodes."""
+    async with neighbours(tmp_path, level) as beside:
+        for _ in range(2):
+            failure = (await beside.evaluate(HONEST[name])).failure
+            assert failure is not None
+            if level is Level.FULL and os.geteuid():
+                assert failure.got == "2\n", failure.message
+            else:
+                assert failure.got == "2\n" or failure.kind is FailureKind.DENIED, failure.message
+
+
+@pytest.mark.parametrize("name", HONEST_ANYWHERE)
 async def test_honest_code_does_what_it_likes_with_its_own_files(name: str, level: Level, tmp_path: Path) -> None:
-    if level is Level.LSM and name in HONEST:
-        pytest.skip("without read-only mounts nothing can be told from the user's own files")
     with sqlite3.connect(tmp_path / "data.db") as data:
         data.execute("create table t (x)")
         data.execute("insert into t values (1)")
     data.close()
     async with neighbours(tmp_path, level) as beside:
         for _ in range(2):
-            assert await beside.told({**HONEST, **HONEST_ANYWHERE}[name]) == "2"
+            assert await beside.told(HONEST_ANYWHERE[name]) == "2"
 
 
 # --- code of a package, which is imported before anything is locked down ---------------------

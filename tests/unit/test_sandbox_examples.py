@@ -458,11 +458,11 @@ async def test_an_informal_exception_may_have_any_message(ws: Workspace) -> None
     for body in ("raise KeyError('no')", "return x", "print('Traceback (most recent call last):\\nValueError')"):
         failure = (await judged(ws, body, (wanted,))).failure
         messages.append(failure and failure.message)
+    printed = "printed Traceback (most recent call last): … and returned None"
     assert messages == [
         "The example on line 5 raised KeyError: 'no' instead of ValueError.",
         "The example on line 5 gave 0 instead of raising ValueError.",
-        "The example on line 5 printed Traceback (most recent call last): … and returned None"
-        " instead of raising ValueError.",
+        f"The example on line 5 {printed} instead of raising ValueError.",
     ]
 
 

@@ -539,3 +539,5 @@ def test_the_kernel_denies_by_the_child_filter(tmp_path: Path) -> None:
     )
     assert attempted(tmp_path, child_filter(machine)) == alone
     assert attempted(tmp_path, template(machine, files=False), child_filter(machine)) == ALWAYS_DENIED | alone
+    attributes = dict.fromkeys(["fchmod", "times of open"], errno.EPERM)
+    assert attempted(tmp_path, child_filter(machine, owns_devices=True)) == alone | attributes

@@ -71,10 +71,11 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
     )
 
 
-def child_filter(machine: str) -> bytes:
+def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
     """The filter of one evaluation's process: no process but itself, neither as a child nor as the goal of a signal.
 
-    Nor does it change the attributes of a file that it cannot open: only Landlock knows which files are its own.
+    Nor does it change the attributes of a file that it cannot open: only Landlock knows which files are its own. With
+    `owns_devices` it changes none at all: device nodes can be opened, and root could close them to everybody.
 
     To be loaded last, over the template's and with OWN_PID replaced. `machine` is as in uname(2).
     Raises UnsupportedMachine.
@@ -85,8 +86,8 @@ def child_filter(machine: str) -> bytes:
         *_on(known, "clone", _THREADS),
         *_on(known, "kill tgkill", _OWN_SIGNALS),
         *_on(known, "prctl", _BOUND_TO_PARENT),
-        *_on(known, "utimensat", _BY_DESCRIPTOR),
-        *_deny(known, _CHILD),
+        *(() if owns_devices else _on(known, "utimensat", _BY_DESCRIPTOR)),
+        *_deny(known, [*_CHILD, *(_ATTRIBUTES if owns_devices else ())]),
         *_ALLOW,
     )
 
@@ -261,6 +262,8 @@ _CHILD = (
     # A path leads to the folders of other evaluations too; to open a file takes a right that Landlock grants.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
 )
+
+_ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
 
 
 def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
