@@ -169,7 +169,7 @@ class _Shown:
 def _must_be_interpreter(path: Path, shown: str, remedy: str) -> None:
     if not is_file(path) or not os.access(path, os.X_OK):
         raise SandboxError(f"There is no Python interpreter at {shown}: {remedy}.")
-    if _beginning(path, 2) == b"#!":
+    if beginning(path, 2) == b"#!":
         raise SandboxError(f"{shown} is a script that chooses an interpreter, not an interpreter: {remedy}.")
 
 
@@ -280,16 +280,16 @@ def _named(packages: Iterable[Path]) -> Iterator[Path]:
 def _in_place(file: Path) -> Iterator[Path]:
     """The project that is installed in place, as PEP 610 says it."""
     with suppress(ValueError, RecursionError):
-        match json.loads(_beginning(file, _MOST_BYTES) or b"{}"):
+        match json.loads(beginning(file, _MOST_BYTES) or b"{}"):
             case {"url": str(url), "dir_info": {"editable": True}} if url.startswith("file:///"):
                 yield Path(os.path.normpath(unquote(urlsplit(url).path)))
 
 
 def _lines(path: Path) -> list[str]:
-    return _beginning(path, _MOST_BYTES).replace(b"\0", b"").decode(errors="replace").splitlines()
+    return beginning(path, _MOST_BYTES).replace(b"\0", b"").decode(errors="replace").splitlines()
 
 
-def _beginning(path: Path, size: int) -> bytes:
+def beginning(path: Path, size: int) -> bytes:
     """The first bytes of a regular file; none of what cannot be read, or would make the reader wait."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
