@@ -14,7 +14,7 @@ import pytest
 
 from adacoder import doctor
 from adacoder.cli.demo import RECORDING, fixture
-from adacoder.doctor import Finding
+from adacoder.doctor import Finding, examine
 from adacoder.domain import Level
 from adacoder.models import address as addresses
 from adacoder.models import catalog
