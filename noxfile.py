@@ -65,6 +65,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def growth(session: nox.Session) -> None:
+    """Every reader of foreign text with texts of every shape, for work that grows faster than they do; half an hour."""
+    session.install("-e", ".[test]")
+    session.run("python", "-W", "ignore", "tests/adversarial/growth.py", *session.posargs, env={"PYTHONPATH": "tests"})
+
+
+@nox.session
 def rescue(session: nox.Session) -> None:
     """What rules make of real replies, from the folder ADACODER_DATA; 10 minutes. Not part of the default run."""
     session.install("-e", ".[test]")
