@@ -251,12 +251,20 @@ def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
 
     A short time proves enough: work that grows with the square of such a text is no matter of moments.
     """
-    short, long = shape(SIZE // 2), shape(SIZE)
-    if _seconds(reader, long) < TELLING_SECONDS:
+    if _seconds(reader, shape(SIZE)) < TELLING_SECONDS:
         return None
+    # What is no matter of chance goes on so.
+    growth = float("inf")
+    for size in (SIZE, 2 * SIZE):
+        growth = min(growth, _growth(reader, shape(size // 2), shape(size)))
+        if growth <= MOST_GROWTH:
+            return None
+    return growth
+
+
+def _growth(reader: Reader, short: str, long: str) -> float:
     tries = [(_seconds(reader, short), _seconds(reader, long)) for _ in range(_TRIES)]
-    growth = min(more for _, more in tries) / max(min(less for less, _ in tries), 1e-6)
-    return growth if growth > MOST_GROWTH else None
+    return min(more for _, more in tries) / max(min(less for less, _ in tries), 1e-6)
 
 
 def _seconds(reader: Reader, text: str) -> float:
