@@ -87,6 +87,7 @@ def test_for_a_moment_it_is_not_looked_for_again_below_the_top(
 ) -> None:
     monkeypatch.setattr(space_module, "RECHECK_SECONDS", 1000.0)
     fill(tmp_path, "sub/mod.py")
+    view(here, tmp_path)  # what is found anew is looked at once more
     first = view(here, tmp_path)
     fill(tmp_path, "sub/.env")
     assert view(here, tmp_path) is first

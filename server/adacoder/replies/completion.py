@@ -24,7 +24,7 @@ _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
 """So many lines with nothing in them at the end of a reply: the model has nothing more to say, and cannot end."""
 _EAGER = 8
 """So many times a reply is looked at whenever its code may have ended; after that only when it has grown."""
-_LONGEST = 40_000
+_LONGEST = 100_000
 """Characters of a reply in which a function is expected to end; others are waited for, to spare all looks at them."""
 _GROWTH = 8
 """By at least one part in so many, so that all looks together cost as much as some at the whole reply."""

@@ -14,7 +14,7 @@ from adacoder.pytext import normalize, parsed
 Filter = Callable[[str], str]
 
 
-LONGEST_ANSWER = 100_000
+LONGEST_ANSWER = 250_000
 """Characters of a reply, its thoughts apart, that are read; what follows is cut off."""
 _LONGEST = 1_000_000
 """Characters of a reply with its thoughts."""

@@ -48,10 +48,10 @@ RECHECK_SECONDS = 0.002
 """How long what was found in `_SHORT_SECONDS` is taken for granted below the uppermost folders; what takes longer to
 find is so for longer, in proportion, so that no more than a twentieth of the time is spent on it."""
 _SHORT_SECONDS = 0.0001
-_CHEAP_SECONDS = 0.0005
+_CHEAP_SECONDS = 0.002
 """What takes no longer is looked for at the end of every evaluation too."""
 _INSTALLED = 10
-"""How much more rarely what is installed is looked at: it is not where anybody keeps secrets."""
+"""How much more rarely what is installed is looked at, in place too: it is not where anybody works at the moment."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
 """How deep it is looked at: packages may well have 50,000 files."""
 _KEPT = 32
@@ -139,8 +139,6 @@ class _View:
                 own = _own_parts(*self._own)
                 secret += _secrets_of_parts(own, self._wishes)
                 shown |= dict.fromkeys(own)
-        for folder in self._interpreter.added:
-            secret += _secrets_of_other(folder, self._wishes)
         return _Found(tuple(shown), tuple(secret))
 
     def _look_at_installed(self) -> _Found:
@@ -148,6 +146,8 @@ class _View:
         for folder, levels in _looked_at(self._interpreter):
             with suppress(TooLargeError):  # it is installed, and Python cannot do without it
                 secret += hidden(folder, levels=levels)
+        for folder in self._interpreter.added:
+            secret += _secrets_of_other(folder, self._wishes)
         return _Found(self._interpreter.folders, tuple(secret))
 
 
@@ -180,10 +180,12 @@ class _Search:
         # What is gone cannot be covered, and a mechanism that tries will fail.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
-        busy = time.thread_time()
+        busy, before = time.thread_time(), self._known
         self._known, self._states = self._look(), states
         self._took = time.thread_time() - busy
-        self._due = began + self._patience * RECHECK_SECONDS * max(1.0, self._took / _SHORT_SECONDS)
+        # What is new takes longer to be looked at than what is known.
+        moment = RECHECK_SECONDS * max(1.0, self._took / _SHORT_SECONDS) if self._known == before else 0.0
+        self._due = began + self._patience * moment
         return self._known
 
 

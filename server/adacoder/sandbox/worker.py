@@ -374,14 +374,15 @@ class Module:
         raised = None
         _setrecursionlimit(self._recursion_limit)
         try:
-            given = self._execute(source, name, output, by_value)
+            shown, plain_copy, class_name = self._execute(source, name, output, by_value)
         except BaseException as error:  # SystemExit too is only what the example did
             raised = error
         self._recursion_limit = _getrecursionlimit()
         regain()
+        printed = Output.getvalue(output)
         if raised is None:
-            return ["done", Output.getvalue(output), *given]
-        return ["raised", Output.getvalue(output), *self._description(raised, name)]
+            return ["done", printed, shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
+        return ["raised", printed, *self._description(raised, name)]
 
     def _execute(self, source: str, name: str, output: Output, by_value: str) -> tuple[str, str, str]:
         """Run it; returns SHOWN, PLAIN and CLASS."""
