@@ -237,7 +237,7 @@ READERS: Mapping[str, Reader] = {
 """Every public reader of text that comes from outside."""
 
 
-SIZE = 6_000
+SIZE = 4_000
 """Characters of the longer text: enough for a square to show, and few enough to try all there is."""
 TELLING_SECONDS = 0.03
 """What a text must take for its growth to be told from all that happens only once."""
@@ -251,9 +251,10 @@ def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
 
     A short time proves enough: work that grows with the square of such a text is no matter of moments.
     """
-    if _seconds(reader, shape(SIZE)) < TELLING_SECONDS:
+    took = _seconds(reader, shape(SIZE))
+    if took < TELLING_SECONDS or took < MOST_GROWTH * _seconds(reader, shape(SIZE // 2)):
         return None
-    # What is no matter of chance goes on so.
+    # What is no matter of chance shows again, and goes on so.
     growth = float("inf")
     for size in (SIZE, 2 * SIZE):
         growth = min(growth, _growth(reader, shape(size // 2), shape(size)))
