@@ -31,9 +31,16 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The test suite. `nox -s tests -- ARGS` hands ARGS to pytest."""
+    """The test suite but for the attacks. `nox -s tests -- ARGS` hands ARGS to pytest."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
+    session.run("pytest", "-n", "2", "--dist", "worksteal", *(session.posargs or ["--ignore=tests/adversarial"]))
+
+
+@nox.session
+def attacks(session: nox.Session) -> None:
+    """The attacks of tests/adversarial, which SECURITY.md tells of; as long again. CI runs them, `nox` by itself not."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "-n", "2", "--dist", "worksteal", "tests/adversarial", *session.posargs)
 
 
 @nox.session(venv_backend="none")

@@ -384,9 +384,9 @@ def test_what_comes_after_the_answers_cannot_make_it_fail(rest: str) -> None:
     "examples",
     [
         "\n".join([">>> a0 = g()", *(f">>> a{i} = a{i - 1} or a{i - 1}" for i in range(1, 60)), ">>> f(a59)", "7"]),
-        f">>> f(2)\n[{'1, ' * 100_000}]",
+        f">>> f(2)\n[{'1, ' * 12_000}]",
         ">>> [f(n) for n in range(700)] * 10 ** 9\n[7]",
-        "\n".join(f">>> f({n})\n{n + 1}" for n in range(1000, 3000)),
+        "\n".join(f">>> f({n})\n{n + 1}" for n in range(1000, 3000, 2)),
     ],
 )
 def test_hostile_examples_are_given_up_on(examples: str) -> None:

@@ -196,7 +196,10 @@ class Host:
             else:
                 judge.died(status)
         except ProtocolError as breach:
-            judge.misbehaved(str(breach))
+            if taken.threads > MOST_THREADS:
+                judge.started_too_many_threads(MOST_THREADS)
+            else:
+                judge.misbehaved(str(breach))
         return True
 
 

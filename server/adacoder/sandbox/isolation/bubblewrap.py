@@ -6,7 +6,9 @@ It can write to a small scratch folder in memory, and reach neither the network 
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +78,7 @@ class Bubblewrap:
             *(f"device={device}" for device in DEVICES),
         )
         links = dict.fromkeys([*space.interpreter.links, *(link for place in space.shown for link in _links(place))])
-        with _covered(hidden) as covers, _file(self._arguments(folders, links, covers.places, slots)) as arguments:
+        with _covered(hidden) as covers, _pipe(self._arguments(folders, links, covers.places, slots)) as arguments:
             yield Stage(
                 (self.program, "--args", str(arguments)),
                 confinement,
@@ -163,13 +165,17 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 
 
 @contextmanager
-def _file(arguments: Iterable[str]) -> Iterator[int]:
-    """A file in memory with arguments for bubblewrap: its command line can be read inside, and would tell names."""
-    with open(os.memfd_create("arguments"), "wb") as file:  # noqa: PTH123  # it has no path
-        file.write(b"".join(os.fsencode(argument) + b"\0" for argument in arguments))
-        file.flush()
-        file.seek(0)
-        yield file.fileno()
+def _pipe(arguments: Iterable[str]) -> Iterator[int]:
+    """A pipe full of arguments for bubblewrap: its command line can be read inside, and would tell names."""
+    data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+    read, write = os.pipe()
+    try:
+        with open(write, "wb", buffering=0) as file:  # noqa: PTH123  # it has no path
+            fcntl.fcntl(file, fcntl.F_SETPIPE_SZ, max(len(data), select.PIPE_BUF))
+            file.write(data)
+        yield read
+    finally:
+        os.close(read)
 
 
 def _links(place: Path) -> tuple[tuple[Path, str], ...]:
