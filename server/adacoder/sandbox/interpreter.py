@@ -13,8 +13,10 @@ import os
 import shutil
 import stat
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 SETTING = "setting 'adacoder.interpreter'"
 _ENVIRONMENTS = (".venv", "venv")
+_AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
@@ -83,12 +86,12 @@ def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
         SandboxError: there is none where the setting or an environment says there is one.
     """
     if setting is not None:
-        return describe(look_up(str(setting), workspace, SETTING))
+        return _described(look_up(str(setting), workspace, SETTING))
     for environment in _environments(near, workspace):
         path = environment / "bin" / "python"
         _must_be_interpreter(path, str(path), f"create the virtual environment {environment} anew")
-        return describe(path)
-    return describe(Path(sys.executable))
+        return _described(path)
+    return _described(Path(sys.executable))
 
 
 def look_up(name: str, folder: Path, said_by: str) -> Path:
@@ -106,6 +109,26 @@ def look_up(name: str, folder: Path, said_by: str) -> Path:
         raise SandboxError(f"There is no Python interpreter '{name}' in PATH: {remedy}.")
     _must_be_interpreter(path, name if name == str(path) else f"{name} ({path})", remedy)
     return path
+
+
+def _described(path: Path) -> Interpreter:
+    """As `describe`, which takes long: anew where something was installed, and else from time to time."""
+    prefix = path.parent.parent
+    places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
+    return _described_once(path, tuple(map(_changed, places)), int(time.monotonic() / _AGAIN_SECONDS))
+
+
+@lru_cache(maxsize=32)
+def _described_once(path: Path, changed: tuple[int, ...], moment: int) -> Interpreter:
+    del changed, moment  # others give another description
+    return describe(path)
+
+
+def _changed(place: Path) -> int:
+    try:
+        return place.lstat().st_ctime_ns
+    except OSError:
+        return 0
 
 
 def describe(path: Path) -> Interpreter:

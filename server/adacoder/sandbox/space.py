@@ -111,6 +111,7 @@ class _View:
         self._interpreter = interpreter
         self._wishes = wishes
         self._roots = tuple(dict.fromkeys((workspace, root)))
+        self._wide = frozenset(filter(is_wide, self._roots))
         self._own = root, package
         self._project = _Search(self._look_at_project, self._roots)
         self._installed = _Search(self._look_at_installed, (), _INSTALLED)
@@ -131,7 +132,7 @@ class _View:
         secret: list[Path] = []
         for root in self._roots:
             try:
-                if is_wide(root):
+                if root in self._wide:
                     raise TooLargeError
                 secret += hidden(root, self._wishes)
                 shown[root] = None
