@@ -77,8 +77,11 @@ def remove_left() -> None:
     end = time.monotonic() + _MOST_SECONDS
     for parent in {tempfile.gettempdir(), SHORT}:
         with suppress(OSError):
-            entries = os.scandir(parent) if _keeps_names(parent) else ()
-            for path in [entry.path for entry in entries if _NAME.fullmatch(entry.name)]:
+            if not _keeps_names(parent):
+                continue
+            with os.scandir(parent) as entries:
+                found = [entry.path for entry in entries if _NAME.fullmatch(entry.name)]
+            for path in found:
                 if time.monotonic() < end:
                     _remove_if_left(path)
 
