@@ -38,7 +38,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def attacks(session: nox.Session) -> None:
-    """The attacks of tests/adversarial, which SECURITY.md tells of; as long again. CI runs them, `nox` by itself not."""
+    """The attacks of tests/adversarial, which SECURITY.md tells of: as long again, and not part of the default run."""
     session.install("-e", ".[test]")
     session.run("pytest", "-n", "2", "--dist", "worksteal", "tests/adversarial", *session.posargs)
 
