@@ -135,8 +135,8 @@ _MOST_MODELS = 20
 _LONGEST_SHOWN = 80
 """Characters of a key or a value that a notice repeats."""
 _STRING_OR_COMMENT = re.compile(
-    r"""\"{3}(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5}|\Z)|'{3}(?:[^']|'{1,2}(?!'))*+(?:'{3,5}|\Z)"""
-    r"""|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""",
+    r"""\"{3}[^"\\]*(?:(?:\\(?:.|\Z)|"{1,2}(?!"))[^"\\]*)*(?:"{3,5}|\Z)|'{3}[^']*(?:'{1,2}(?!')[^']*)*(?:'{3,5}|\Z)"""
+    r"""|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""",
     re.DOTALL,
 )
 """What is neither a mark nor a bare key in TOML; one that is not closed is taken as far as it could reach."""
