@@ -48,7 +48,7 @@ def test_no_reader_takes_longer_and_longer(room: int) -> None:
         pytest.param(
             lambda text: [text[:end].count("{N") for _ in range(12) for end in range(len(text))], id="looks back"
         ),
-        pytest.param(lambda text: [text.endswith("x") for _ in text for _ in text[::4]], id="a loop in a loop"),
+        pytest.param(lambda text: sum(1 for _ in text for _ in text[::4]), id="a loop in a loop"),
         pytest.param(lambda text: _CLOSES.sub("", text * 4), id="a pattern"),
     ],
 )
