@@ -40,7 +40,7 @@ HOLDING = {
     "OpenAI": f"sk-proj-{LONG}",
     "OpenAI, old": f"sk-{LONG[:20]}T3BlbkFJ{LONG[:20]}",
     "Hugging Face": f"hf_{LONG[:34]}",
-    "npm": f"//registry.npmjs.org/:_authToken=npm_{LONG[:36]}",
+    "npm": f"//npm.example/:_authToken=npm_{LONG[:36]}",
     "PyPI": f"password = pypi-AgEIcHlwaS5vcmc{LONG}",
     "SendGrid": f"SG.{LONG[:22]}.{LONG[:43]}",
     "Twilio": f"SK{HEXADECIMAL}",
