@@ -16,7 +16,6 @@ from typing import TextIO
 
 from adacoder.domain import JSON, Edit, Level, Outcome, Status, Step, Target, Tokens
 from adacoder.journal import OpenStep, Waiting
-from adacoder.pytext import Lines
 from adacoder.source.text import PositionEncoding, position_at
 
 MODEL_ACTIONS = frozenset({"write", "plan", "suggest"})
@@ -201,7 +200,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
         "notes": [*_notes(outcome)],
         "positionEncoding": encoding,
-        "edits": [_edit_json(edit, Lines(outcome.target.text), encoding) for edit in outcome.edits],
+        "edits": [_edit_json(edit, outcome.target.text, encoding) for edit in outcome.edits],
         "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
         "journal": [step.json() for step in outcome.steps],
     }
@@ -214,18 +213,18 @@ def label(target: Target, folder: Path) -> str:
     return f"{shown.as_posix()}::{target.qualname}"
 
 
-def _edit_json(edit: Edit, lines: Lines, encoding: PositionEncoding) -> JSON:
+def _edit_json(edit: Edit, text: str, encoding: PositionEncoding) -> JSON:
     return {
         "range": {
-            "start": _position_json(lines, edit.start, encoding),
-            "end": _position_json(lines, edit.end, encoding),
+            "start": _position_json(text, edit.start, encoding),
+            "end": _position_json(text, edit.end, encoding),
         },
         "newText": edit.text,
     }
 
 
-def _position_json(lines: Lines, offset: int, encoding: PositionEncoding) -> JSON:
-    line, character = position_at(lines, offset, encoding)
+def _position_json(text: str, offset: int, encoding: PositionEncoding) -> JSON:
+    line, character = position_at(text, offset, encoding)
     return {"line": line, "character": character}
 
 

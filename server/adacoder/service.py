@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team, TestDesigner
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.prompt import Briefing, brief
+from adacoder.aside import aside
 from adacoder.domain import (
     AdaCoderError,
     Attempt,
@@ -75,8 +75,6 @@ class Service:
         self._turns = turns_for_all()
         self.experience = Experience()
         """What is kept of models between requests, their leases among it."""
-        self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
-        """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
 
     async def run(
         self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
@@ -91,7 +89,7 @@ class Service:
             outcome = await self._climb(target, start, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
-        return _with_evidence(replace(outcome, strategy=settings.strategy), journal)
+        return await _with_evidence(replace(outcome, strategy=settings.strategy), journal)
 
     async def recheck(
         self, target: Target, candidate: Candidate, settings: Settings, project: Project, journal: Journal
@@ -105,7 +103,7 @@ class Service:
             outcome = conclude(target, attempt, journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
-        return _with_evidence(outcome, journal)
+        return await _with_evidence(outcome, journal)
 
     async def check(self, documented: Documented, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
@@ -141,7 +139,6 @@ class Service:
         hosts = list(self._hosts.values())
         self._hosts.clear()
         await asyncio.gather(*(host.close() for host in hosts))
-        self._reader.shutdown(wait=False, cancel_futures=True)
 
     async def _climb(
         self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
@@ -246,15 +243,13 @@ class Service:
             return Outcome(Status.FAILED, target, reason)
         shown = "; ".join(f"{example.source.strip()} → {example.want.strip()}" for example in suggested)
         reason = f"A model reads the docstring so: {shown}. Read it before you keep it."
-        return Outcome(Status.UNVERIFIED, target, reason, edits=(add_examples(target, suggested),))
+        return Outcome(Status.UNVERIFIED, target, reason, edits=(await aside(add_examples, target, suggested),))
 
     def _conversation(self, target: Target, settings: Settings, project: Project, model: HeldModel) -> Conversation:
         access = _access(target, settings, project)
 
         async def pack(window: Window) -> Briefing:
-            loop = asyncio.get_running_loop()
-            overlays = _allowed(project.overlays, access)
-            found = await loop.run_in_executor(self._reader, pieces, target, overlays, access)
+            found = await aside(pieces, target, _allowed(project.overlays, access), access)
             return brief(target, found, window=window, instructions=settings.instructions)
 
         return Conversation(model, pack)
@@ -317,8 +312,8 @@ def _reach(outcome: Outcome) -> tuple[int, ...]:
     return outcome.verdict.reach if outcome.verdict else ()
 
 
-def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:
+async def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:
     edits: tuple[Edit, ...] = ()
     if outcome.status in _OFFERED and outcome.candidate is not None:
-        edits = splice(outcome.target, outcome.candidate).edits
+        edits = (await aside(splice, outcome.target, outcome.candidate)).edits
     return replace(outcome, edits=edits, steps=journal.steps, seconds=journal.seconds)

@@ -6,12 +6,12 @@ isolation; nothing of it runs in our own process.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
+from adacoder.aside import aside
 from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureKind, Target, Verdict, further
 from adacoder.journal import Journal
 from adacoder.pytext import Lines, dedent, normalize
@@ -50,7 +50,7 @@ class CodeEvaluator:
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        text = await asyncio.to_thread(withheld, target)
+        text = await aside(withheld, target)
         await self._host.ready(self._program(target, _as_it_stands(target), text))
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
@@ -93,8 +93,8 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
-        text = await asyncio.to_thread(withheld, target)
-        placed = await asyncio.to_thread(splice, target, candidate)
+        text = await aside(withheld, target)
+        placed = await aside(splice, target, candidate)
         verdict = await self._run(target, placed, target.examples, text)
         if verdict.failure is None or verdict.failure.kind not in _AT_IMPORT or verdict.imports:
             return await _minding_memory(verdict, target, candidate)
@@ -120,7 +120,7 @@ class CodeEvaluator:
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
-        suspects = await asyncio.to_thread(undefined_names, placed.text, [placed.function, *placed.added])
+        suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
         verdict = await self._host.evaluate(what, examples, timeout=self._timeout)
         return verdict if text is not None else replace(verdict, notes=(*verdict.notes, _AS_WRITTEN))
@@ -181,7 +181,7 @@ async def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate
         return verdict
     from adacoder.source.memorised import memorised  # much to import, and needed only here
 
-    why = await asyncio.to_thread(memorised, target, candidate)
+    why = await aside(memorised, target, candidate)
     return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
 
 

@@ -6,10 +6,10 @@ decides anything: a person reads the examples before they enter the docstring.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
+from adacoder.aside import aside
 from adacoder.domain import Example, Target
 from adacoder.journal import Journal
 from adacoder.replies.filters import answer
@@ -34,8 +34,8 @@ class TestDesigner:
             reply = await self.conversation.ask(call, step, enough=lambda text: False)
             known = {example.source for example in target.examples}
             owner = target.qualname.rpartition(".")[0].rpartition(".")[2] or None
-            text = await asyncio.to_thread(answer, reply.text)
-            found = await asyncio.to_thread(suggested, text, target.name, owner)
+            text = await aside(answer, reply.text)
+            found = await aside(suggested, text, target.name, owner)
             return tuple(
                 example for example in found if example.decides and example.source not in known and _fits(example)
             )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Example, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
-from adacoder.sandbox.imports import imports_ahead
+from adacoder.sandbox.imports import ImportsAhead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
@@ -78,6 +78,7 @@ class Host:
         self._best = best
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
+        self._ahead = ImportsAhead(workspace)
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
@@ -112,7 +113,7 @@ class Host:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
             SandboxError: the interpreter does not start.
         """
-        await self._templates.ready(self._recipe(await self._accepted(), program))
+        await self._templates.ready(await self._recipe(await self._accepted(), program))
 
     async def close(self) -> None:
         """End every process, for good."""
@@ -120,9 +121,9 @@ class Host:
         if self._clearing.is_alive():
             await asyncio.to_thread(self._clearing.join)
 
-    def _recipe(self, finding: Finding, program: Program) -> Recipe:
+    async def _recipe(self, finding: Finding, program: Program) -> Recipe:
         view = self._space(program)
-        ahead = imports_ahead(program, self._workspace)
+        ahead = await self._ahead.of(program)
         return Recipe(finding.mechanism, view, self._workspace, program.module.root, ahead)
 
     def _space(self, program: Program, *, after: bool = False) -> Space:
@@ -141,7 +142,7 @@ class Host:
             SandboxError: as `evaluate`, or that happened again and again.
         """
         for _ in range(_MOST_RUNS):
-            recipe = self._recipe(finding, program)
+            recipe = await self._recipe(finding, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             taken = await self._templates.take(recipe)
             try:

@@ -63,6 +63,19 @@ def locate(
     return _target(chosen, CountedLines(text), module_of(path, text, workspace))
 
 
+def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
+    """`target` in a later text of its file, if its own source is untouched there; of several the nearest."""
+    same = [
+        each.span.start
+        for each in definitions(text)
+        if each.qualname == target.qualname and each.span.of(text) == target.source
+    ]
+    if not same:
+        return None
+    nearest = min(same, key=lambda start: abs(start - target.definition.start))
+    return locate(text, target.module.path, workspace, line=line_number(text, nearest))
+
+
 @dataclass(frozen=True, slots=True)
 class Documented:
     """A docstring, of whatever it is, as something whose examples can be run."""
