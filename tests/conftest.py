@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ from adacoder.sandbox.probe import probe
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "isolation: runs candidates, and is skipped where they cannot be isolated fully")
+    # Whatever is activated here: where a test has no environment of its own, AdaCoder's own Python runs its examples.
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        os.environ.pop(variable, None)
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
