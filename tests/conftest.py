@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
+import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # Whatever is activated here: where a test has no environment of its own, AdaCoder's own Python runs its examples.
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         os.environ.pop(variable, None)
+    # What is kept between starts is kept apart from what whoever runs the tests keeps.
+    os.environ["XDG_CACHE_HOME"] = cache = tempfile.mkdtemp(prefix="adacoder-test-cache-")
+    config.add_cleanup(partial(shutil.rmtree, cache, ignore_errors=True))
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 

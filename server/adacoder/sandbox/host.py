@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.sandbox.accepted import isolated
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.imports import imports_ahead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
-from adacoder.sandbox.probe import Finding, probe
 from adacoder.sandbox.process import Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.probe import Finding
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
@@ -43,7 +44,6 @@ PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 """How many evaluations run at a time, of all Hosts that share their turns."""
 _MOST_RUNS = 3
 """How often code is run anew because files came to light meanwhile that it must not see."""
-ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
 def turns_for_all() -> asyncio.Semaphore:
@@ -96,14 +96,17 @@ class Host:
             IsolationRefused: what works here is weaker than the least level accepted.
             SandboxError: the interpreter does not start.
         """
-        finding = await self._accepted()
-        async with self._turns:
-            judge, ended = await self._judge(finding, program, examples, timeout)
-            if not ended:  # its template was killed meanwhile
+
+        async def run(finding: Finding) -> Verdict:
+            async with self._turns:
                 judge, ended = await self._judge(finding, program, examples, timeout)
-                if not ended:  # that it happened again is its own doing
-                    judge.died(-signal.SIGKILL)
-            return judge.verdict
+                if not ended:  # its template was killed meanwhile
+                    judge, ended = await self._judge(finding, program, examples, timeout)
+                    if not ended:  # that it happened again is its own doing
+                        judge.died(-signal.SIGKILL)
+                return judge.verdict
+
+        return await isolated(run, self._least, self._best)
 
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
@@ -112,7 +115,11 @@ class Host:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
             SandboxError: the interpreter does not start.
         """
-        await self._templates.ready(self._recipe(await self._accepted(), program))
+
+        async def wait(finding: Finding) -> None:
+            await self._templates.ready(self._recipe(finding, program))
+
+        await isolated(wait, self._least, self._best)
 
     async def close(self) -> None:
         """End every process, for good."""
@@ -152,20 +159,6 @@ class Host:
                 # At once, but after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
-
-    async def _accepted(self) -> Finding:
-        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
-        finding = await probe(self._best)
-        if finding.isolation.level.is_at_least(self._least):
-            return finding
-        remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))
-        level = finding.isolation.level
-        if level is Level.NONE:
-            what = "Nothing here can isolate the code that a model wrote"
-        else:
-            what = f"Code can only be isolated at the level '{level}' here, and '{self._least}' is the least accepted"
-            remedies = ", or ".join(filter(None, [finding.remedy, f"accept it with `--isolation {level}`"]))
-        raise IsolationRefused(f"{what} ({finding.reason}): {remedies}.")
 
     async def _follow(
         self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
