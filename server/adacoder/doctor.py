@@ -41,8 +41,8 @@ from adacoder.models.ollama import is_cloud
 from adacoder.models.served import Facts, Thinking, permitted
 from adacoder.models.speed import Speed, measure
 from adacoder.privacy.tree import TooLargeError, hidden
-from adacoder.sandbox.accepted import ACCEPT_THE_RISK
 from adacoder.sandbox.choice import choose
+from adacoder.sandbox.host import ACCEPT_THE_RISK
 from adacoder.sandbox.interpreter import described
 from adacoder.sandbox.probe import probe
 from adacoder.sandbox.startup import note
@@ -188,7 +188,7 @@ def _key(field_name: str) -> str:
 
 
 async def _isolation(settings: Settings) -> Finding:
-    found = await probe(anew=True)
+    found = await probe(anew=True, keeps=True)
     level = found.isolation.level
     text = f"{level} ({', '.join(found.isolation.by)})"
     if level is not Level.NONE:

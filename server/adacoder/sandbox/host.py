@@ -12,16 +12,17 @@ import os
 import signal
 import threading
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
-from adacoder.sandbox.accepted import isolated
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.imports import imports_ahead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
+from adacoder.sandbox.probe import Finding, probe
 from adacoder.sandbox.process import Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
@@ -30,11 +31,13 @@ from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
     from adacoder.sandbox.interpreter import Interpreter
-    from adacoder.sandbox.probe import Finding
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
@@ -44,11 +47,30 @@ PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 """How many evaluations run at a time, of all Hosts that share their turns."""
 _MOST_RUNS = 3
 """How often code is run anew because files came to light meanwhile that it must not see."""
+ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
 def turns_for_all() -> asyncio.Semaphore:
     """Lets as many evaluations through at a time as there are processors."""
     return asyncio.Semaphore(PROCESSORS)
+
+
+def _by_what_holds(
+    method: Callable[Concatenate[Host, P], Awaitable[T]],
+) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
+    """Where a method fails by what was proved at an earlier start only, prove anew what isolates, and try again."""
+
+    @wraps(method)
+    async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
+        try:
+            return await method(host, *values, **named)
+        except SandboxError:
+            if not (await probe(host._best)).is_kept:  # noqa: SLF001  # the Host's own
+                raise
+        await probe(host._best, anew=True)  # noqa: SLF001  # as above
+        return await method(host, *values, **named)
+
+    return tried
 
 
 class Host:
@@ -81,6 +103,7 @@ class Host:
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
+    @_by_what_holds
     async def evaluate(
         self,
         program: Program,
@@ -96,18 +119,16 @@ class Host:
             IsolationRefused: what works here is weaker than the least level accepted.
             SandboxError: the interpreter does not start.
         """
-
-        async def run(finding: Finding) -> Verdict:
-            async with self._turns:
+        finding = await self._accepted()
+        async with self._turns:
+            judge, ended = await self._judge(finding, program, examples, timeout)
+            if not ended:  # its template was killed meanwhile
                 judge, ended = await self._judge(finding, program, examples, timeout)
-                if not ended:  # its template was killed meanwhile
-                    judge, ended = await self._judge(finding, program, examples, timeout)
-                    if not ended:  # that it happened again is its own doing
-                        judge.died(-signal.SIGKILL)
-                return judge.verdict
+                if not ended:  # that it happened again is its own doing
+                    judge.died(-signal.SIGKILL)
+            return judge.verdict
 
-        return await isolated(run, self._least, self._best)
-
+    @_by_what_holds
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
 
@@ -115,11 +136,7 @@ class Host:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
             SandboxError: the interpreter does not start.
         """
-
-        async def wait(finding: Finding) -> None:
-            await self._templates.ready(self._recipe(finding, program))
-
-        await isolated(wait, self._least, self._best)
+        await self._templates.ready(self._recipe(await self._accepted(), program))
 
     async def close(self) -> None:
         """End every process, for good."""
@@ -159,6 +176,20 @@ class Host:
                 # At once, but after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
+
+    async def _accepted(self) -> Finding:
+        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
+        finding = await probe(self._best)
+        if finding.isolation.level.is_at_least(self._least):
+            return finding
+        remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))
+        level = finding.isolation.level
+        if level is Level.NONE:
+            what = "Nothing here can isolate the code that a model wrote"
+        else:
+            what = f"Code can only be isolated at the level '{level}' here, and '{self._least}' is the least accepted"
+            remedies = ", or ".join(filter(None, [finding.remedy, f"accept it with `--isolation {level}`"]))
+        raise IsolationRefused(f"{what} ({finding.reason}): {remedies}.")
 
     async def _follow(
         self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float

@@ -33,7 +33,8 @@ def read() -> JSON:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with open(os.open(_FILE, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # of an open folder
             found = os.fstat(file.fileno())
-            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and _is_private(found):
+            # One that was replaced just now has no name any more.
+            if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1 and _is_private(found):
                 kept: JSON = json.loads(file.read(_MOST_BYTES))
                 return kept
     return None

@@ -139,11 +139,12 @@ class Finding:
         return "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
 
 
-async def probe(best: Level = Level.FULL, *, anew: bool = False) -> Finding:
+async def probe(best: Level = Level.FULL, *, anew: bool = False, keeps: bool = False) -> Finding:
     """The strongest that can isolate code here, but nothing stronger than `best`.
 
-    What was found is kept: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
-    since what is missing may be installed. `anew`: it is to be tried now, whatever was found before.
+    What was found is known: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
+    since what is missing may be installed. `anew`: it is to be tried now, whatever was found before. `keeps`: what is
+    proved is written down for later starts.
     """
     key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
     known = None if anew else _known.get(key[:2])
@@ -152,11 +153,13 @@ async def probe(best: Level = Level.FULL, *, anew: bool = False) -> Finding:
     if key not in _under_way:
         _under_way[key] = asyncio.create_task(_find(best, anew=anew))
     try:
-        found = await asyncio.shield(_under_way[key])
+        found, record = await asyncio.shield(_under_way[key])
     finally:
         if key in _under_way and _under_way[key].done():
             del _under_way[key]
     _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS
+    if keeps and record is not None:
+        kept.keep(record)
     return found
 
 
@@ -165,23 +168,25 @@ _FAILED_SECONDS = 600.0
 """How long a later start takes for granted that something stronger failed, though nothing is known to have changed."""
 _known: dict[tuple[Level, str | None], tuple[Finding, float]] = {}
 """What was found, and until when it holds if it is worse than it could be."""
-_under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[Finding]] = {}
+_under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Finding, JSON]]] = {}
 
 
-async def _find(best: Level, *, anew: bool) -> Finding:
-    """What an earlier start proved, if it holds; else what works now, which is kept for later ones."""
+async def _find(best: Level, *, anew: bool) -> tuple[Finding, JSON]:
+    """What an earlier start proved, if it holds; else what works now, with the record of that for later ones."""
     program, system = program_of_system(_BUBBLEWRAP), locks()
     rests_on = grounds(program, system) if best is Level.FULL else None
-    found = None if anew or rests_on is None else _proved_before(kept.read(), rests_on, program, system)
-    if found is None:
-        found = await _try_all(best, program, system)
-        if rests_on is not None and found.isolation.level is not Level.NONE:
-            # It is final if there is nothing stronger that failed, maybe for no lasting reason.
-            is_final = program is None or found.isolation.level is best
-            features = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
-            until = None if is_final else _since_boot() + _FAILED_SECONDS
-            kept.keep({"grounds": rests_on, "features": features, "reason": found.reason, "until": until})
-    return found
+    if not anew and rests_on is not None:
+        found = _proved_before(kept.read(), rests_on, program, system)
+        if found is not None:
+            return found, None
+    found = await _try_all(best, program, system)
+    if rests_on is None or found.isolation.level is Level.NONE:
+        return found, None
+    # It is final if there is nothing stronger that failed, maybe for no lasting reason.
+    is_final = program is None or found.isolation.level is best
+    features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
+    until = None if is_final else _since_boot() + _FAILED_SECONDS
+    return found, {"grounds": rests_on, "features": features, "reason": found.reason, "until": until}
 
 
 def _proved_before(record: JSON, rests_on: JSON, program: Path | None, system: Locks | None) -> Finding | None:
