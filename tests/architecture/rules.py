@@ -67,7 +67,7 @@ RUNNING = frozenset(
 STARTING = {
     "create_subprocess_exec": ("sandbox/probe.py", "sandbox/process.py"),
     "execv": ("sandbox/launcher.py",),
-    "which": ("sandbox/interpreter.py", "sandbox/isolation/installed.py"),
+    "which": ("sandbox/choice.py", "sandbox/isolation/installed.py"),
 }
 """Where programs are started and looked for; the interpreter that is looked for runs inside."""
 

@@ -22,6 +22,7 @@ from adacoder.cli.place import Place, project_around, python_files, workspace
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
 from adacoder.pytext import Lines
+from adacoder.sandbox.probe import probe
 from adacoder.service import Project, Service
 from adacoder.settings import Settings
 from adacoder.source.examples import UnreadableExample
@@ -64,9 +65,12 @@ class Checking:
         here = Path.cwd()
         places = places or [Place(project_around(here) or here)]
         began = time.monotonic()
+        proving = asyncio.create_task(probe(keeps=True))  # of all commands this one is started most often
         try:
             await self._check_all(self._units(places))
         finally:
+            proving.cancel()
+            await asyncio.wait({proving})
             self._view.close()
             await self._service.close()
         if self._found:

@@ -12,7 +12,8 @@ import os
 import signal
 import threading
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
@@ -30,10 +31,13 @@ from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
     from adacoder.sandbox.interpreter import Interpreter
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
@@ -49,6 +53,24 @@ ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 def turns_for_all() -> asyncio.Semaphore:
     """Lets as many evaluations through at a time as there are processors."""
     return asyncio.Semaphore(PROCESSORS)
+
+
+def _by_what_holds(
+    method: Callable[Concatenate[Host, P], Awaitable[T]],
+) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
+    """Where a method fails by what was proved at an earlier start only, prove anew what isolates, and try again."""
+
+    @wraps(method)
+    async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
+        try:
+            return await method(host, *values, **named)
+        except SandboxError:
+            if not (await probe(host._best)).is_kept:  # noqa: SLF001  # the Host's own
+                raise
+        await probe(host._best, anew=True)  # noqa: SLF001  # as above
+        return await method(host, *values, **named)
+
+    return tried
 
 
 class Host:
@@ -82,6 +104,7 @@ class Host:
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
+    @_by_what_holds
     async def evaluate(
         self,
         program: Program,
@@ -106,6 +129,7 @@ class Host:
                     judge.died(-signal.SIGKILL)
             return judge.verdict
 
+    @_by_what_holds
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
 
