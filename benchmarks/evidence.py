@@ -48,6 +48,8 @@ PACKAGES = {
     "networkx": (
         "networkx==3.6.1",
         [
+            "networkx/algorithms/approximation",
+            "networkx/algorithms/bipartite",
             "networkx/algorithms/distance_measures.py",
             "networkx/algorithms/cycles.py",
             "networkx/algorithms/dag.py",
