@@ -95,7 +95,6 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
     if docstring is None:
         return ()
     start = Lines(text).line_at(docstring.start)
-    name = function.parents[-1].name if function.name == "__init__" else function.name
     return tuple(
         Example(
             found.source,
@@ -103,7 +102,6 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
             start + found.lineno,
             sum(flag for flag, on in found.options.items() if on),
             found.exc_msg,
-            runs_target=name in found.source,
         )
         for found in doctest.DocTestParser().get_examples(normalize(docstring.of(text)).strip("\"'rR"))
     )
