@@ -10,6 +10,10 @@ import pytest
 from levels import skip_what_needs_more
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="try all there is where a sample is tried otherwise")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
     config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
