@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     skip_what_needs_more(items)
+
+
+@pytest.fixture
+def one_in(pytestconfig: pytest.Config) -> Callable[[int], int]:
+    """How large a part of all there is a test tries: `[:: one_in(8)]`, and with `--all` each."""
+    return lambda count: 1 if pytestconfig.getoption("all") else count
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
