@@ -65,15 +65,13 @@ class Checking:
         here = Path.cwd()
         places = places or [Place(project_around(here) or here)]
         began = time.monotonic()
-        proving = asyncio.create_task(probe(keeps=True))  # of all commands this one is started most often
         try:
             await self._check_all(self._units(places))
         finally:
-            proving.cancel()
-            await asyncio.wait({proving})
             self._view.close()
             await self._checks.close()
         if self._found:
+            await probe(keeps=True)  # of all commands this one is started most often
             self._view.end(self._found, time.monotonic() - began)
         elif max(self._codes) == 0:
             self._tell("There are no examples in what was named: nothing was checked.")
