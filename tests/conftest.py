@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
     config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
+    # Whatever is activated here: where a test has no environment of its own, AdaCoder's own Python runs its examples.
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        os.environ.pop(variable, None)
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    # What is kept between starts is kept apart from what whoever runs the tests keeps.
+    os.environ["XDG_CACHE_HOME"] = cache = tempfile.mkdtemp(prefix="adacoder-test-cache-")
+    config.add_cleanup(partial(shutil.rmtree, cache, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,6 +17,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
+    frozenset({"checks"}),
     frozenset({"service", "report", "doctor"}),
     frozenset({"lsp", "cli", "arena"}),
     frozenset({"__main__"}),
@@ -67,7 +68,7 @@ RUNNING = frozenset(
 STARTING = {
     "create_subprocess_exec": ("sandbox/probe.py", "sandbox/process.py"),
     "execv": ("sandbox/launcher.py",),
-    "which": ("sandbox/interpreter.py", "sandbox/isolation/installed.py"),
+    "which": ("sandbox/choice.py", "sandbox/isolation/installed.py"),
 }
 """Where programs are started and looked for; the interpreter that is looked for runs inside."""
 

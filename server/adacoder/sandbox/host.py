@@ -11,8 +11,9 @@ import math
 import os
 import signal
 import threading
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager, suppress
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
@@ -22,7 +23,7 @@ from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
-from adacoder.sandbox.process import Recipe
+from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
 from adacoder.sandbox.startup import note
@@ -30,10 +31,14 @@ from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
     from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.isolation import Mechanism
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
@@ -49,6 +54,24 @@ ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 def turns_for_all() -> asyncio.Semaphore:
     """Lets as many evaluations through at a time as there are processors."""
     return asyncio.Semaphore(PROCESSORS)
+
+
+def _by_what_holds(
+    method: Callable[Concatenate[Host, P], Awaitable[T]],
+) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
+    """Where a method fails by what was proved at an earlier start only, prove anew what isolates, and try again."""
+
+    @wraps(method)
+    async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
+        try:
+            return await method(host, *values, **named)
+        except SandboxError:
+            if not (await probe(host._best)).is_kept:  # noqa: SLF001  # the Host's own
+                raise
+        await probe(host._best, anew=True)  # noqa: SLF001  # as above
+        return await method(host, *values, **named)
+
+    return tried
 
 
 class Host:
@@ -81,6 +104,7 @@ class Host:
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
+    @_by_what_holds
     async def evaluate(
         self,
         program: Program,
@@ -96,7 +120,7 @@ class Host:
             IsolationRefused: what works here is weaker than the least level accepted.
             SandboxError: the interpreter does not start.
         """
-        finding = await self._accepted()
+        finding = await self._accepted(program)
         async with self._turns:
             judge, ended = await self._judge(finding, program, examples, timeout)
             if not ended:  # its template was killed meanwhile
@@ -105,6 +129,7 @@ class Host:
                     judge.died(-signal.SIGKILL)
             return judge.verdict
 
+    @_by_what_holds
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
 
@@ -112,7 +137,7 @@ class Host:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
             SandboxError: the interpreter does not start.
         """
-        await self._templates.ready(self._recipe(await self._accepted(), program))
+        await self._templates.ready(self._recipe((await self._accepted(program)).mechanism, program))
 
     async def close(self) -> None:
         """End every process, for good."""
@@ -120,10 +145,10 @@ class Host:
         if self._clearing.is_alive():
             await asyncio.to_thread(self._clearing.join)
 
-    def _recipe(self, finding: Finding, program: Program) -> Recipe:
+    def _recipe(self, mechanism: Mechanism, program: Program, permitted: Permit | None = None) -> Recipe:
         view = self._space(program)
         ahead = imports_ahead(program, self._workspace)
-        return Recipe(finding.mechanism, view, self._workspace, program.module.root, ahead)
+        return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted)
 
     def _space(self, program: Program, *, after: bool = False) -> Space:
         """What the program may see; `after`: as `space` has it."""
@@ -141,7 +166,7 @@ class Host:
             SandboxError: as `evaluate`, or that happened again and again.
         """
         for _ in range(_MOST_RUNS):
-            recipe = self._recipe(finding, program)
+            recipe = self._recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             taken = await self._templates.take(recipe)
             try:
@@ -153,9 +178,18 @@ class Host:
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
-    async def _accepted(self) -> Finding:
-        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
-        finding = await probe(self._best)
+    async def _accepted(self, program: Program) -> Finding:
+        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not.
+
+        While that is still to be proved, what `program` will most likely run in is booted, but for what is the user's.
+        """
+
+        def boot(mechanism: Mechanism, permitted: Permit) -> None:
+            if mechanism.isolation.level.is_at_least(self._least):
+                with suppress(SandboxError):  # whoever then wants it is told
+                    self._templates.begin(self._recipe(mechanism, program, permitted))
+
+        finding = await probe(self._best, meanwhile=boot)
         if finding.isolation.level.is_at_least(self._least):
             return finding
         remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))

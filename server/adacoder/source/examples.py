@@ -14,7 +14,6 @@ from dataclasses import replace
 from adacoder.domain import Example, TargetError
 from adacoder.pytext import normalize, parsed
 from adacoder.source.calls import Calls
-from adacoder.source.informal import informal
 from adacoder.source.literal import Literal, read_literal
 from adacoder.source.names import used_names
 
@@ -57,6 +56,8 @@ def examples(
     found = tuple(_examples(docstring, first_line, Flow(target_name, class_name)))
     if calls is None or any(example.decides for example in found):
         return found
+    from adacoder.source.informal import informal  # much to import, and seldom needed
+
     in_prose = informal(_prose(docstring), first_line, calls)
     return tuple(sorted([*found, *in_prose], key=lambda example: example.line))
 
