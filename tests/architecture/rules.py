@@ -17,6 +17,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
+    frozenset({"checks"}),
     frozenset({"service", "report", "doctor"}),
     frozenset({"lsp", "cli", "arena"}),
     frozenset({"__main__"}),

@@ -19,9 +19,8 @@ from adacoder.pytext import Lines, dedent, normalize
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.imports import undefined_names
 from adacoder.source.locate import Documented
-from adacoder.source.splice import Splice, splice
+from adacoder.source.splicing import Splice
 from adacoder.source.text import apply_edits
 from adacoder.source.withheld import withheld
 
@@ -65,6 +64,8 @@ class CodeEvaluator:
         """
         if not target.of_class:
             return target
+        from adacoder.source.splice import splice  # much to import, and needed for candidates only
+
         every = replace(target, examples=target.of_class)
         text = await aside(withheld, every)
         stub = Candidate(f"{bodiless(target)}\n    raise NotImplementedError")
@@ -114,6 +115,8 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
+        from adacoder.source.splice import splice  # as above
+
         text = await aside(withheld, target)
         placed = await aside(splice, target, candidate)
         verdict = await self._run(target, placed, target.examples, text)
@@ -141,6 +144,8 @@ class CodeEvaluator:
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
+        from adacoder.source.imports import undefined_names  # as above
+
         suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
         verdict = await self._host.evaluate(what, examples, timeout=self._timeout)

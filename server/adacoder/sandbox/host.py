@@ -11,7 +11,7 @@ import math
 import os
 import signal
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -23,7 +23,7 @@ from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
-from adacoder.sandbox.process import Recipe
+from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
 from adacoder.sandbox.startup import note
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.isolation import Mechanism
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -101,6 +102,7 @@ class Host:
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
         self._ahead = ImportsAhead(workspace)
+        self._booting: asyncio.Task[None] | None = None
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
@@ -120,7 +122,7 @@ class Host:
             IsolationRefused: what works here is weaker than the least level accepted.
             SandboxError: the interpreter does not start.
         """
-        finding = await self._accepted()
+        finding = await self._accepted(program)
         async with self._turns:
             judge, ended = await self._judge(finding, program, examples, timeout)
             if not ended:  # its template was killed meanwhile
@@ -137,18 +139,20 @@ class Host:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
             SandboxError: the interpreter does not start.
         """
-        await self._templates.ready(await self._recipe(await self._accepted(), program))
+        await self._templates.ready(await self._recipe((await self._accepted(program)).mechanism, program))
 
     async def close(self) -> None:
         """End every process, for good."""
+        if self._booting is not None:
+            self._booting.cancel()
         await self._templates.close()
         if self._clearing.is_alive():
             await asyncio.to_thread(self._clearing.join)
 
-    async def _recipe(self, finding: Finding, program: Program) -> Recipe:
+    async def _recipe(self, mechanism: Mechanism, program: Program, permitted: Permit | None = None) -> Recipe:
         view = self._space(program)
         ahead = await self._ahead.of(program)
-        return Recipe(finding.mechanism, view, self._workspace, program.module.root, ahead)
+        return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted)
 
     def _space(self, program: Program, *, after: bool = False) -> Space:
         """What the program may see; `after`: as `space` has it."""
@@ -166,7 +170,7 @@ class Host:
             SandboxError: as `evaluate`, or that happened again and again.
         """
         for _ in range(_MOST_RUNS):
-            recipe = await self._recipe(finding, program)
+            recipe = await self._recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             taken = await self._templates.take(recipe)
             try:
@@ -178,9 +182,17 @@ class Host:
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
-    async def _accepted(self) -> Finding:
-        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
-        finding = await probe(self._best)
+    async def _accepted(self, program: Program) -> Finding:
+        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not.
+
+        While that is still to be proved, what `program` will most likely run in is booted, but for what is the user's.
+        """
+
+        def boot(mechanism: Mechanism, permitted: Permit) -> None:
+            if mechanism.isolation.level.is_at_least(self._least):
+                self._booting = asyncio.create_task(self._boot(mechanism, program, permitted))
+
+        finding = await probe(self._best, meanwhile=boot)
         if finding.isolation.level.is_at_least(self._least):
             return finding
         remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))
@@ -191,6 +203,10 @@ class Host:
             what = f"Code can only be isolated at the level '{level}' here, and '{self._least}' is the least accepted"
             remedies = ", or ".join(filter(None, [finding.remedy, f"accept it with `--isolation {level}`"]))
         raise IsolationRefused(f"{what} ({finding.reason}): {remedies}.")
+
+    async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit) -> None:
+        with suppress(SandboxError):  # whoever then wants it is told
+            self._templates.begin(await self._recipe(mechanism, program, permitted))
 
     async def _follow(
         self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float

@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import JSON, Isolation, Level, Module
 from adacoder.sandbox import kept
@@ -28,17 +28,19 @@ from adacoder.sandbox.isolation.lsm import Landlocked
 from adacoder.sandbox.isolation.none import Unconfined
 from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
-from adacoder.sandbox.process import Evaluation, Recipe, Template
+from adacoder.sandbox.process import Evaluation, Permit, Recipe, Template
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space
 from adacoder.sandbox.wire import HungUpError, Imported, Line, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from adacoder.sandbox.isolation import Mechanism
 
 _PROBE_SECONDS = 20
+_BEGUN_SECONDS = 0.005
+"""After which a canary starts by itself, so that something else may be begun meanwhile."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -114,6 +116,10 @@ def fork():
 """
 
 
+Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
+"""Is told of a mechanism that is being tried; the Permit says in the end whether it isolates."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What works here."""
@@ -139,39 +145,44 @@ class Finding:
         return "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
 
 
-async def probe(best: Level = Level.FULL, *, anew: bool = False, keeps: bool = False) -> Finding:
+async def probe(
+    best: Level = Level.FULL, *, anew: bool = False, keeps: bool = False, meanwhile: Meanwhile | None = None
+) -> Finding:
     """The strongest that can isolate code here, but nothing stronger than `best`.
 
     What was found is known: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
     since what is missing may be installed. `anew`: it is to be tried now, whatever was found before. `keeps`: what is
-    proved is written down for later starts.
+    proved is written down for later starts. `meanwhile` is called while the first mechanism is tried, if any has to be.
     """
     key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
     known = None if anew else _known.get(key[:2])
-    if known is not None and (known[0].isolation.level is best or time.monotonic() < known[1]):
-        return known[0]
-    if key not in _under_way:
-        _under_way[key] = asyncio.create_task(_find(best, anew=anew))
-    try:
-        found, record = await asyncio.shield(_under_way[key])
-    finally:
-        if key in _under_way and _under_way[key].done():
-            del _under_way[key]
-    _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS
+    if known is None or not (known[0].isolation.level is best or time.monotonic() < known[1]):
+        if key not in _under_way:
+            _under_way[key] = asyncio.create_task(_find(best, meanwhile or _nothing_else, anew=anew))
+        try:
+            found, record = await asyncio.shield(_under_way[key])
+        finally:
+            if key in _under_way and _under_way[key].done():
+                del _under_way[key]
+        if known is not None and not found.isolation.level.is_at_least(known[0].isolation.level):
+            found, _, record = known  # it failed for a moment, as without descriptors; what it cannot do it refuses
+        known = _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS, record
+    found, until, record = known
     if keeps and record is not None:
         kept.keep(record)
+        _known[key[:2]] = found, until, None
     return found
 
 
 _KEPT_SECONDS = 30.0
 _FAILED_SECONDS = 600.0
 """How long a later start takes for granted that something stronger failed, though nothing is known to have changed."""
-_known: dict[tuple[Level, str | None], tuple[Finding, float]] = {}
-"""What was found, and until when it holds if it is worse than it could be."""
+_known: dict[tuple[Level, str | None], tuple[Finding, float, JSON]] = {}
+"""What was found, until when it holds if it is worse than it could be, and what is to be kept of it."""
 _under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Finding, JSON]]] = {}
 
 
-async def _find(best: Level, *, anew: bool) -> tuple[Finding, JSON]:
+async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Finding, JSON]:
     """What an earlier start proved, if it holds; else what works now, with the record of that for later ones."""
     program, system = program_of_system(_BUBBLEWRAP), locks()
     rests_on = grounds(program, system) if best is Level.FULL else None
@@ -179,7 +190,7 @@ async def _find(best: Level, *, anew: bool) -> tuple[Finding, JSON]:
         found = _proved_before(kept.read(), rests_on, program, system)
         if found is not None:
             return found, None
-    found = await _try_all(best, program, system)
+    found = await _try_all(best, program, system, meanwhile)
     if rests_on is None or found.isolation.level is Level.NONE:
         return found, None
     # It is final if there is nothing stronger that failed, maybe for no lasting reason.
@@ -213,22 +224,34 @@ def _since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-async def _try_all(best: Level, program: Path | None, system: Locks | None) -> Finding:
+async def _try_all(best: Level, program: Path | None, system: Locks | None, meanwhile: Meanwhile) -> Finding:
     if best is Level.NONE:
         return _nothing("nothing better was asked for")
     reasons = []
+    loop = asyncio.get_running_loop()
     async for mechanism in _mechanisms(best, program, system):
         if isinstance(mechanism, str):
             reasons.append(mechanism)
             continue
+        is_proved: Permit = loop.create_future()
+        begin = loop.call_later(_BEGUN_SECONDS, meanwhile, mechanism, is_proved)
+        meanwhile = _nothing_else  # what comes after the first is likely to be followed by others
         try:
             await _prove(mechanism)
+            is_proved.set_result(True)
+            return Finding(mechanism.isolation, mechanism, reasons[0] if reasons else "")
         except (SandboxError, HungUpError, ProtocolError, OSError) as error:  # TimeoutError is an OSError
             by = mechanism.isolation.by[0]
             reasons.append(f"{by} does not work here: {(str(error) or 'it took too long').rstrip('.')}")
-        else:
-            return Finding(mechanism.isolation, mechanism, reasons[0] if reasons else "")
+        finally:
+            begin.cancel()
+            if not is_proved.done():
+                is_proved.set_result(False)
     return _nothing("; ".join(dict.fromkeys(reasons)))
+
+
+def _nothing_else(mechanism: Mechanism, is_proved: Permit) -> None:
+    """What is done meanwhile where nothing is."""
 
 
 def _nothing(reason: str) -> Finding:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.errors import SandboxError
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import socket
 
     from adacoder.sandbox.isolation import Mechanism, Stage
+
+Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
 """How long an interpreter may take to start; generous, since a slow machine is not the candidate's fault."""
@@ -50,6 +52,8 @@ class Recipe:
     root: Path
     """As `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
+    permitted: Permit | None = field(default=None, compare=False)
+    """Where its mechanism is not proved yet: whether it is, as soon as that is known."""
 
     @property
     def common(self) -> Recipe:
@@ -161,6 +165,8 @@ class Template:
             raise SandboxError(f"The sandbox cannot be made: {error}.") from error
         try:
             await template._start(far_end)
+            if recipe.permitted is not None and not await asyncio.shield(recipe.permitted):
+                raise ProtocolError("what was to isolate it does not")
             async with asyncio.timeout(BOOT_SECONDS):
                 await template._set_up()
         except (OSError, HungUpError, ProtocolError) as error:  # TimeoutError is an OSError
