@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { chooseLaunch, environment, hasAdaCoder, locate, whyNotStarted, type Sources } from "../src/launch";
+import { activated, chooseLaunch, environment, hasAdaCoder, locate, whyNotStarted, type Sources } from "../src/launch";
 
 const none: Sources = { path: "", interpreter: undefined, trusted: true };
 const installed = (): Promise<boolean> => Promise.resolve(true);
@@ -151,4 +151,19 @@ test("the environment makes no module of the project part of the server", () => 
   expect(environment(own, true)).toEqual({ PATH: "/usr/bin", PYTHONPATH: "/lib", PYTHONSTARTUP: "x", HOME: "/h" });
   expect(environment(own, false)).toEqual({ PATH: "/usr/bin", HOME: "/h" });
   expect(environment({ PYTHONPATH: "." }, true)).toEqual({});
+});
+
+test.skipIf(process.platform === "win32")("the selected interpreter is activated, in place of any other", () => {
+  const folder = mkdtempSync(join(tmpdir(), "adacoder-"));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const own = { PATH: "/usr/bin", VIRTUAL_ENV: "/other", CONDA_PREFIX: "/conda", HOME: "/h" };
+  const interpreter = join(folder, "bin/python");
+  const path = [join(folder, "bin"), "/usr/bin"].join(delimiter);
+  expect(activated(own, undefined)).toEqual(own);
+  expect(activated(own, interpreter)).toEqual({ PATH: path, HOME: "/h" });
+  writeFileSync(join(folder, "pyvenv.cfg"), "");
+  expect(activated(own, interpreter)).toEqual({ PATH: path, HOME: "/h", VIRTUAL_ENV: folder });
+  expect(activated({}, interpreter)["PATH"]).toBe(join(folder, "bin"));
 });
