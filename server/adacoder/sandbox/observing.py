@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 globals()["__builtins__"] = dict(vars(builtins))
 
 _getframe = sys._getframe  # noqa: SLF001  # it is where callbacks are called from
-_modules = sys.modules
 _NAME = "adacoder"
 _TOOLS = (5, 4, 3, 2, 1, 0)
 """Those that programs take the least come first."""
@@ -159,13 +158,17 @@ class Profiled(Observer):
         self._begins = _hidden(self._begins_in_thread)
         self._traces: Any = _hidden(self._goes_on)
         sys.getprofile = _getprofile_of_others
+        self._watch_threads()
+
+    def forget(self) -> None:
+        """As of `Observer`."""
+        super().forget()
+        for profiler in self._others:
+            profiler.clear()
 
     def start(self) -> None:
         """As of `Observer`."""
-        threading = _modules.get("threading")
-        kind = "trace" if self._by_line else "profile"
-        if getattr(threading, f"_{kind}_hook", "") is None:
-            getattr(threading, f"set{kind}")(self._traces if self._by_line else self._begins)
+        self._watch_threads()
         if self._by_line:
             _settrace(self._traces)
         elif self._first is not None:
@@ -190,6 +193,12 @@ class Profiled(Observer):
             for profiler in (self._first, *self._others):
                 self.entered = self.entered or any(self._holds(entry.code) for entry in profiler.getstats())
                 profiler.clear()
+
+    def _watch_threads(self) -> None:
+        """See what threads do that begin from now on, unless something else does."""
+        kind = "trace" if self._by_line else "profile"
+        if getattr(threading, f"_{kind}_hook", "") is None:
+            getattr(threading, f"set{kind}")(self._traces if self._by_line else self._begins)
 
     def _begins_in_thread(self, frame: FrameType, event: str, _: object) -> None:
         """See the first call in a thread; the others are left to a profiler, where there is one."""
@@ -266,6 +275,8 @@ if _monitoring is not None:
                 return tool
         return None
 else:
+    import threading
+
     _settrace, _gettrace = sys.settrace, sys.gettrace
     _setprofile, _getprofile = sys.setprofile, sys.getprofile
     _Profiler: Any

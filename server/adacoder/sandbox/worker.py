@@ -353,6 +353,7 @@ class Module:
         own = observing.code_of(code, self._qualname, self._first, self._last)
         self._observer = observing.observer(own, by_line=self._by_line)
         self._loader = finders.TextLoader(self._name, self._path, text, code)
+        self._unsaved.keep(self._path, code)
         finders.read_sources(self._is_installed, self._unsaved)
         sys.meta_path.insert(0, finders.TextFinder(self._name, self._loader, self._unsaved))
         _modules.pop(self._name, None)  # a module of the standard library may bear the same name
@@ -391,6 +392,7 @@ class Module:
         observer, raised = self._observer, None
         code, binds = None, True
         _setrecursionlimit(self._recursion_limit)
+        observer.forget()
         observer.start()
         try:
             code, binds = self._compiled(source, name)
@@ -453,7 +455,6 @@ class Module:
         """RAN, INSTEAD, LINES and BRANCHES of the example that was observed."""
         observer = self._observer
         entered, reached = observer.entered, _reached(observer.lines, observer.branches)
-        observer.forget()
         if code is None:
             return ["no", "", *reached]
         ran = self._flow.ran(source, code, entered=entered, shows=shows, binds=binds or ":=" in source)
