@@ -101,7 +101,7 @@ class Service:
         journal.begin_round()
         try:
             _access(target, settings, project).require(target.module.path)
-            evaluator = self._evaluator(target, settings, project, journal)
+            evaluator = self._evaluator(target, settings, project, journal, covers=True)
             target = await evaluator.with_class_examples(target)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
             outcome = conclude(target, attempt, journal.round)
@@ -109,16 +109,20 @@ class Service:
             outcome = Outcome(Status.ERROR, target, str(error))
         return _with_evidence(outcome, journal)
 
-    async def check(self, documented: Documented, settings: Settings, project: Project, journal: Journal) -> Outcome:
+    async def check(
+        self, documented: Documented, settings: Settings, project: Project, journal: Journal, *, covers: bool = False
+    ) -> Outcome:
         """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
 
-        A function is `verified` only if one of them runs it and shows an output.
+        A function is `verified` only if one of them runs it and shows an output. `covers`: where all passed, run them
+        once more, and tell what none of them reached.
         """
         journal.begin_round()
         target = documented.target
         try:
             _access(target, settings, project).require(target.module.path)
-            verdict = await self._evaluator(target, settings, project, journal).evaluate_as_it_stands(documented)
+            evaluator = self._evaluator(target, settings, project, journal, covers=covers)
+            verdict = await evaluator.evaluate_as_it_stands(documented)
             outcome = conclude(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
@@ -200,7 +204,7 @@ class Service:
             raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
 
         conversation = self._conversation(target, settings, project, model)
-        evaluator = self._evaluator(target, settings, project, journal)
+        evaluator = self._evaluator(target, settings, project, journal, covers=True)
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),
             code_evaluator=evaluator,
@@ -261,11 +265,14 @@ class Service:
 
         return Conversation(model, pack)
 
-    def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
+    def _evaluator(
+        self, target: Target, settings: Settings, project: Project, journal: Journal, *, covers: bool = False
+    ) -> CodeEvaluator:
         host = self._host(target, settings, project)
         interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
         access = _access(target, settings, project, *interpreter.added)
-        return CodeEvaluator(host, journal, overlays=_allowed(project.overlays, access), timeout=settings.timeout)
+        overlays = _allowed(project.overlays, access)
+        return CodeEvaluator(host, journal, overlays=overlays, timeout=settings.timeout, covers=covers)
 
     def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
         interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
