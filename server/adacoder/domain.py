@@ -353,23 +353,21 @@ NOTHING = Reached()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the file with the candidate in place."""
+    """A line of the file with the candidate in place: its number, from 1 on, and its text with its indentation."""
 
     number: int
-    """1-based."""
     text: str
-    """With its indentation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What of the new function the examples reached, and what not. What the lines tell no branch repeats."""
+    """What of the new function the examples did not reach. What its lines tell, no branch repeats."""
 
     lines: tuple[int, ...]
-    """All 1-based lines with code."""
+    """All lines with code, from 1 on."""
     unreached: tuple[Line, ...] = ()
     branches: tuple[tuple[Line, bool], ...] = ()
-    """Tests that were asked, and what they never came to; none where the interpreter does not tell of them."""
+    """Tests that were asked, with what they never came to; none where the interpreter does not tell of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,14 +142,15 @@ class _Code:
 
 def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[ExampleResult]) -> int:
     """How many Examples are answered from memory, if they are most of them; else 0."""
-    inputs, found, by_default = _inputs(target.examples), list[tuple[frozenset[str], _Way, frozenset[str]]](), 0
+    inputs, found, by_default = _inputs(target), list[tuple[frozenset[str], _Way, frozenset[str]]](), 0
+    prose = re.sub(rf">>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
+    rules = [{*_words(line)} for line in prose.split("\n")]
     for result in results:
         want, given, lines = _words(result.example.want), inputs.get(result.example, _NONE), result.lines
-        same = [way for way in ways if way.answer == want]
-        taken = [way for way in same if not lines or not any(map(lines.isdisjoint, way.lines))]
+        taken = [way for way in ways if way.answer == want and not (lines and any(map(lines.isdisjoint, way.lines)))]
         enough = len(given) if want in _TRUTHS else len(given) / 2
         told = [(given, way, met) for way in taken if (met := given & way.keys) and len(met) >= enough]
-        found += told[:1] if told and not _is_stated(target, {*told[0][2], *want}) else []
+        found += told[:1] if told and not any(told[0][2].union(want) <= rule for rule in rules) else []
         by_default += bool(taken) and not told and want not in _TRUTHS
     asked = Counter((way, met) for _, way, met in {*found})
     recalled = [met for _, way, met in found if asked[way, met] == 1]  # one answer for several inputs is a rule
@@ -162,20 +163,20 @@ def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[Example
     return len(recalled) + others if is_most and not goes_beyond else 0
 
 
-def _inputs(examples: Iterable[Example]) -> dict[Example, frozenset[str]]:
-    """For each Example the words of the literals in it, and in what bound its names."""
+def _inputs(target: Target) -> dict[Example, frozenset[str]]:
+    """For each Example the words of what the target is given, or else of all literals in it; names stand for theirs."""
     found, bound = dict[Example, frozenset[str]](), dict[str, frozenset[str]]()
-    for example in examples:
+    for example in target.examples:
         tree = parsed(example.source[:_LONGEST]) or _END
-        found[example] = _constants([tree]).union(*(bound.get(name, ()) for name in _names(tree)))
-        bound |= dict.fromkeys(_names(tree, ast.Store), found[example])
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        own = [each for each in calls if target.name in (getattr(each.func, "id", ""), getattr(each.func, "attr", ""))]
+        whole, given = (
+            _constants(nodes).union(*(bound.get(name, ()) for node in nodes for name in _names(node)))
+            for nodes in ([tree], [part for call in own for part in (*call.args, *call.keywords)])
+        )
+        found[example] = given or whole
+        bound |= dict.fromkeys(_names(tree, ast.Store), whole)
     return found
-
-
-def _is_stated(target: Target, words: Iterable[str]) -> bool:
-    """Whether a line of the docstring that is of no example, and shows no call, has all these words."""
-    prose = re.sub(rf">>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring).split("\n")
-    return any(set(words) <= {*_words(line)} for line in prose)
 
 
 def _names(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str]:
