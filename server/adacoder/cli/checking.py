@@ -48,11 +48,16 @@ class _Unit:
 class Checking:
     """One check."""
 
-    def __init__(self, values: Mapping[str, object], view: View) -> None:
-        """`values` are what the options say, by the fields of Settings; None: not said."""
+    def __init__(self, values: Mapping[str, object], view: View, *, covers: bool = False) -> None:
+        """Args:
+        values: what the options say, by the fields of Settings; None: not said.
+        view: shows what it finds.
+        covers: as of `Service.check`.
+        """
         self._tell = Told()
         self._choices = Choices(values, self._tell)
         self._view = view
+        self._covers = covers
         self._checks = Checks()
         self._codes = [0]
         self._found: list[Found] = []
@@ -81,7 +86,8 @@ class Checking:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
         try:
             for unit in units:
-                check = self._checks.check(unit.documented, unit.settings, Project(unit.folder), Journal())
+                project = Project(unit.folder)
+                check = self._checks.check(unit.documented, unit.settings, project, Journal(), covers=self._covers)
                 running.append((unit, asyncio.create_task(check)))
                 if len(running) == _AHEAD:
                     await self._show_first(running)
