@@ -35,6 +35,20 @@ FIXTURES = Path(__file__).parent / "fixtures"
 SINCE = re.compile(r"since_3_(\d+)")
 TOLD = re.compile(r"Run by (no|\d+) examples?: ")
 WITHOUT_WAYS = {"__init__", "front", "other"}
+INSTEAD = {
+    "ways.namesake.diameter": "`ways.diameter` is `ways.exported.exact`",
+    "ways.exported.tripled": "`ways.tripled` is `ways.other.scaled`",
+    "ways.anew.Interval.length": "`Interval` is `ways.other.Interval`",
+    "ways.accelerated.bisect_left": "`bisect_left` is `_bisect.bisect_left`",
+    "ways.behind.unlisted": "`unlisted` is `ways.front.unlisted`",
+    "ways.shadowed.signed": "`signed` is `builtins.abs`",
+    "ways.decorated.welcome": "`welcome` is the `ways.decorated.welcome` of line 16",
+    "ways.decorated.sized": None,
+    "ways.generators.bracketed": None,
+    "ways.plain.triple": None,
+    "ways.methods.Box.get": None,
+}
+"""What ran instead of functions that did not run; None: that cannot be told."""
 PYTHONS = [Path(sys.executable), *other_pythons()]
 
 
@@ -101,6 +115,19 @@ async def test_no_function_without_its_body_is_verified(tmp_path: Path) -> None:
         ended = await outcomes(ws.host(), cases, tmp_path)
     accepted = [label(target) for target, outcome in zip(found, ended, strict=True) if outcome["status"] == "verified"]
     assert accepted == []
+
+
+async def test_what_ran_instead_is_named(tmp_path: Path) -> None:
+    cases = {
+        f"{target.module.name}.{target.qualname}": (target, None)
+        for target in targets(copied(tmp_path, sys.version_info.minor), tmp_path)
+    }
+    async with workspace(tmp_path) as ws:
+        ended = await outcomes(ws.host(), [cases[name] for name in INSTEAD], tmp_path)
+    for told, outcome in zip(INSTEAD.values(), ended, strict=True):
+        reason = str(outcome["reason"])
+        assert outcome["status"] == "unverified"
+        assert "`" not in reason if told is None else told in reason
 
 
 @pytest.mark.isolation

@@ -2,8 +2,8 @@
 
 Standard library only, Python 3.8 and later; `worker.py` uses it. Code is known by what it is, a code object that was
 compiled of the module under test, and never by names or files. From 3.12 on the interpreter itself is asked
-(`sys.monitoring`), about this code alone; before, the profiler that `cProfile` is made of. Neither runs Python code at
-every call, so that what is observed has the depth of recursion, the tracebacks and the tracers that it would have.
+(`sys.monitoring`), about this code alone; before, a hook looks until this code begins. Neither runs Python code at
+every call of the target, so that it has the depth of recursion, the tracebacks and the tracers that it would have.
 
 No callback shows what it writes to, and one that is called says nothing: the interpreter must be in that code.
 """
@@ -147,54 +147,55 @@ class Monitored(Observer):
 
 
 class Profiled(Observer):
-    """Asks the profiler, before Python 3.12; the tracer of lines, and of what is suspended.
+    """Looks at each event, before Python 3.12, until the target begins; lines are the tracer's.
 
-    The profiler also tells of generators that are closed before they have begun.
+    So what the target does costs nothing more, and is as deep as ever. Where much runs before it, the profiler that
+    `cProfile` is made of takes over, which runs no Python code.
     """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """As of `observer`."""
         super().__init__(codes, by_line=by_line)
-        self._traces = by_line or any(code.co_flags & _SUSPENDS for code in codes) or _Profiler is None
-        self._first: Any = None if self._traces else _Profiler(subcalls=False, builtins=False)
-        self._others: list[Any] = []
-        """The profilers of threads."""
-        self._hook: Any = _hidden(self._goes_on if self._traces else self._begins_in_thread)
+        self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
+        """Where code stands that was called and has not begun. Its closing is an event too, which profilers tell from
+        no other."""
+        is_told_apart = not by_line and not self._starts and _Profiler is not None
+        self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
+        self._hook: Any = _hidden(self._traces if by_line else self._sees)
+        self._patience = 0
+        self._thread = 0
         sys.getprofile, sys.gettrace = _getprofile_of_others, _gettrace_of_others
         _thread.start_new_thread = _hidden(self._begin_thread)  # type: ignore[assignment]
         self._watch_threads()
 
-    def forget(self) -> None:
-        """As of `Observer`."""
-        super().forget()
-        for profiler in self._others:
-            profiler.clear()
-
     def start(self) -> None:
         """As of `Observer`."""
         self._watch_threads()
-        if self._traces:
-            _settrace(self._hook)
-        else:
-            self._first.enable()
+        self._thread = _get_ident()
+        self._patience = _PATIENCE
+        self._set(self._hook)
 
     def is_undisturbed(self) -> bool:
         """As of `Observer`."""
-        return _gettrace() is self._hook if self._traces else _getprofile() is self._first
+        if self._by_line:
+            return _gettrace() is self._hook
+        found = _getprofile()
+        return self.entered or found is self._hook or (found is not None and found is self._profiler)
 
     def stop(self) -> None:
         """As of `Observer`."""
-        if self._traces:
-            _settrace(None)
-            return
-        self._first.disable()
-        for profiler in (self._first, *self._others):
-            self.entered = self.entered or any(self._holds(entry.code) for entry in profiler.getstats())
-            profiler.clear()
+        self._set(None)
+        if self._profiler is not None:
+            self._profiler.disable()
+            self.entered = self.entered or any(self._holds(entry.code) for entry in self._profiler.getstats())
+            self._profiler.clear()
+
+    def _set(self, hook: Any) -> None:
+        (_settrace if self._by_line else _setprofile)(hook)
 
     def _watch_threads(self) -> None:
         """See what threads do that begin from now on, unless something else does."""
-        kind = "trace" if self._traces else "profile"
+        kind = "trace" if self._by_line else "profile"
         if type(getattr(threading, f"_{kind}_hook", "")) in (type(None), _lru_cache_wrapper):
             getattr(threading, f"set{kind}")(self._hook)
 
@@ -202,26 +203,30 @@ class Profiled(Observer):
         """As `_thread.start_new_thread`, of which `threading` has its own."""
 
         def observed() -> None:
-            (_settrace if self._traces else _setprofile)(self._hook)
+            self._set(self._hook)
             function(*arguments, **(named or {}))
 
         return _start_new_thread(observed, ())
 
-    def _begins_in_thread(self, frame: FrameType, event: str, _: object) -> None:
-        """See the first call in a thread; the others are left to a profiler."""
-        if event == "call" and _getframe(1) is frame and self._holds(frame.f_code):
+    def _sees(self, frame: FrameType, _event: str, _: object) -> None:
+        """Look at an event; in threads at all of them, as they may go on in the next example."""
+        code = frame.f_code
+        is_first = _get_ident() == self._thread
+        if self._holds(code) and _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
             self.entered = True
-        profiler = _Profiler(subcalls=False, builtins=False)
-        self._others.append(profiler)
-        profiler.enable()
+            if is_first:
+                _setprofile(None)
+        elif is_first:
+            self._patience -= 1
+            if self._patience == 0 and self._profiler is not None:
+                self._profiler.enable()
 
-    def _goes_on(self, frame: FrameType, event: str, _: object) -> object:
+    def _traces(self, frame: FrameType, event: str, _: object) -> object:
         if _getframe(1) is not frame or not self._holds(frame.f_code):
             return None
         if event == "line":
             self.entered = True
-            if self._by_line:
-                self.lines.add(frame.f_lineno)
+            self.lines.add(frame.f_lineno)
         return self._hook
 
 
@@ -287,7 +292,9 @@ else:
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
     _setprofile, _getprofile = sys.setprofile, sys.getprofile
-    _start_new_thread = _thread.start_new_thread
+    _start_new_thread, _get_ident = _thread.start_new_thread, _thread.get_ident
+    _PATIENCE = 256
+    """Events in an example after which the profiler takes over; fewer than there are to the limit of recursion."""
     _Profiler: Any
     try:
         from _lsprof import Profiler
@@ -299,12 +306,19 @@ else:
     def _getprofile_of_others() -> Any:
         """As `sys.getprofile`, which would show what observes."""
         found = _getprofile()
-        return None if type(found) is _Profiler else found
+        return None if type(found) in (_Profiler, _lru_cache_wrapper) else found
 
     def _gettrace_of_others() -> Any:
         """As `sys.gettrace`, which would show what observes."""
         found = _gettrace()
         return None if type(found) is _lru_cache_wrapper else found
+
+    def _start(code: CodeType) -> int:
+        """The offset at which a generator or coroutine stands before it begins."""
+        import dis
+
+        found = (each.offset for each in dis.get_instructions(code) if each.opname == "RETURN_GENERATOR")
+        return next(found, -1)
 
 
 def observer(codes: Sequence[CodeType], *, by_line: bool) -> Observer:
