@@ -20,8 +20,13 @@ from adacoder.sandbox.wire import Channel, HungUpError, Line, ProtocolError, cha
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Awaitable, Callable
+    from typing import TypeAlias
 
     from adacoder.sandbox.isolation import Mechanism, Stage
+
+    Begin: TypeAlias = Callable[[Line], Awaitable[None]]
+    """Sends the first message of an evaluation."""
 
 BOOT_SECONDS = 20.0
 """How long an interpreter may take to start; generous, since a slow machine is not the candidate's fault."""
@@ -240,10 +245,11 @@ class Template:
                 return tuple(map(Path, files))
         raise self._broke("it gave no answer that has a known form")
 
-    async def fork(self, *, ahead: bool = False) -> Evaluation:
+    async def fork(self, begin: Begin | None = None) -> Evaluation:
         """A process for one evaluation, locked down; `reap` must follow.
 
-        `ahead`: no evaluation waits for it, so that it may take its time.
+        `begin` sends what it is to read first, while it is made; without one no evaluation waits for it, so that it
+        may take its time.
 
         Raises:
             SandboxError: it cannot be had.
@@ -259,10 +265,13 @@ class Template:
                 async with self._turn:
                     if self.broken:
                         raise HungUpError("it broke")
-                    await self._channel.send("fork", str(slot), "ahead" if ahead else "", descriptor=far_end.fileno())
+                    ahead = "" if begin else "ahead"
+                    await self._channel.send("fork", str(slot), ahead, descriptor=far_end.fileno())
             channel = Channel(connection)
             line = Line(channel)
             async with asyncio.timeout(FORK_SECONDS):
+                if begin:
+                    await begin(line)
                 await line.ready()
             handle = self._handle_of(channel.sender)
         except (OSError, HungUpError, ProtocolError) as error:

@@ -207,6 +207,8 @@ class Line:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self._nonce = ""
+        """That of the question that was not answered yet."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
@@ -218,34 +220,15 @@ class Line:
         if await self.channel.receive() != ["ready"]:
             raise ProtocolError("it did not announce itself")
 
-    async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
-        """Import the program's module; `seconds` of processor time are what the whole evaluation may use.
+    async def begin(self, program: Program, seconds: int, starts: str = "") -> None:
+        """Ask for what `load` answers, which may be done before the process is ready.
 
         Raises:
-            HungUpError, ProtocolError: so did whatever ran.
+            HungUpError: nobody will answer.
         """
-        kind, fields = await self._load(program, seconds, "")
-        if kind == "unparsed":
-            text = Lines(program.text)
-            starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
-            kind, fields = await self._load(program, seconds, starts)
-        match kind, fields:
-            case (("broken" | "unreadable"), [line, message]):
-                return SyntaxBroken(_number(line), message, kind == "broken")
-            case "loaded", [missing, lines, branches, *left_out]:
-                reachable = _reached(lines, branches)
-                return Imported(_names(missing, program), _numbers(left_out), reachable=reachable)
-            case "lacking", [missing, *left_out]:
-                return Imported(_names(missing, program), _numbers(left_out), defines=False)
-            case "failed", [missing, message, bases, line, origin, *left_out]:
-                raised = _raised(message, bases, line, origin)
-                return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
-        raise ProtocolError("its answer to 'load' has no known form")
-
-    async def _load(self, program: Program, seconds: int, starts: str) -> tuple[str, list[str]]:
         module = program.module
         overlays = [text for path, overlay in program.overlays.items() for text in (str(path), overlay)]
-        return await self._ask(
+        await self._tell(
             "load",
             str(seconds),
             module.name,
@@ -259,6 +242,33 @@ class Line:
             program.text,
             *overlays,
         )
+
+    async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
+        """Import the program's module; `seconds` of processor time are what the whole evaluation may use.
+
+        Raises:
+            HungUpError, ProtocolError: so did whatever ran.
+        """
+        if not self._nonce:
+            await self.begin(program, seconds)
+        kind, fields = await self._answer()
+        if kind == "unparsed":
+            text = Lines(program.text)
+            starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
+            await self.begin(program, seconds, starts)
+            kind, fields = await self._answer()
+        match kind, fields:
+            case (("broken" | "unreadable"), [line, message]):
+                return SyntaxBroken(_number(line), message, kind == "broken")
+            case "loaded", [missing, lines, branches, *left_out]:
+                reachable = _reached(lines, branches)
+                return Imported(_names(missing, program), _numbers(left_out), reachable=reachable)
+            case "lacking", [missing, *left_out]:
+                return Imported(_names(missing, program), _numbers(left_out), defines=False)
+            case "failed", [missing, message, bases, line, origin, *left_out]:
+                raised = _raised(message, bases, line, origin)
+                return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
+        raise ProtocolError("its answer to 'load' has no known form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
         """Run one example; `by_value`: what it gives is compared by its value.
@@ -292,8 +302,15 @@ class Line:
         raise ProtocolError("its answer to 'end' has no known form")
 
     async def _ask(self, command: str, *fields: str) -> tuple[str, list[str]]:
-        nonce = secrets.token_hex(8)
-        await self.channel.send(command, nonce, *fields)
+        await self._tell(command, *fields)
+        return await self._answer()
+
+    async def _tell(self, command: str, *fields: str) -> None:
+        self._nonce = secrets.token_hex(8)
+        await self.channel.send(command, self._nonce, *fields)
+
+    async def _answer(self) -> tuple[str, list[str]]:
+        nonce, self._nonce = self._nonce, ""
         match await self.channel.receive(_PATIENCE):
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
