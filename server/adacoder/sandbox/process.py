@@ -7,6 +7,7 @@ import os
 import signal
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ _STATM, _RULESETS = 4, 10
 """Descriptors that the launcher leaves open for the template."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recipe:
     """What a template is made for."""
 
@@ -56,15 +57,14 @@ class Recipe:
     """As `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
 
-    @property
+    @cached_property
     def common(self) -> Recipe:
         """The one that imports the least."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
         """Whether a template of this recipe serves the other's evaluations too: nothing is there that they lack."""
-        no_more = set(self.ahead.statements) <= set(other.ahead.statements)
-        return no_more and replace(self, ahead=replace(self.ahead, statements=other.ahead.statements)) == other
+        return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,6 @@ import secrets
 import select
 import socket
 import struct
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,9 @@ _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _RAN = {"yes": True, "no": False}
 _PATIENCE = 0.0002
-"""Seconds: most examples answer within less than it costs to be woken by their answer."""
+"""Seconds: most examples answer within less than it costs to do something else meanwhile, and then to be told."""
+_MOST_SELECTED = 1024
+"""Descriptors that `select` knows; nothing else waits for less than a millisecond without using the processor."""
 
 
 class ProtocolError(Exception):
@@ -140,7 +141,7 @@ class Channel:
                 raise HungUpError("it ended") from None
 
     async def receive(self, patience: float = 0.0) -> list[str]:
-        """The next message, for which to wait `patience` seconds without doing anything else.
+        """The next message, for which to wait `patience` seconds at first without doing anything else.
 
         Raises:
             HungUpError: there is none.
@@ -169,13 +170,14 @@ class Channel:
 
     def _read_within(self, patience: float) -> bytes | None:
         """What there is to read, be it the end; None if nothing comes for `patience` seconds."""
-        end = time.monotonic() + patience
         while True:
             try:
                 return self._read()
             except BlockingIOError:
-                if time.monotonic() >= end:
+                if not (patience and self._socket.fileno() < _MOST_SELECTED):
                     return None
+                select.select([self._socket], [], [], patience)
+                patience = 0.0
             except ConnectionError:
                 return b""
 
@@ -303,15 +305,15 @@ class Line:
 
     async def _ask(self, command: str, *fields: str) -> tuple[str, list[str]]:
         await self._tell(command, *fields)
-        return await self._answer()
+        return await self._answer(_PATIENCE)
 
     async def _tell(self, command: str, *fields: str) -> None:
         self._nonce = secrets.token_hex(8)
         await self.channel.send(command, self._nonce, *fields)
 
-    async def _answer(self) -> tuple[str, list[str]]:
+    async def _answer(self, patience: float = 0.0) -> tuple[str, list[str]]:
         nonce, self._nonce = self._nonce, ""
-        match await self.channel.receive(_PATIENCE):
+        match await self.channel.receive(patience):
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
         raise ProtocolError("it spoke out of turn")
