@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 from contextlib import asynccontextmanager, suppress
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, Level, Verdict
@@ -28,7 +28,7 @@ from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
 from adacoder.sandbox.startup import note
 from adacoder.sandbox.templates import Taken, Templates
-from adacoder.sandbox.wire import HungUpError, ProtocolError
+from adacoder.sandbox.wire import HungUpError, Line, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -84,15 +84,15 @@ class Host:
         *,
         least: Level,
         best: Level = Level.FULL,
-        spares: int = 1,
+        spares: int = PROCESSORS,
         turns: asyncio.Semaphore | None = None,
         wishes: Wishes = NO_WISHES,
     ) -> None:
         """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
 
-        `spares`: how many processes are kept ready for the next evaluations. `turns`: as many evaluations as it lets
-        through run at a time, in the order in which they came; Hosts may share it. `wishes`: what of the workspace
-        is private beyond what is known.
+        `spares`: how many processes are kept ready for the next evaluations, less those that run. `turns`: as many
+        evaluations as it lets through run at a time, in the order in which they came; Hosts may share it. `wishes`:
+        what of the workspace is private beyond what is known.
         """
         self._interpreter = interpreter
         self._workspace = workspace
@@ -172,7 +172,7 @@ class Host:
         for _ in range(_MOST_RUNS):
             recipe = await self._recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
-            taken = await self._templates.take(recipe)
+            taken = await self._templates.take(recipe, partial(Line.begin, program=program, seconds=_limit(seconds)))
             try:
                 ended = await self._follow(taken, judge, program, examples, seconds)
                 if taken.holds and recipe.space == self._space(program, after=True):
@@ -215,7 +215,7 @@ class Host:
         line = taken.line
         try:
             async with asyncio.timeout(seconds), _bounded(taken):
-                if not judge.loaded(await line.load(program, math.ceil(seconds) + 1)):
+                if not judge.loaded(await line.load(program, _limit(seconds))):
                     return True
                 for example in examples:
                     if not example.skipped:
@@ -242,6 +242,11 @@ class Host:
             else:
                 judge.misbehaved(str(breach))
         return True
+
+
+def _limit(seconds: float) -> int:
+    """The processor time that an evaluation may use, so that it ends even if nobody is there to end it."""
+    return math.ceil(seconds) + 1
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ import os
 import signal
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,8 +21,13 @@ from adacoder.sandbox.wire import Channel, HungUpError, Line, ProtocolError, cha
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Awaitable, Callable
+    from typing import TypeAlias
 
     from adacoder.sandbox.isolation import Mechanism, Stage
+
+    Begin: TypeAlias = Callable[[Line], Awaitable[None]]
+    """Sends the first message of an evaluation."""
 
 Permit: TypeAlias = "asyncio.Future[bool]"
 
@@ -42,7 +48,7 @@ _STATM, _RULESETS = 4, 10
 """Descriptors that the launcher leaves open for the template."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recipe:
     """What a template is made for."""
 
@@ -55,15 +61,14 @@ class Recipe:
     permitted: Permit | None = field(default=None, compare=False)
     """Where its mechanism is not proved yet: whether it is, as soon as that is known."""
 
-    @property
+    @cached_property
     def common(self) -> Recipe:
         """The one that imports the least."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
         """Whether a template of this recipe serves the other's evaluations too: nothing is there that they lack."""
-        no_more = set(self.ahead.statements) <= set(other.ahead.statements)
-        return no_more and replace(self, ahead=replace(self.ahead, statements=other.ahead.statements)) == other
+        return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
 
 @dataclass(slots=True, eq=False)
@@ -246,10 +251,11 @@ class Template:
                 return tuple(map(Path, files))
         raise self._broke("it gave no answer that has a known form")
 
-    async def fork(self, *, ahead: bool = False) -> Evaluation:
+    async def fork(self, begin: Begin | None = None) -> Evaluation:
         """A process for one evaluation, locked down; `reap` must follow.
 
-        `ahead`: no evaluation waits for it, so that it may take its time.
+        `begin` sends what it is to read first, while it is made; without one no evaluation waits for it, so that it
+        may take its time.
 
         Raises:
             SandboxError: it cannot be had.
@@ -265,10 +271,13 @@ class Template:
                 async with self._turn:
                     if self.broken:
                         raise HungUpError("it broke")
-                    await self._channel.send("fork", str(slot), "ahead" if ahead else "", descriptor=far_end.fileno())
+                    ahead = "" if begin else "ahead"
+                    await self._channel.send("fork", str(slot), ahead, descriptor=far_end.fileno())
             channel = Channel(connection)
             line = Line(channel)
             async with asyncio.timeout(FORK_SECONDS):
+                if begin:
+                    await begin(line)
                 await line.ready()
             handle = self._handle_of(channel.sender)
         except (OSError, HungUpError, ProtocolError) as error:

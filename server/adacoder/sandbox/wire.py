@@ -10,7 +10,6 @@ import secrets
 import select
 import socket
 import struct
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,9 @@ _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _RAN = {"yes": True, "no": False}
 _PATIENCE = 0.0002
-"""Seconds: most examples answer within less than it costs to be woken by their answer."""
+"""Seconds: most examples answer within less than it costs to do something else meanwhile, and then to be told."""
+_MOST_SELECTED = 1024
+"""Descriptors that `select` knows; nothing else waits for less than a millisecond without using the processor."""
 
 
 class ProtocolError(Exception):
@@ -140,7 +141,7 @@ class Channel:
                 raise HungUpError("it ended") from None
 
     async def receive(self, patience: float = 0.0) -> list[str]:
-        """The next message, for which to wait `patience` seconds without doing anything else.
+        """The next message, for which to wait `patience` seconds at first without doing anything else.
 
         Raises:
             HungUpError: there is none.
@@ -169,13 +170,14 @@ class Channel:
 
     def _read_within(self, patience: float) -> bytes | None:
         """What there is to read, be it the end; None if nothing comes for `patience` seconds."""
-        end = time.monotonic() + patience
         while True:
             try:
                 return self._read()
             except BlockingIOError:
-                if time.monotonic() >= end:
+                if not (patience and self._socket.fileno() < _MOST_SELECTED):
                     return None
+                select.select([self._socket], [], [], patience)
+                patience = 0.0
             except ConnectionError:
                 return b""
 
@@ -207,6 +209,8 @@ class Line:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self._nonce = ""
+        """That of the question that was not answered yet."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
@@ -218,34 +222,15 @@ class Line:
         if await self.channel.receive() != ["ready"]:
             raise ProtocolError("it did not announce itself")
 
-    async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
-        """Import the program's module; `seconds` of processor time are what the whole evaluation may use.
+    async def begin(self, program: Program, seconds: int, starts: str = "") -> None:
+        """Ask for what `load` answers, which may be done before the process is ready.
 
         Raises:
-            HungUpError, ProtocolError: so did whatever ran.
+            HungUpError: nobody will answer.
         """
-        kind, fields = await self._load(program, seconds, "")
-        if kind == "unparsed":
-            text = Lines(program.text)
-            starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
-            kind, fields = await self._load(program, seconds, starts)
-        match kind, fields:
-            case (("broken" | "unreadable"), [line, message]):
-                return SyntaxBroken(_number(line), message, kind == "broken")
-            case "loaded", [missing, lines, branches, *left_out]:
-                reachable = _reached(lines, branches)
-                return Imported(_names(missing, program), _numbers(left_out), reachable=reachable)
-            case "lacking", [missing, *left_out]:
-                return Imported(_names(missing, program), _numbers(left_out), defines=False)
-            case "failed", [missing, message, bases, line, origin, *left_out]:
-                raised = _raised(message, bases, line, origin)
-                return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
-        raise ProtocolError("its answer to 'load' has no known form")
-
-    async def _load(self, program: Program, seconds: int, starts: str) -> tuple[str, list[str]]:
         module = program.module
         overlays = [text for path, overlay in program.overlays.items() for text in (str(path), overlay)]
-        return await self._ask(
+        await self._tell(
             "load",
             str(seconds),
             module.name,
@@ -259,6 +244,33 @@ class Line:
             program.text,
             *overlays,
         )
+
+    async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
+        """Import the program's module; `seconds` of processor time are what the whole evaluation may use.
+
+        Raises:
+            HungUpError, ProtocolError: so did whatever ran.
+        """
+        if not self._nonce:
+            await self.begin(program, seconds)
+        kind, fields = await self._answer()
+        if kind == "unparsed":
+            text = Lines(program.text)
+            starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
+            await self.begin(program, seconds, starts)
+            kind, fields = await self._answer()
+        match kind, fields:
+            case (("broken" | "unreadable"), [line, message]):
+                return SyntaxBroken(_number(line), message, kind == "broken")
+            case "loaded", [missing, lines, branches, *left_out]:
+                reachable = _reached(lines, branches)
+                return Imported(_names(missing, program), _numbers(left_out), reachable=reachable)
+            case "lacking", [missing, *left_out]:
+                return Imported(_names(missing, program), _numbers(left_out), defines=False)
+            case "failed", [missing, message, bases, line, origin, *left_out]:
+                raised = _raised(message, bases, line, origin)
+                return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
+        raise ProtocolError("its answer to 'load' has no known form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
         """Run one example; `by_value`: what it gives is compared by its value.
@@ -292,9 +304,16 @@ class Line:
         raise ProtocolError("its answer to 'end' has no known form")
 
     async def _ask(self, command: str, *fields: str) -> tuple[str, list[str]]:
-        nonce = secrets.token_hex(8)
-        await self.channel.send(command, nonce, *fields)
-        match await self.channel.receive(_PATIENCE):
+        await self._tell(command, *fields)
+        return await self._answer(_PATIENCE)
+
+    async def _tell(self, command: str, *fields: str) -> None:
+        self._nonce = secrets.token_hex(8)
+        await self.channel.send(command, self._nonce, *fields)
+
+    async def _answer(self, patience: float = 0.0) -> tuple[str, list[str]]:
+        nonce, self._nonce = self._nonce, ""
+        match await self.channel.receive(patience):
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
         raise ProtocolError("it spoke out of turn")
