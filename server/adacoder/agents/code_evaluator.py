@@ -114,7 +114,7 @@ class CodeEvaluator:
             example = Example(source, "", unreadable.line)
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
         what = self._program(target, _as_it_stands(target), None)
-        verdict = await self._host.evaluate(what, target.examples, timeout=self._timeout)
+        verdict = await self._host.check(what, target.examples, timeout=self._timeout)
         failure = _failed_import(verdict)
         return _minding_what_is_not_shown(verdict) if failure is None else _blaming_the_module(verdict, failure)
 

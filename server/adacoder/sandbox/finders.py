@@ -57,11 +57,15 @@ class Unsaved:
         return self._real.get(realpath(path))
 
 
-def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
+def read_sources(
+    is_installed: Callable[[str], bool],
+    unsaved: Unsaved,
+    ran: Callable[[str, bytes, CodeType], None] = lambda path, source, code: None,
+) -> None:
     """From now on have what is not installed compiled from its source, saved or not, whoever finds it.
 
     A `.pyc` would run in its place, which may have been compiled of anything: it bears the source's time and size at
-    best, and some are not even compared.
+    best, and some are not even compared. `ran` hears of each file that is about to run as it is on disk.
     """
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -73,10 +77,11 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
         if is_installed(path):
             return _get_code(loader, fullname)
         source = loader.get_data(path)
-        ahead, code = _compiled.get(path, (None, None))
-        if ahead == source and type(loader).source_to_code is _source_to_code:
-            return code
-        return loader.source_to_code(source, path)
+        ahead, compiled = _compiled.get(path, (None, None))
+        is_known = ahead == source and type(loader).source_to_code is _source_to_code
+        code = compiled if is_known and compiled is not None else loader.source_to_code(source, path)
+        ran(path, source, code)
+        return code
 
     SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # of all that read sources
 

@@ -12,12 +12,14 @@ import os
 import signal
 import threading
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adacoder.domain import Example, Level, Verdict
+from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
-from adacoder.sandbox.imports import imports_ahead
+from adacoder.sandbox.importers import Apart, Importers
+from adacoder.sandbox.imports import NOTHING_AHEAD, imports_ahead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
@@ -43,6 +45,8 @@ PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 """How many evaluations run at a time, of all Hosts that share their turns."""
 _MOST_RUNS = 3
 """How often code is run anew because files came to light meanwhile that it must not see."""
+_OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
+"""What may be another's doing, where a process does not have everything for itself."""
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
@@ -78,6 +82,7 @@ class Host:
         self._best = best
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
+        self._importers = Importers(PROCESSORS)
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
@@ -105,6 +110,41 @@ class Host:
                     judge.died(-signal.SIGKILL)
             return judge.verdict
 
+    async def check(
+        self,
+        program: Program,
+        examples: Sequence[Example],
+        *,
+        timeout: float,  # noqa: ASYNC109  # as `evaluate`
+    ) -> Verdict:
+        """As `evaluate`, of a module as it stands: where that can be, it is imported once for all of its docstrings.
+
+        What may have failed for the company that its process had is evaluated anew, by itself.
+
+        Raises:
+            IsolationRefused, SandboxError: as `evaluate`.
+        """
+        finding = await self._accepted()
+        told = ""
+        async with self._turns:
+            recipe = self._recipe(finding, program, is_standing=True)
+            judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
+            try:
+                lent = await self._importers.lend(recipe, program, timeout)
+            except Apart as apart:
+                told = str(apart)
+            else:
+                try:
+                    await self._follow(lent, judge, replace(program, text=""), examples, timeout)
+                    is_sound = lent.holds and recipe.space == self._space(program, after=True)
+                finally:
+                    lent.give_back()
+                verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
+                if is_sound and (verdict.failure is None or verdict.failure.kind not in _OF_COMPANY):
+                    return verdict
+        verdict = await self.evaluate(program, examples, timeout=timeout)
+        return replace(verdict, notes=(*verdict.notes, *filter(None, [told])))
+
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
 
@@ -116,13 +156,13 @@ class Host:
 
     async def close(self) -> None:
         """End every process, for good."""
-        await self._templates.close()
+        await asyncio.gather(self._templates.close(), self._importers.close())
         if self._clearing.is_alive():
             await asyncio.to_thread(self._clearing.join)
 
-    def _recipe(self, finding: Finding, program: Program) -> Recipe:
+    def _recipe(self, finding: Finding, program: Program, *, is_standing: bool = False) -> Recipe:
         view = self._space(program)
-        ahead = imports_ahead(program, self._workspace)
+        ahead = NOTHING_AHEAD if is_standing else imports_ahead(program, self._workspace)
         return Recipe(finding.mechanism, view, self._workspace, program.module.root, ahead)
 
     def _space(self, program: Program, *, after: bool = False) -> Space:

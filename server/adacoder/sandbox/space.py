@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 LAUNCHER = Path(__file__).with_name("launcher.py")
 TEMPLATE = Path(__file__).with_name("template.py")
 WORKER = Path(__file__).with_name("worker.py")
+STANDING = Path(__file__).with_name("standing.py")
 FINDERS = Path(__file__).with_name("finders.py")
 OUR_PYTHON = Path(sys.executable).resolve()
 """Runs the launcher, which needs nothing of the virtual environment that AdaCoder may be installed in."""
@@ -37,7 +38,7 @@ def _tools() -> Iterator[Path]:
         yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
     yield from (
         OUR_PYTHON,
-        *(place for path in (LAUNCHER, TEMPLATE, WORKER, FINDERS) for place in (path, path.resolve())),
+        *(place for path in (LAUNCHER, TEMPLATE, WORKER, STANDING, FINDERS) for place in (path, path.resolve())),
     )
 
 

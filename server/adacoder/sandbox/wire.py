@@ -25,6 +25,13 @@ MESSAGE_LIMIT = 16 << 20
 """Bytes of the largest answer that is read: room for the longest output beside the longest message."""
 
 
+CHANGES = frozenset(
+    {
+        *("threads", "open files", "files in its folder", "the current folder"),
+        *("the environment", "sys.path", "signal handlers"),
+    }
+)
+"""What an import may leave as it was not before, as `standing.py` calls it."""
 _MOST_TEXTS = 10_000
 _PATIENCE = 0.0002
 """Seconds: most examples answer within less than it costs to be woken by their answer."""
@@ -244,6 +251,17 @@ class Line:
             program.text,
             *overlays,
         )
+
+    async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
+        """Import a module as it stands; returns how that went and what it changed, as `standing.py` tells.
+
+        Raises:
+            HungUpError, ProtocolError: so did whatever ran.
+        """
+        match await self._ask("import", name, path, text):
+            case ((("there" | "imported" | "failed") as how), changes):
+                return how, tuple(change for change in changes if change in CHANGES)
+        raise ProtocolError("its answer to 'import' has no known form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
         """Run one example; `by_value`: what it gives is compared by its value.

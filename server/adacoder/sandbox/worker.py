@@ -191,6 +191,11 @@ def compile_around(
     return _compile(mended, path), mended, left_out
 
 
+def normalized(text: str) -> str:
+    """A text as Python's parser takes it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+
+
 def _compile(text: str, path: str) -> CodeType:
     try:
         return compile(text, path, "exec", 0, True)
@@ -319,7 +324,7 @@ class Module:
         self._first, self._last = int(first), int(last)
         self._suspects = suspects.split()
         self._starts = [int(start) for start in starts.split()]
-        self._text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+        self._text = normalized(text)
         self._unsaved = finders.Unsaved(dict(zip(fields[9::2], fields[10::2])))  # noqa: B905  # `strict` came later
         self._is_installed = is_installed
         self._loader: finders.TextLoader
@@ -351,6 +356,10 @@ class Module:
         regain()
         if raised is not None:
             return ["failed", self.missing(), *self._description(raised, ""), *notes]
+        return self.begin(namespace, notes)
+
+    def begin(self, namespace: Mapping[str, object], notes: list[str]) -> list[str]:
+        """Make ready to run examples in a module that is imported; as `load`."""
         if not _defines(namespace, self._qualname):
             return ["lacking", self.missing(), *notes]
         self._globals = dict(namespace)
@@ -497,10 +506,10 @@ def rehearse(is_installed: Callable[[str], bool]) -> None:
     del builtins._  # type: ignore[attr-defined]  # as the interactive interpreter binds it
 
 
-def evaluate(load: list[str], is_installed: Callable[[str], bool]) -> None:
-    """Serve one module, from its `load` to the end of the commands."""
+def evaluate(load: list[str], module_of: Callable[[list[str]], Module]) -> None:
+    """Serve one module, from its `load` to the end of the commands; `module_of` knows what its fields are of."""
     _, nonce, *fields = load
-    module = Module(fields, is_installed)
+    module = module_of(fields)
     kind, *answer = module.load()
     while True:
         send(kind, nonce, *answer)
@@ -508,7 +517,7 @@ def evaluate(load: list[str], is_installed: Callable[[str], bool]) -> None:
         if command == "run":
             kind, *answer = module.run(*fields)
         elif command == "load":
-            module = Module(fields, is_installed)
+            module = module_of(fields)
             kind, *answer = module.load()
         else:
             kind, answer = "ended", [module.missing()]
