@@ -251,7 +251,8 @@ class _Importer(_Process):
         """The texts of modules that were imported with it, as far as they were asked for."""
         self._apart: dict[str, str] = {}
         """Why modules are not imported here."""
-        self._freed = asyncio.Condition()
+        self.freed = asyncio.Event()
+        """Whether a desk may be free that was not."""
         self._watching = asyncio.create_task(self._watch([evaluation.slot + number for number in range(group)]))
 
     @property
@@ -295,22 +296,23 @@ class _Importer(_Process):
 
     async def _free_desk(self, module: str | None) -> _Desk:
         """One that nobody uses, for a module that it imported, or for those that were imported before."""
-        async with self._freed:
-            while True:
-                idle = [desk for desk in self._desks if not desk.busy]
-                fitting = [desk for desk in idle if desk.module == module] or [
-                    desk for desk in idle if desk.module is None
-                ]
-                if fitting:
-                    fitting[0].busy = True
-                    return fitting[0]
-                if self._slots:
-                    slot = self._slots.pop()
-                    break
-                if idle:
-                    await idle[0].end()
-                    continue
-                await self._freed.wait()
+        while True:
+            idle = [desk for desk in self._desks if not desk.busy]
+            fitting = [desk for wanted in (module, None) for desk in idle if desk.module == wanted]
+            if fitting:
+                fitting[0].busy = True
+                return fitting[0]
+            if self._slots:
+                slot = self._slots.pop()
+                break
+            if idle:
+                idle[0].busy = True
+                await idle[0].end()
+            elif self.usable:
+                self.freed.clear()
+                await self.freed.wait()
+            else:
+                raise SandboxError("The sandbox was ended meanwhile.")
         try:
             desk = _Desk(self, await self.fork(slot, "desk"))
         except BaseException:
@@ -328,11 +330,7 @@ class _Importer(_Process):
         else:
             self.usable = False
         self._template.sweep()
-
-    async def freed(self) -> None:
-        """A desk is free."""
-        async with self._freed:
-            self._freed.notify()
+        self.freed.set()
 
     async def _watch(self, slots: list[int]) -> None:
         """End it if it starts too many threads, or fills the disk."""
@@ -350,6 +348,7 @@ class _Importer(_Process):
     def kill(self) -> None:
         """Kill it, and what was forked from it."""
         self.usable = False
+        self.freed.set()
         self._watching.cancel()
         for desk in self._desks:
             desk.kill()
@@ -394,7 +393,7 @@ class _Desk(_Process):
     async def _make_ready(self) -> None:
         if await self.reap(self.evaluation.slot):
             self.busy = False
-            await self._importer.freed()
+            self._importer.freed.set()
         else:
             await self.end()
 
@@ -408,7 +407,6 @@ class _Desk(_Process):
         """End it, and have what came of it removed."""
         super().kill()
         await self._importer.ended(self)
-        await self._importer.freed()
 
 
 def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
