@@ -1,4 +1,4 @@
-"""Processes that have imported modules as they stand, for the docstrings of these: what `check` does not do anew for each.
+"""Processes that have imported modules as they stand, so that `check` need not do so for each docstring.
 
 An *importer* has imported one outermost module or package, as every process does that imports a module of it. Forked
 from it are a few *desks*, each for one module at a time, which imports that unless the package did so already. A desk
@@ -9,7 +9,6 @@ own docstrings, and, of a package, those of the modules within: whatever it does
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from adacoder.sandbox.templates import Taken
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from adacoder.sandbox.program import Program
@@ -339,7 +339,7 @@ class _Importer(_Process):
             await asyncio.sleep(_WATCHED_SECONDS)
             full = False
             for slot in slots if scratch is not None else ():
-                full = full or await asyncio.to_thread(is_overfull, os.path.join(str(scratch), str(slot)))
+                full = full or await asyncio.to_thread(is_overfull, f"{scratch}/{slot}")
             if full or self.evaluation.threads() > MOST_THREADS:
                 self.usable = False
                 self.evaluation.kill()
@@ -425,5 +425,5 @@ def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
     return (f"The import of '{name}' changes {_listed(changes)}.",)
 
 
-def _listed(names: tuple[str, ...] | list[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return " and ".join(names)

@@ -53,7 +53,7 @@ class Recipe:
     """As `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
     group: int = 1
-    """How many slots each process that it forks has, with all that comes of that: more than one where it is an importer."""
+    """How many slots each process that it forks has, with all that comes of it: an importer has more than one."""
 
     @property
     def common(self) -> Recipe:
@@ -277,7 +277,7 @@ class Template:
         raise self._broke("it gave no answer that has a known form")
 
     def sweep(self) -> None:
-        """Kill what came of a process that was killed, and whose it is no more: that falls to the template's own parent."""
+        """Kill what a process that was killed has left behind, which falls to the template's own parent."""
         pid = self.pid
         parent = None if pid is None else parent_of(pid)
         for orphan in () if parent is None else children(parent):

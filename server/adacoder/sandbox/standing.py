@@ -3,7 +3,7 @@
 Standard library only, Python 3.8 and later. `template.py` hands it what an importer or a desk is asked beside a
 template's commands:
 
-    import NONCE NAME PATH TEXT        PATH is empty for a package, which is imported by its name, as whatever is on disk
+    import NONCE NAME PATH TEXT        PATH is empty for a package, which is imported by its name, as it is on disk
       → there NONCE CHANGE…            another module has imported it before, from this very text
       → imported NONCE CHANGE…
       → failed NONCE                   it raised, or runs from another text; why is for an evaluation of its own to tell
@@ -24,7 +24,6 @@ from os.path import dirname
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import CodeType
 
     from adacoder.sandbox import finders, worker
 else:
@@ -40,17 +39,10 @@ class Standing:
     def __init__(self, is_installed: Callable[[str], bool]) -> None:
         """`is_installed` tells of a file whether it is, and not a part of the project."""
         self.recursion_limit = sys.getrecursionlimit()
-        self._ran: dict[str, tuple[bytes | str, CodeType]] = {}
-        """The files of the project that ran, by their paths: their texts and what was compiled of them."""
         self._unsaved = finders.Unsaved({})
-        finders.read_sources(is_installed, self._unsaved, self._about_to_run)
-
-    def _about_to_run(self, path: str, source: bytes | str, code: CodeType) -> None:
-        self._ran[path] = source, code
-
-    def code_of(self, path: str) -> CodeType | None:
-        """What was compiled of a file of the project, if it ran."""
-        return self._ran[path][1] if path in self._ran else None
+        self._texts: dict[str, str] = {}
+        """Of the modules that were imported from one, by their paths."""
+        finders.read_sources(is_installed, self._unsaved)
 
     def import_(self, name: str, path: str, text: str) -> str:
         """Import a module; returns the first word of the answer to `import`."""
@@ -72,14 +64,16 @@ class Standing:
     def _find(self, name: str, path: str, text: str) -> None:
         """Have the module found in a text."""
         code = compile(text, path, "exec", 0, True)
-        self._about_to_run(path, text, code)
+        self._texts[path] = text
+        finders.compiled[path] = text.encode("utf-8", "surrogatepass"), code
         loader = finders.TextLoader(name, path, text, code)
         sys.meta_path.insert(0, finders.TextFinder(name, loader, self._unsaved))
         sys.modules.pop(name, None)  # a module of the standard library may bear the same name
 
     def _is_text_of(self, path: str, text: str) -> bool:
-        source = self._ran[path][0] if path in self._ran else b""
-        return worker.normalized(source if isinstance(source, str) else decode_source(source)) == text
+        if path in self._texts:
+            return self._texts[path] == text
+        return path in finders.compiled and decode_source(finders.compiled[path][0]) == text
 
 
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
@@ -107,6 +101,7 @@ class Imported(worker.Module):
     def load(self) -> list[str]:
         """Find it imported; the answer to `load`, without the nonce."""
         self._recursion_limit = self._standing.recursion_limit
+        self.observe(finders.compiled[self._path][1])
         return self.begin(vars(sys.modules[self._name]), [])
 
     def missing(self) -> str:

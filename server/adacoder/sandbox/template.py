@@ -22,10 +22,10 @@ Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, i
 
 STATM, SLOTS and GROUPS are descriptors that the launcher left open: the template's own `/proc/self/statm`, and the
 Landlock rulesets of slot 0 and of the first GROUP slots, which those of the others follow. An evaluation may write to
-folder SLOT of SCRATCH; if it has more than MOST_FILES files there it dies; 0 where something else counts them. FILTER is
-the seccomp program of an evaluation, in hex, where OWN_PID stands wherever the number of the process itself belongs, and
-IMPORTING that of an importer. OWN are the names, separated by spaces, of the project's outermost modules and packages;
-each INSTALLED is a folder, and only what is in one of them is imported here.
+folder SLOT of SCRATCH; if it has more than MOST_FILES files there it dies; 0 where something else counts them. FILTER
+is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever the number of the process itself belongs,
+and IMPORTING that of an importer. OWN are the names, separated by spaces, of the project's outermost modules and
+packages; each INSTALLED is a folder, and only what is in one of them is imported here.
 
 A process is forked of one of these KINDs:
 

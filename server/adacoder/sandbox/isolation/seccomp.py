@@ -74,8 +74,8 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
     """The filter of a process that imports a module, and then forks the evaluations of its examples.
 
-    It denies what an evaluation is denied but for what that takes. `signals`: whether nothing else keeps it from sending
-    them to others; then its evaluations, which it holds for too, can send none at all. As `child_filter`.
+    It denies what an evaluation is denied but for what that takes. `signals`: whether nothing else keeps it from
+    sending them to others; then its evaluations, which it holds for too, can send none at all. As `child_filter`.
     """
     known = _machine(machine)
     return _assemble(
