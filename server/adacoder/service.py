@@ -109,16 +109,26 @@ class Service:
             outcome = Outcome(Status.ERROR, target, str(error))
         return _with_evidence(outcome, journal)
 
-    async def check(self, documented: Documented, settings: Settings, project: Project, journal: Journal) -> Outcome:
+    async def check(
+        self,
+        documented: Documented,
+        settings: Settings,
+        project: Project,
+        journal: Journal,
+        *,
+        once: bool = False,
+    ) -> Outcome:
         """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
 
-        A function is `verified` only if one of them runs it and shows an output.
+        A function is `verified` only if one of them runs it and shows an output. `once`: the project's modules do not
+        change any more, so that each is imported once for all of its docstrings.
         """
         journal.begin_round()
         target = documented.target
         try:
             _access(target, settings, project).require(target.module.path)
-            verdict = await self._evaluator(target, settings, project, journal).evaluate_as_it_stands(documented)
+            evaluator = self._evaluator(target, settings, project, journal)
+            verdict = await evaluator.evaluate_as_it_stands(documented, once=once)
             outcome = conclude(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))

@@ -28,7 +28,7 @@ from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented, documented, locate
 from adacoder.source.text import SourceFile, read
 
-_AHEAD = 4 * (os.cpu_count() or 1)
+_AHEAD = 32 + 4 * (os.cpu_count() or 1)
 """How many docstrings may be on their way; of these the evaluator takes as many at a time as are good for it."""
 
 
@@ -79,7 +79,7 @@ class Checking:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
         try:
             for unit in units:
-                check = self._service.check(unit.documented, unit.settings, Project(unit.folder), Journal())
+                check = self._service.check(unit.documented, unit.settings, Project(unit.folder), Journal(), once=True)
                 running.append((unit, asyncio.create_task(check)))
                 if len(running) == _AHEAD:
                     await self._show_first(running)

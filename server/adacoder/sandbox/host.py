@@ -11,7 +11,8 @@ import math
 import os
 import signal
 import threading
-from contextlib import asynccontextmanager
+import time
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ _WATCHED_SECONDS = 0.03
 """How often it is seen what an evaluation does."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """How many evaluations run at a time, of all Hosts that share their turns."""
+_LOOKED_SECONDS = 0.03
+"""How often it is looked whether what docstrings see is still what they may see."""
 _MOST_RUNS = 3
 """How often code is run anew because files came to light meanwhile that it must not see."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
@@ -83,6 +86,8 @@ class Host:
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
         self._importers = Importers(PROCESSORS)
+        self._looks: dict[Recipe, asyncio.Task[bool]] = {}
+        self._looked = 0.0
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
@@ -125,25 +130,30 @@ class Host:
             IsolationRefused, SandboxError: as `evaluate`.
         """
         finding = await self._accepted()
-        told = ""
+        apart: Apart | None = None
         async with self._turns:
             recipe = self._recipe(finding, program, is_standing=True)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             try:
                 lent = await self._importers.lend(recipe, program, timeout)
-            except Apart as apart:
-                told = str(apart)
+            except Apart as why:
+                apart = why
             else:
+                standing = replace(program, text="", overlays={})
                 try:
-                    await self._follow(lent, judge, replace(program, text=""), examples, timeout)
-                    is_sound = lent.holds and recipe.space == self._space(program, after=True)
+                    sources = [(example.source, example.informal) for example in examples if not example.skipped]
+                    with suppress(HungUpError):  # which is noticed anyway
+                        await lent.line.ask_ahead(standing, math.ceil(timeout) + 1, sources)
+                    await self._follow(lent, judge, standing, examples, timeout)
                 finally:
                     lent.give_back()
-                verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
-                if is_sound and (verdict.failure is None or verdict.failure.kind not in _OF_COMPANY):
-                    return verdict
+        if apart is None:
+            verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
+            is_doubtful = verdict.failure is not None and verdict.failure.kind in _OF_COMPANY
+            if not is_doubtful and await self._still_shows(recipe, program) and lent.holds:
+                return verdict
         verdict = await self.evaluate(program, examples, timeout=timeout)
-        return replace(verdict, notes=(*verdict.notes, *filter(None, [told])))
+        return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart or "")])))
 
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
@@ -192,6 +202,20 @@ class Host:
                 # At once, but after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
+
+    async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
+        """Whether the program may still see what it was shown; it is looked once for all that end within a moment."""
+        look = self._looks.get(recipe)
+        if look is None:
+            look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))
+        return await asyncio.shield(look)
+
+    async def _look(self, recipe: Recipe, program: Program) -> bool:
+        await asyncio.sleep(max(0.0, self._looked + _LOOKED_SECONDS - time.monotonic()))
+        del self._looks[recipe]  # who ends from now on waits for the next
+        shows = recipe.space == self._space(program, after=True)
+        self._looked = time.monotonic()
+        return shows
 
     async def _accepted(self) -> Finding:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
