@@ -61,6 +61,7 @@ def bench(session: nox.Session) -> None:
     session.install("--no-deps", "evalplus==0.3.1")  # of all that it names, what is measured needs numpy and psutil
     for script in session.posargs or (
         "request.py",
+        "start.py",
         "evaluator.py",
         "locate.py",
         "context.py",

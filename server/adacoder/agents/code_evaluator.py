@@ -30,9 +30,8 @@ from adacoder.pytext import Lines, dedent, normalize
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.imports import undefined_names
 from adacoder.source.locate import Documented
-from adacoder.source.splice import Splice, splice
+from adacoder.source.splicing import Splice
 from adacoder.source.text import apply_edits
 from adacoder.source.withheld import withheld
 
@@ -76,6 +75,8 @@ class CodeEvaluator:
         """
         if not target.of_class:
             return target
+        from adacoder.source.splice import splice  # as below
+
         every = replace(target, examples=target.of_class)
         text = await asyncio.to_thread(withheld, every)
         stub = Candidate(f"{bodiless(target)}\n    raise NotImplementedError")
@@ -126,6 +127,8 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
+        from adacoder.source.splice import splice  # much to import, and needed for candidates only
+
         text = await asyncio.to_thread(withheld, target)
         placed = await asyncio.to_thread(splice, target, candidate)
         verdict = await self._run(target, placed, target.examples, text)
@@ -158,6 +161,8 @@ class CodeEvaluator:
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
+        from adacoder.source.imports import undefined_names  # likewise
+
         suspects = await asyncio.to_thread(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
         verdict = await self._host.evaluate(what, examples, timeout=self._timeout)

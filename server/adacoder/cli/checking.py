@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adacoder import report
+from adacoder.checks import Checks, Project
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Found, View
@@ -22,7 +23,7 @@ from adacoder.cli.place import Place, project_around, python_files, workspace
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
 from adacoder.pytext import Lines
-from adacoder.service import Project, Service
+from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented, documented, locate
@@ -52,7 +53,7 @@ class Checking:
         self._tell = Told()
         self._choices = Choices(values, self._tell)
         self._view = view
-        self._service = Service()
+        self._checks = Checks()
         self._codes = [0]
         self._found: list[Found] = []
 
@@ -68,8 +69,9 @@ class Checking:
             await self._check_all(self._units(places))
         finally:
             self._view.close()
-            await self._service.close()
+            await self._checks.close()
         if self._found:
+            await probe(keeps=True)  # of all commands this one is started most often
             self._view.end(self._found, time.monotonic() - began)
         elif max(self._codes) == 0:
             self._tell("There are no examples in what was named: nothing was checked.")
@@ -79,7 +81,7 @@ class Checking:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
         try:
             for unit in units:
-                check = self._service.check(unit.documented, unit.settings, Project(unit.folder), Journal(), once=True)
+                check = self._checks.check(unit.documented, unit.settings, Project(unit.folder), Journal(), once=True)
                 running.append((unit, asyncio.create_task(check)))
                 if len(running) == _AHEAD:
                     await self._show_first(running)

@@ -112,7 +112,7 @@ def _usable(context: click.Context, parameter: click.Parameter, value: object) -
 
 def _interpreter_at(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The path of the interpreter that an option names."""
-    from adacoder.sandbox.interpreter import look_up
+    from adacoder.sandbox.choice import look_up
 
     return None if value is None else str(look_up(value, Path.cwd(), "option '--interpreter'"))
 
@@ -194,7 +194,8 @@ _interpreter = click.option(
     "--interpreter",
     metavar="PYTHON",
     callback=_interpreter_at,
-    help="Runs the examples: a path, or a name in PATH. [default: the project's .venv]",
+    help="Runs the examples: a path, or a name in PATH. [default: the project's .venv, else that of the activated"
+    " environment, else python3]",
 )
 _timeout = click.option(
     "--timeout",

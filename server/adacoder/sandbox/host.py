@@ -14,7 +14,8 @@ import threading
 import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
@@ -25,7 +26,7 @@ from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
-from adacoder.sandbox.process import Recipe
+from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
 from adacoder.sandbox.startup import note
@@ -33,10 +34,14 @@ from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
     from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.isolation import Mechanism
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
@@ -56,6 +61,24 @@ ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 def turns_for_all() -> asyncio.Semaphore:
     """Lets as many evaluations through at a time as there are processors."""
     return asyncio.Semaphore(PROCESSORS)
+
+
+def _by_what_holds(
+    method: Callable[Concatenate[Host, P], Awaitable[T]],
+) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
+    """Where a method fails by what was proved at an earlier start only, prove anew what isolates, and try again."""
+
+    @wraps(method)
+    async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
+        try:
+            return await method(host, *values, **named)
+        except SandboxError:
+            if not (await probe(host._best)).is_kept:  # noqa: SLF001  # the Host's own
+                raise
+        await probe(host._best, anew=True)  # noqa: SLF001  # as above
+        return await method(host, *values, **named)
+
+    return tried
 
 
 class Host:
@@ -91,6 +114,7 @@ class Host:
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
+    @_by_what_holds
     async def evaluate(
         self,
         program: Program,
@@ -106,7 +130,7 @@ class Host:
             IsolationRefused: what works here is weaker than the least level accepted.
             SandboxError: the interpreter does not start.
         """
-        finding = await self._accepted()
+        finding = await self._accepted(program)
         async with self._turns:
             judge, ended = await self._judge(finding, program, examples, timeout)
             if not ended:  # its template was killed meanwhile
@@ -115,6 +139,7 @@ class Host:
                     judge.died(-signal.SIGKILL)
             return judge.verdict
 
+    @_by_what_holds
     async def check(
         self,
         program: Program,
@@ -129,10 +154,10 @@ class Host:
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
         """
-        finding = await self._accepted()
+        finding = await self._accepted(program, is_standing=True)
         apart: Apart | None = None
         async with self._turns:
-            recipe = self._recipe(finding, program, is_standing=True)
+            recipe = self._recipe(finding.mechanism, program, is_standing=True)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             try:
                 lent = await self._importers.lend(recipe, program, timeout)
@@ -155,6 +180,7 @@ class Host:
         verdict = await self.evaluate(program, examples, timeout=timeout)
         return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart or "")])))
 
+    @_by_what_holds
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
 
@@ -162,7 +188,7 @@ class Host:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
             SandboxError: the interpreter does not start.
         """
-        await self._templates.ready(self._recipe(await self._accepted(), program))
+        await self._templates.ready(self._recipe((await self._accepted(program)).mechanism, program))
 
     async def close(self) -> None:
         """End every process, for good."""
@@ -170,10 +196,18 @@ class Host:
         if self._clearing.is_alive():
             await asyncio.to_thread(self._clearing.join)
 
-    def _recipe(self, finding: Finding, program: Program, *, is_standing: bool = False) -> Recipe:
+    def _recipe(
+        self,
+        mechanism: Mechanism,
+        program: Program,
+        permitted: Permit | None = None,
+        *,
+        is_standing: bool = False,
+    ) -> Recipe:
+        """What a template is made for that evaluates the program, or imports its module as it stands."""
         view = self._space(program)
         ahead = NOTHING_AHEAD if is_standing else imports_ahead(program, self._workspace)
-        return Recipe(finding.mechanism, view, self._workspace, program.module.root, ahead)
+        return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted)
 
     def _space(self, program: Program, *, after: bool = False) -> Space:
         """What the program may see; `after`: as `space` has it."""
@@ -191,7 +225,7 @@ class Host:
             SandboxError: as `evaluate`, or that happened again and again.
         """
         for _ in range(_MOST_RUNS):
-            recipe = self._recipe(finding, program)
+            recipe = self._recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             taken = await self._templates.take(recipe)
             try:
@@ -217,9 +251,19 @@ class Host:
         self._looked = time.monotonic()
         return shows
 
-    async def _accepted(self) -> Finding:
-        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
-        finding = await probe(self._best)
+    async def _accepted(self, program: Program, *, is_standing: bool = False) -> Finding:
+        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not.
+
+        While that is still to be proved, what `program` will most likely run in is booted, but for what is the user's.
+        """
+
+        def boot(mechanism: Mechanism, permitted: Permit) -> None:
+            if mechanism.isolation.level.is_at_least(self._least):
+                recipe = self._recipe(mechanism, program, permitted, is_standing=is_standing)
+                with suppress(SandboxError):  # whoever then wants it is told
+                    (self._importers if is_standing else self._templates).begin(recipe)
+
+        finding = await probe(self._best, meanwhile=boot)
         if finding.isolation.level.is_at_least(self._least):
             return finding
         remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))

@@ -59,11 +59,7 @@ class Importers:
             Apart: there can be none.
             SandboxError: the interpreter does not start.
         """
-        recipe = replace(recipe, group=self._group)
-        root = self._roots.pop(recipe, None)
-        if root is None or not root.usable:
-            root = _Root(recipe)
-        self._roots[recipe] = root
+        root = self._root(recipe)
         for other in [*self._roots.values()][:-_MOST_ROOTS]:
             if not other.busy:
                 del self._roots[other.recipe]
@@ -83,6 +79,18 @@ class Importers:
         except BaseException:
             root.busy -= 1
             raise
+
+    def begin(self, recipe: Recipe) -> None:
+        """Let there be a template for modules of `recipe` soon."""
+        self._root(recipe)
+
+    def _root(self, recipe: Recipe) -> _Root:
+        recipe = replace(recipe, group=self._group)
+        root = self._roots.pop(recipe, None)
+        if root is None or not root.usable:
+            root = _Root(recipe)
+        self._roots[recipe] = root
+        return root
 
     async def close(self) -> None:
         """End every process, for good."""

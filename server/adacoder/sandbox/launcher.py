@@ -9,7 +9,8 @@ With a LIFELINE, a descriptor that nothing is ever written to, it forks, and sta
 the lifeline's other end is gone, because the server closed it or died, when the child has ended, or when more
 processes or threads came of it than a template and its evaluations have, it kills whatever came of the child and ends
 when nothing is left. The child becomes WRAPPER, a command that runs this file again inside,
-with an empty LIFELINE; where there is no WRAPPER it goes on itself: it confines itself and becomes PROGRAM.
+with an empty LIFELINE; where there is no WRAPPER it goes on itself: it confines itself and, as soon as descriptor 0
+has something to read, becomes PROGRAM.
 
 Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
@@ -87,6 +88,7 @@ def main(arguments: list[str]) -> None:
             become([*wrapper, *us, "", "--", *inside])
         end = inside.index("--")
         confine(inside[:end])
+        wait_for_word()
         become(inside[end + 1 :])
 
     if lifeline:
@@ -286,6 +288,18 @@ def load_filter(program: bytes) -> None:
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HP", len(program) // 8, ctypes.addressof(buffer))
     prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header)
+
+
+def wait_for_word() -> None:
+    """Wait for the first message to the interpreter, which is on descriptor 0: nothing of the user's runs before it.
+
+    So all that takes time is done while it is still proved that this confines.
+    """
+    watch = select.poll()
+    watch.register(0, select.POLLIN)
+    ((_, events),) = watch.poll()
+    if events & ~select.POLLIN:  # whoever was to send it is gone
+        os._exit(1)
 
 
 # --- the kernel ------------------------------------------------------------------------------

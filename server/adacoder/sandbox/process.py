@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.errors import SandboxError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from adacoder.sandbox.isolation import Mechanism, Stage
+
+Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
 """How long an interpreter may take to start; generous, since a slow machine is not the candidate's fault."""
@@ -52,6 +54,8 @@ class Recipe:
     root: Path
     """As `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
+    permitted: Permit | None = field(default=None, compare=False)
+    """Where its mechanism is not proved yet: whether it is, as soon as that is known."""
     group: int = 1
     """How many slots each process that it forks has, with all that comes of it: an importer has more than one."""
 
@@ -166,6 +170,8 @@ class Template:
             raise SandboxError(f"The sandbox cannot be made: {error}.") from error
         try:
             await template._start(far_end)
+            if recipe.permitted is not None and not await asyncio.shield(recipe.permitted):
+                raise ProtocolError("what was to isolate it does not")
             async with asyncio.timeout(BOOT_SECONDS):
                 await template._set_up()
         except (OSError, HungUpError, ProtocolError) as error:  # TimeoutError is an OSError

@@ -50,6 +50,10 @@ class Templates:
         """When the next template may be made beside one that serves too, in seconds of the monotonic clock."""
         self._closed = False
 
+    def begin(self, recipe: Recipe) -> None:
+        """Let there be a template for evaluations of `recipe` soon."""
+        self._keeper(recipe)
+
     async def ready(self, recipe: Recipe) -> None:
         """Wait until there is a template for evaluations of `recipe`.
 
