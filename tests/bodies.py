@@ -30,6 +30,7 @@ def with_body(target: Target, statement: str) -> Candidate:
 
 async def outcome_of(host: Host, target: Target, candidate: Candidate | None = None) -> Outcome:
     """The end of a request for a function that takes `candidate`, or the body that it has."""
-    candidate = candidate or current(target)
     evaluator = CodeEvaluator(host, Journal(), overlays={}, timeout=10)
+    target = await evaluator.with_class_examples(target)
+    candidate = candidate or current(target)
     return conclude(target, Attempt(candidate, await evaluator.evaluate(target, candidate)), 1)

@@ -352,6 +352,25 @@ NOTHING = Reached()
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the file with the candidate in place: its number, from 1 on, and its text with its indentation."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What of the new function the examples did not reach. What its lines tell, no branch repeats."""
+
+    lines: tuple[int, ...]
+    """All lines with code, from 1 on."""
+    unreached: tuple[Line, ...] = ()
+    branches: tuple[tuple[Line, bool], ...] = ()
+    """Tests that were asked, with what they never came to; none where the interpreter does not tell of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExampleResult:
     """What one Example gave, and whether it ran the target."""
 
@@ -399,6 +418,8 @@ class Verdict:
     """What a reader of the evidence should know, such as a part of the module that had to be left out."""
     reachable: Reached = NOTHING
     """What there is in the target's code, where that was asked for."""
+    coverage: Coverage | None = None
+    """What the examples reached, of a pass; None where nobody asked, or it could not be told."""
 
     @property
     def passed(self) -> bool:
@@ -419,7 +440,12 @@ class Verdict:
     @property
     def is_proved(self) -> bool:
         """Whether an example that shows an output ran the target, and matched."""
-        return any(result.entered and result.matched for result in self._counting)
+        return any(result.matched for result in self.proving)
+
+    @property
+    def proving(self) -> list[ExampleResult]:
+        """The results of the examples that show an output and ran the target."""
+        return [result for result in self._counting if result.entered]
 
     @property
     def _counting(self) -> list[ExampleResult]:

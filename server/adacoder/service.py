@@ -75,7 +75,7 @@ class Service(Checks):
         journal.begin_round()
         try:
             access(target, settings, project).require(target.module.path)
-            evaluator = self._evaluator(target, settings, project, journal)
+            evaluator = self._evaluator(target, settings, project, journal, covers=True)
             target = await evaluator.with_class_examples(target)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
             outcome = conclude(target, attempt, journal.round)
@@ -157,7 +157,7 @@ class Service(Checks):
             raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
 
         conversation = self._conversation(target, settings, project, model)
-        evaluator = self._evaluator(target, settings, project, journal)
+        evaluator = self._evaluator(target, settings, project, journal, covers=True)
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),
             code_evaluator=evaluator,

@@ -90,7 +90,7 @@ async def test_what_the_examples_run_is_what_was_observed(python: Path, tmp_path
         expected = ("verified" if number else "unverified", {"passed": number, "total": number})
         if (outcome["status"], outcome["examples"]) != expected:
             problems.append(f"{label(target)}: {outcome['summary']} {outcome['examples']}, not {number}")
-    assert problems == []
+    assert not problems, "\n".join(problems)
     assert len(found) > 150
 
 

@@ -26,7 +26,7 @@ from adacoder.domain import (
     further,
 )
 from adacoder.journal import Journal
-from adacoder.pytext import Lines, dedent, normalize
+from adacoder.pytext import Lines
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
 from adacoder.source.examples import UnreadableExample
@@ -43,11 +43,15 @@ _AS_WRITTEN = "The module's code reads docstrings, so it ran as it is written: t
 class CodeEvaluator:
     """A rule-based Agent. It remembers its verdicts: identical candidates are not evaluated twice."""
 
-    def __init__(self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float) -> None:
+    def __init__(
+        self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
+    ) -> None:
+        """`covers`: of what passes, also tell what no example reached."""
         self._host = host
         self._journal = journal
         self._overlays = overlays
         self._timeout = timeout
+        self._covers = covers
         self._verdicts: dict[Candidate, Verdict] = {}
 
     @property
@@ -117,8 +121,6 @@ class CodeEvaluator:
         with self._journal.step("code_evaluator", "evaluate") as step:
             step.details["code"] = target.source
             verdict = await self._judge_as_it_stands(target, documented.unreadable, once=once)
-            if target.is_function:
-                verdict = await _minding_memory(verdict, target, _standing(target))
             step.details |= _details(target, verdict)
             return verdict
 
@@ -133,15 +135,16 @@ class CodeEvaluator:
         placed = await asyncio.to_thread(splice, target, candidate)
         verdict = await self._run(target, placed, target.examples, text)
         if verdict.failure is None or verdict.failure.kind not in _AT_IMPORT or verdict.imports:
-            return await _minding_memory(verdict, target, candidate)
+            return await self._looked_into(verdict, target, placed, text)
         standing = await self._run(target, _as_it_stands(target), (), text)
         if text is not None and not standing.imports:
             as_written = await self._run(target, _as_it_stands(target), (), None)
             if as_written.imports:  # something that it imports reads docstrings, as decorators do
-                verdict, standing = await self._run(target, placed, target.examples, None), as_written
+                text, standing = None, as_written
+                verdict = await self._run(target, placed, target.examples, text)
         failure = _failed_import(verdict)
         if failure is None or standing.imports:
-            return await _minding_memory(verdict, target, candidate)
+            return await self._looked_into(verdict, target, placed, text)
         return _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
 
     async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None, *, once: bool) -> Verdict:
@@ -157,7 +160,37 @@ class CodeEvaluator:
             unseen = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
             return replace(verdict, failure=None, results=unseen)
         failure = _failed_import(verdict)
-        return _minding_what_is_not_shown(verdict) if failure is None else _blaming_the_module(verdict, failure)
+        if failure is not None:
+            return _blaming_the_module(verdict, failure)
+        return await self._looked_into(
+            _minding_what_is_not_shown(verdict), target, _as_it_stands(target), None, once=once
+        )
+
+    async def _looked_into(
+        self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
+    ) -> Verdict:
+        """`verdict`; of a pass, what is seen when it runs once more, line by line: what came from memory fails, and of
+        the rest it is told what no example reached. A run that ends otherwise tells nothing of lines.
+        """
+        if not (verdict.passed and target.is_function and verdict.is_proved):
+            return verdict
+        from adacoder.source.memorised import memorised  # much to import, and needed for what passed only
+
+        why = await asyncio.to_thread(memorised, target, placed, verdict.proving)
+        if why is None and not self._covers:
+            return verdict
+        what = replace(self._program(target, placed, text), by_line=True)
+        run = self._host.check if once else self._host.evaluate
+        seen = await run(what, target.examples, timeout=self._timeout)
+        if why is not None and seen.passed:
+            why = await asyncio.to_thread(memorised, target, placed, seen.proving)
+        if why is not None:
+            return replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
+        if not (self._covers and seen.passed):
+            return replace(verdict, coverage=None)
+        from adacoder.source.coverage import coverage  # as above
+
+        return replace(verdict, coverage=coverage(placed, seen))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
@@ -188,10 +221,6 @@ class CodeEvaluator:
         )
 
 
-def _standing(target: Target) -> Candidate:
-    return Candidate(dedent(normalize(target.source)))
-
-
 def _as_it_stands(target: Target) -> Splice:
     return Splice((), target.text, target.definition)
 
@@ -220,16 +249,6 @@ def _minding_what_is_not_shown(verdict: Verdict) -> Verdict:
     place = f"The example on line {unshown.example.line + 1}"
     message = f"{place} gives an output that the docstring does not show: write it there, or assign it to a name."
     return replace(verdict, failure=Failure(FailureKind.WRONG_OUTPUT, message, unshown.example, unshown.got))
-
-
-async def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate) -> Verdict:
-    """`verdict`; a pass fails that proves nothing, as the candidate has the examples by heart."""
-    if not verdict.passed:
-        return verdict
-    from adacoder.source.memorised import memorised  # much to import, and needed only here
-
-    why = await asyncio.to_thread(memorised, target, candidate)
-    return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
 
 
 def _not_run(kind: FailureKind, message: str, example: Example | None = None) -> Verdict:

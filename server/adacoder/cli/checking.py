@@ -48,11 +48,19 @@ class _Unit:
 class Checking:
     """One check."""
 
-    def __init__(self, values: Mapping[str, object], view: View, *, junit: Path | None = None) -> None:
-        """`values` are what the options say, by the fields of Settings; None: not said. `junit`: a report to write."""
+    def __init__(
+        self, values: Mapping[str, object], view: View, *, covers: bool = False, junit: Path | None = None
+    ) -> None:
+        """Args:
+        values: what the options say, by the fields of Settings; None: not said.
+        view: shows what it finds.
+        covers: as of `Checks.check`.
+        junit: where a report is to be written.
+        """
         self._tell = Told()
         self._choices = Choices(values, self._tell)
         self._view = view
+        self._covers = covers
         self._checks = Checks()
         self._codes = [0]
         self._junit = junit
@@ -97,7 +105,10 @@ class Checking:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
         try:
             for unit in units:
-                check = self._checks.check(unit.documented, unit.settings, Project(unit.folder), Journal(), once=True)
+                project, journal = Project(unit.folder), Journal()
+                check = self._checks.check(
+                    unit.documented, unit.settings, project, journal, once=True, covers=self._covers
+                )
                 running.append((unit, asyncio.create_task(check)))
                 if len(running) == _AHEAD:
                     await self._show_first(running)

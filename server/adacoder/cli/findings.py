@@ -103,6 +103,9 @@ class Findings:
             self._out.print(_RULER)
             for found in failed:
                 self._out.print(_line_of(found))
+        for found in all_found if not self._verbose else ():
+            if unreached := report.unreached(found.outcome):
+                self._out.print(f"{_named(found)}  {unreached}")
         style = STYLES[Status.FAILED if failed else Status.VERIFIED]
         self._out.print(_total([found.outcome for found in all_found], seconds), style=style)
 
@@ -190,9 +193,14 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def _line_of(found: Found) -> str:
-    """One of what failed, by the name under which `adacoder fix` takes it."""
+    """One of what failed."""
+    return f"{_named(found)}  {_score(found.outcome)}"
+
+
+def _named(found: Found) -> str:
+    """The name under which `adacoder fix` takes it."""
     target = found.outcome.target
-    return f"{shown_path(target.module.path)}::{target.qualname}  {_score(found.outcome)}"
+    return f"{shown_path(target.module.path)}::{target.qualname}"
 
 
 def _score(outcome: Outcome) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from _ast import AST, PyCF_ONLY_AST
+from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ _name_of_class = type.__dict__["__qualname__"].__get__
 class Flow:
     """Follows what statements got of the target, or may have changed by it, through the names of a docstring."""
 
-    def __init__(self, names: Mapping[str, object]) -> None:
+    def __init__(self, names: dict[str, object]) -> None:
         """`names`: the docstring's globals."""
         self._names = names
+        self._count = len(names)
         self._carried: dict[str, tuple[int | None, bool]] = {}
         """Of names the values, or None where there is none, and whether they certainly come from the target."""
 
@@ -48,6 +50,8 @@ class Flow:
         `entered`: whether it was seen to enter its code; `shows`: whether it gave an output; `binds`: whether it is
         one that can bind names.
         """
+        added = list(islice(reversed(self._names), max(0, len(self._names) - self._count)))
+        self._count = len(self._names)
         if entered:
             ran: bool | None = True
         elif self._carried:
@@ -56,7 +60,7 @@ class Flow:
             ran = max(certain, default=False) or (None if certain else False)
         else:
             return False
-        bound = _bound(source) if binds else set()
+        bound = {*(_bound(source) if binds else ()), *added}
         for name in bound:
             self._carried.pop(name, None)
         if ran is False:

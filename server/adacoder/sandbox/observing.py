@@ -147,17 +147,21 @@ class Monitored(Observer):
 
 
 class Profiled(Observer):
-    """Asks the profiler, before Python 3.12; of lines the tracer."""
+    """Asks the profiler, before Python 3.12; the tracer of lines, and of what is suspended.
+
+    The profiler also tells of generators that are closed before they have begun.
+    """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """As of `observer`."""
         super().__init__(codes, by_line=by_line)
-        self._first = None if _Profiler is None else _Profiler(subcalls=False, builtins=False)
+        self._traces = by_line or any(code.co_flags & _SUSPENDS for code in codes) or _Profiler is None
+        self._first: Any = None if self._traces else _Profiler(subcalls=False, builtins=False)
         self._others: list[Any] = []
         """The profilers of threads."""
-        self._begins = _hidden(self._begins_in_thread)
-        self._traces: Any = _hidden(self._goes_on)
-        sys.getprofile = _getprofile_of_others
+        self._hook: Any = _hidden(self._goes_on if self._traces else self._begins_in_thread)
+        sys.getprofile, sys.gettrace = _getprofile_of_others, _gettrace_of_others
+        _thread.start_new_thread = _hidden(self._begin_thread)  # type: ignore[assignment]
         self._watch_threads()
 
     def forget(self) -> None:
@@ -169,53 +173,56 @@ class Profiled(Observer):
     def start(self) -> None:
         """As of `Observer`."""
         self._watch_threads()
-        if self._by_line:
-            _settrace(self._traces)
-        elif self._first is not None:
-            self._first.enable()
+        if self._traces:
+            _settrace(self._hook)
         else:
-            _setprofile(self._begins)
+            self._first.enable()
 
     def is_undisturbed(self) -> bool:
         """As of `Observer`."""
-        if self._by_line:
-            return _gettrace() is self._traces
-        return _getprofile() is (self._begins if self._first is None else self._first)
+        return _gettrace() is self._hook if self._traces else _getprofile() is self._first
 
     def stop(self) -> None:
         """As of `Observer`."""
-        if self._by_line:
+        if self._traces:
             _settrace(None)
-        elif self._first is None:
-            _setprofile(None)
-        else:
-            self._first.disable()
-            for profiler in (self._first, *self._others):
-                self.entered = self.entered or any(self._holds(entry.code) for entry in profiler.getstats())
-                profiler.clear()
+            return
+        self._first.disable()
+        for profiler in (self._first, *self._others):
+            self.entered = self.entered or any(self._holds(entry.code) for entry in profiler.getstats())
+            profiler.clear()
 
     def _watch_threads(self) -> None:
         """See what threads do that begin from now on, unless something else does."""
-        kind = "trace" if self._by_line else "profile"
-        if getattr(threading, f"_{kind}_hook", "") is None:
-            getattr(threading, f"set{kind}")(self._traces if self._by_line else self._begins)
+        kind = "trace" if self._traces else "profile"
+        if type(getattr(threading, f"_{kind}_hook", "")) in (type(None), _lru_cache_wrapper):
+            getattr(threading, f"set{kind}")(self._hook)
+
+    def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
+        """As `_thread.start_new_thread`, of which `threading` has its own."""
+
+        def observed() -> None:
+            (_settrace if self._traces else _setprofile)(self._hook)
+            function(*arguments, **(named or {}))
+
+        return _start_new_thread(observed, ())
 
     def _begins_in_thread(self, frame: FrameType, event: str, _: object) -> None:
-        """See the first call in a thread; the others are left to a profiler, where there is one."""
+        """See the first call in a thread; the others are left to a profiler."""
         if event == "call" and _getframe(1) is frame and self._holds(frame.f_code):
             self.entered = True
-        if _Profiler is not None:
-            profiler = _Profiler(subcalls=False, builtins=False)
-            self._others.append(profiler)
-            profiler.enable()
+        profiler = _Profiler(subcalls=False, builtins=False)
+        self._others.append(profiler)
+        profiler.enable()
 
     def _goes_on(self, frame: FrameType, event: str, _: object) -> object:
         if _getframe(1) is not frame or not self._holds(frame.f_code):
             return None
-        self.entered = True
         if event == "line":
-            self.lines.add(frame.f_lineno)
-        return self._traces
+            self.entered = True
+            if self._by_line:
+                self.lines.add(frame.f_lineno)
+        return self._hook
 
 
 def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
@@ -275,10 +282,12 @@ if _monitoring is not None:
                 return tool
         return None
 else:
+    import _thread
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
     _setprofile, _getprofile = sys.setprofile, sys.getprofile
+    _start_new_thread = _thread.start_new_thread
     _Profiler: Any
     try:
         from _lsprof import Profiler
@@ -290,7 +299,12 @@ else:
     def _getprofile_of_others() -> Any:
         """As `sys.getprofile`, which would show what observes."""
         found = _getprofile()
-        return None if type(found) in (_Profiler, _lru_cache_wrapper) else found
+        return None if type(found) is _Profiler else found
+
+    def _gettrace_of_others() -> Any:
+        """As `sys.gettrace`, which would show what observes."""
+        found = _gettrace()
+        return None if type(found) is _lru_cache_wrapper else found
 
 
 def observer(codes: Sequence[CodeType], *, by_line: bool) -> Observer:
