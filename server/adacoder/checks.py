@@ -49,11 +49,19 @@ class Checks:
         self._turns = turns_for_all()
 
     async def check(
-        self, documented: Documented, settings: Settings, project: Project, journal: Journal, *, covers: bool = False
+        self,
+        documented: Documented,
+        settings: Settings,
+        project: Project,
+        journal: Journal,
+        *,
+        once: bool = False,
+        covers: bool = False,
     ) -> Outcome:
         """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
 
-        A function is `verified` only if one of them runs it and shows an output. `covers`: where all passed, run them
+        A function is `verified` only if one of them runs it and shows an output. `once`: the project's modules do not
+        change any more, so that each is imported once for all of its docstrings. `covers`: where all passed, run them
         once more, and tell what none of them reached.
         """
         journal.begin_round()
@@ -61,7 +69,7 @@ class Checks:
         try:
             access(target, settings, project).require(target.module.path)
             evaluator = self._evaluator(target, settings, project, journal, covers=covers)
-            verdict = await evaluator.evaluate_as_it_stands(documented)
+            verdict = await evaluator.evaluate_as_it_stands(documented, once=once)
             outcome = conclude(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))

@@ -176,7 +176,7 @@ def floors_are_kept(package: Path) -> list[str]:
     return found
 
 
-INSIDE = tuple(f"sandbox/{name}.py" for name in ("template", "worker", "finders", "names", "observing"))
+INSIDE = tuple(f"sandbox/{name}.py" for name in ("template", "worker", "standing", "finders", "names", "observing"))
 """What the user's interpreter executes."""
 
 

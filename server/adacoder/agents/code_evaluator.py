@@ -13,7 +13,18 @@ from pathlib import Path
 
 from adacoder.agents.prompt import bodiless
 from adacoder.aside import aside
-from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureKind, Target, Verdict, further
+from adacoder.domain import (
+    JSON,
+    Attempt,
+    Candidate,
+    Example,
+    ExampleResult,
+    Failure,
+    FailureKind,
+    Target,
+    Verdict,
+    further,
+)
 from adacoder.journal import Journal
 from adacoder.pytext import Lines
 from adacoder.sandbox.host import Host, Program
@@ -96,11 +107,12 @@ class CodeEvaluator:
                 step.details["known"] = True
             return verdict
 
-    async def evaluate_as_it_stands(self, documented: Documented) -> Verdict:
+    async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """What the text as it stands makes of the examples in one of its docstrings.
 
         As in doctest all of them count, those too that do not run the function; and one that shows no output must
-        give none. As with a candidate, a function that has them by heart has not passed, whoever wrote it.
+        give none. As with a candidate, a function that has them by heart has not passed, whoever wrote it. `once`: as
+        `Service.check`.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -108,7 +120,7 @@ class CodeEvaluator:
         target = documented.target
         with self._journal.step("code_evaluator", "evaluate") as step:
             step.details["code"] = target.source
-            verdict = await self._judge_as_it_stands(target, documented.unreadable)
+            verdict = await self._judge_as_it_stands(target, documented.unreadable, once=once)
             step.details |= _details(target, verdict)
             return verdict
 
@@ -135,19 +147,28 @@ class CodeEvaluator:
             return await self._looked_into(verdict, target, placed, text)
         return _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
 
-    async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None) -> Verdict:
+    async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None, *, once: bool) -> Verdict:
         if unreadable is not None:
             source = Lines(target.text)[unreadable.line].strip() + "\n"
             example = Example(source, "", unreadable.line)
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
         what = replace(self._program(target, _as_it_stands(target), None), all_count=True)
-        verdict = await self._host.evaluate(what, target.examples, timeout=self._timeout)
+        run = self._host.check if once else self._host.evaluate
+        verdict = await run(what, target.examples, timeout=self._timeout)
+        if verdict.imports and not verdict.defines:
+            # It was deleted after it was defined, or defined on another condition: doctest does not see it.
+            unseen = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
+            return replace(verdict, failure=None, results=unseen)
         failure = _failed_import(verdict)
         if failure is not None:
             return _blaming_the_module(verdict, failure)
-        return await self._looked_into(_minding_what_is_not_shown(verdict), target, _as_it_stands(target), None)
+        return await self._looked_into(
+            _minding_what_is_not_shown(verdict), target, _as_it_stands(target), None, once=once
+        )
 
-    async def _looked_into(self, verdict: Verdict, target: Target, placed: Splice, text: str | None) -> Verdict:
+    async def _looked_into(
+        self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
+    ) -> Verdict:
         """`verdict`; of a pass, what is seen when it runs once more, line by line: what came from memory fails, and of
         the rest it is told what no example reached. A run that ends otherwise tells nothing of lines.
         """
@@ -160,7 +181,8 @@ class CodeEvaluator:
         if why is None and not self._covers:
             return verdict
         what = replace(self._program(target, placed, text), by_line=True)
-        seen = await self._host.evaluate(what, target.examples, timeout=self._timeout)
+        run = self._host.check if once else self._host.evaluate
+        seen = await run(what, target.examples, timeout=self._timeout)
         if why is not None and seen.passed:
             why = await aside(memorised, target, placed, seen.proving)
         if why is not None:

@@ -57,6 +57,10 @@ class Ahead:
     """The project's other files that run with the module: they may be compiled ahead, and no more."""
 
 
+NOTHING_AHEAD = Ahead(())
+"""For a template that imports nothing."""
+
+
 class ImportsAhead:
     """What templates may import ahead for the programs of a workspace, whatever the candidates in them import."""
 

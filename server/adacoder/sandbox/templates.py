@@ -149,7 +149,7 @@ class Templates:
 class Taken:
     """A process that one evaluation has for itself."""
 
-    def __init__(self, keeper: _Keeper, template: Template, evaluation: Evaluation) -> None:
+    def __init__(self, keeper: Lender, template: Template, evaluation: Evaluation) -> None:
         self._keeper = keeper
         self._template = template
         self._evaluation = evaluation
@@ -204,6 +204,13 @@ class Taken:
     def give_back(self) -> None:
         """Kill it."""
         self._keeper.give_back(None if self._status is not None else self._evaluation)
+
+
+class Lender(Protocol):
+    """Whoever a process comes from."""
+
+    def give_back(self, evaluation: Evaluation | None) -> None:
+        """An evaluation is over; its process has been reaped already if it is None."""
 
 
 class _Keeper:
@@ -284,7 +291,7 @@ class _Keeper:
                 if evaluation.alive:
                     return Taken(self, template, evaluation)
                 self._put_away(template, evaluation)
-            fork = asyncio.create_task(template.fork(begin))
+            fork = asyncio.create_task(template.fork(begin=begin))
             return Taken(self, template, await self._forked(fork, partial(self._do_without, template)))
         except BaseException:
             self._rest()
@@ -370,7 +377,7 @@ class _Keeper:
 
     def _fork_ahead(self, template: Template) -> None:
         while len(self._spares) < self._free() and template.alive:
-            self._spares.append(asyncio.create_task(template.fork()))
+            self._spares.append(asyncio.create_task(template.fork("spare")))
 
     def _do_without(self, template: Template, fork: Fork) -> None:
         """Kill what is forked, as soon as it is: it was told what nobody wants any more."""
