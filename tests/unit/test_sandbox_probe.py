@@ -88,6 +88,7 @@ async def test_what_was_proved_holds_where_it_cannot_be_proved_again(
     monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: None)
     assert (await probe()).isolation == proved
     assert (await probe(anew=True)).isolation.level is Level.NONE
+    assert (await probe()).isolation == proved
 
 
 @pytest.mark.isolation(Level.LSM)

@@ -164,8 +164,12 @@ async def probe(
         finally:
             if key in _under_way and _under_way[key].done():
                 del _under_way[key]
-        if known is not None and not found.isolation.level.is_at_least(known[0].isolation.level):
-            found, _, record = known  # it failed for a moment, as without descriptors; what it cannot do it refuses
+        before = _known.get(key[:2])
+        if found.isolation.level is Level.NONE and before is not None and before[0].isolation.level is not Level.NONE:
+            # It failed for a moment, as where descriptors run out; what was proved refuses what it cannot confine.
+            if anew:
+                return found
+            found, _, record = before
         known = _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS, record
     found, until, record = known
     if keeps and record is not None:
