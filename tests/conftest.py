@@ -6,12 +6,17 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from levels import skip_what_needs_more
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="try all there is where a sample is tried otherwise")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +33,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     skip_what_needs_more(items)
+
+
+@pytest.fixture
+def one_in(pytestconfig: pytest.Config) -> Callable[[int], int]:
+    """How large a part of all there is a test tries: `[:: one_in(8)]`, and with `--all` each."""
+    return lambda count: 1 if pytestconfig.getoption("all") else count
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -48,18 +48,29 @@ class Checks:
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
 
-    async def check(self, documented: Documented, settings: Settings, project: Project, journal: Journal) -> Outcome:
+    async def check(
+        self,
+        documented: Documented,
+        settings: Settings,
+        project: Project,
+        journal: Journal,
+        *,
+        once: bool = False,
+        covers: bool = False,
+    ) -> Outcome:
         """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
 
-        A function is `verified` only if one of them runs it and shows an output.
+        A function is `verified` only if one of them runs it and shows an output. `once`: the project's modules do not
+        change any more, so that each is imported once for all of its docstrings. `covers`: where all passed, run them
+        once more, and tell what none of them reached.
         """
         journal.begin_round()
-        target, every = documented.target, documented.as_doctest
+        target = documented.target
         try:
             access(target, settings, project).require(target.module.path)
-            verdict = await self._evaluator(target, settings, project, journal).evaluate_as_it_stands(documented)
-            proves_nothing = verdict.passed and documented.is_function and not target.deciding
-            outcome = conclude(target if proves_nothing else every, Attempt(current(target), verdict), journal.round)
+            evaluator = self._evaluator(target, settings, project, journal, covers=covers)
+            verdict = await evaluator.evaluate_as_it_stands(documented, once=once)
+            outcome = conclude(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
         return replace(outcome, steps=journal.steps, seconds=journal.seconds)
@@ -70,11 +81,13 @@ class Checks:
         self._hosts.clear()
         await asyncio.gather(*(host.close() for host in hosts))
 
-    def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
+    def _evaluator(
+        self, target: Target, settings: Settings, project: Project, journal: Journal, *, covers: bool = False
+    ) -> CodeEvaluator:
         host = self._host(target, settings, project)
         interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
         allowed = readable(project.overlays, access(target, settings, project, *interpreter.added))
-        return CodeEvaluator(host, journal, overlays=allowed, timeout=settings.timeout)
+        return CodeEvaluator(host, journal, overlays=allowed, timeout=settings.timeout, covers=covers)
 
     def _host(self, target: Target, settings: Settings, project: Project) -> Host:
         if not settings.trusted:

@@ -5,9 +5,7 @@ The only place that brings models, sandbox, agents and strategies together. It i
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -18,6 +16,7 @@ from adacoder.agents.programming_assistant import ProgrammingAssistant
 from adacoder.agents.prompt import Briefing, brief
 from adacoder.agents.prompt_engineer import PromptEngineer
 from adacoder.agents.test_designer import TestDesigner
+from adacoder.aside import aside
 from adacoder.checks import Checks, access, readable
 from adacoder.checks import Project as Project
 from adacoder.checks import current as current
@@ -49,8 +48,6 @@ class Service(Checks):
         super().__init__()
         self.experience = Experience()
         """What is kept of models between requests, their leases among it."""
-        self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
-        """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
 
     async def run(
         self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
@@ -62,10 +59,11 @@ class Service(Checks):
         """
         try:
             access(target, settings, project).require(target.module.path)
+            target = await self._evaluator(target, settings, project, journal).with_class_examples(target)
             outcome = await self._climb(target, start, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
-        return _with_evidence(replace(outcome, strategy=settings.strategy), journal)
+        return await _with_evidence(replace(outcome, strategy=settings.strategy), journal)
 
     async def recheck(
         self, target: Target, candidate: Candidate, settings: Settings, project: Project, journal: Journal
@@ -74,17 +72,18 @@ class Service(Checks):
         journal.begin_round()
         try:
             access(target, settings, project).require(target.module.path)
-            evaluator = self._evaluator(target, settings, project, journal)
+            evaluator = self._evaluator(target, settings, project, journal, covers=True)
+            target = await evaluator.with_class_examples(target)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
             outcome = conclude(target, attempt, journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
-        return _with_evidence(outcome, journal)
+        return await _with_evidence(outcome, journal)
 
     async def suggest(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, its Edits add them.
 
-        Where the function is written already, only examples that it passes are suggested.
+        Only examples that run the function are suggested; and where it is written already, only what it passes.
         """
         journal.begin_round()
         try:
@@ -93,11 +92,6 @@ class Service(Checks):
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
         return replace(outcome, rounds=journal.round, steps=journal.steps, seconds=journal.seconds)
-
-    async def close(self) -> None:
-        """As `Checks.close`."""
-        await super().close()
-        self._reader.shutdown(wait=False, cancel_futures=True)
 
     async def _climb(
         self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
@@ -155,7 +149,7 @@ class Service(Checks):
             raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
 
         conversation = self._conversation(target, settings, project, model)
-        evaluator = self._evaluator(target, settings, project, journal)
+        evaluator = self._evaluator(target, settings, project, journal, covers=True)
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),
             code_evaluator=evaluator,
@@ -192,25 +186,25 @@ class Service(Checks):
         self, target: Target, settings: Settings, project: Project, journal: Journal, model: HeldModel
     ) -> Outcome:
         evaluator = self._evaluator(target, settings, project, journal)
+        target = await evaluator.with_class_examples(target)
         designer = TestDesigner(self._conversation(target, settings, project, model), journal)
         suggested = await designer.suggest(target)
-        if not target.is_stub:
-            verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
-            suggested = tuple(result.example for result in verdict.results if result.matched)
+        verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
+        if verdict.results or not target.is_stub:
+            running = (result for result in verdict.results if result.entered and (result.matched or target.is_stub))
+            suggested = tuple(result.example for result in running)
         if not suggested:
             reason = f"The model suggested no example for '{target.name}' that could be used: ask again, or write one."
             return Outcome(Status.FAILED, target, reason)
         shown = "; ".join(f"{example.source.strip()} → {example.want.strip()}" for example in suggested)
         reason = f"A model reads the docstring so: {shown}. Read it before you keep it."
-        return Outcome(Status.UNVERIFIED, target, reason, edits=(add_examples(target, suggested),))
+        return Outcome(Status.UNVERIFIED, target, reason, edits=(await aside(add_examples, target, suggested),))
 
     def _conversation(self, target: Target, settings: Settings, project: Project, model: HeldModel) -> Conversation:
         allowed = access(target, settings, project)
 
         async def pack(window: Window) -> Briefing:
-            loop = asyncio.get_running_loop()
-            overlays = readable(project.overlays, allowed)
-            found = await loop.run_in_executor(self._reader, pieces, target, overlays, allowed)
+            found = await aside(pieces, target, readable(project.overlays, allowed), allowed)
             return brief(target, found, window=window, instructions=settings.instructions)
 
         return Conversation(model, pack)
@@ -230,8 +224,8 @@ def _reach(outcome: Outcome) -> tuple[int, ...]:
     return outcome.verdict.reach if outcome.verdict else ()
 
 
-def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:
+async def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:
     edits: tuple[Edit, ...] = ()
     if outcome.status in _OFFERED and outcome.candidate is not None:
-        edits = splice(outcome.target, outcome.candidate).edits
+        edits = (await aside(splice, outcome.target, outcome.candidate)).edits
     return replace(outcome, edits=edits, steps=journal.steps, seconds=journal.seconds)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from adacoder.agents.paper_rules import debugged
 from adacoder.agents.repairs import mend
-from adacoder.domain import AdaCoderError, Candidate, Example, Reply, Target
+from adacoder.domain import AdaCoderError, Candidate, Example, ExampleResult, Reply, Target
 from adacoder.models.recording.redaction import Redaction, Surroundings, fits
 from adacoder.models.window import Window, estimate
 from adacoder.pytext import (
@@ -114,7 +114,9 @@ def _mended(text: str) -> None:
 
 def _by_heart(text: str) -> None:
     body = "".join(f"    {line}\n" for line in text.split("\n"))
-    memorised(_target(), Candidate(f"def f(x):\n{body}"))
+    target = _target()
+    results = [ExampleResult(example, matched=True, entered=True) for example in target.examples]
+    memorised(target, splice(target, Candidate(f"def f(x):\n{body}")), results)
 
 
 def _around(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import subprocess
@@ -99,9 +100,14 @@ class File:
         """The folder or file directly below the package that it belongs to."""
         return self.place.partition("/")[0].removesuffix(".py")
 
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All of its syntax tree."""
+        return list(ast.walk(self.tree))
+
     def imports(self) -> Iterator[str]:
         """The absolute dotted names it imports; for `from a import b` both `a` and `a.b`."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -112,9 +118,15 @@ class File:
 def files(package: Path) -> list[File]:
     """All Python files below `package`."""
     return [
-        File(path.relative_to(package).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        _file(path.relative_to(package).as_posix(), path.read_text(encoding="utf-8"))
         for path in sorted(package.rglob("*.py"))
     ]
+
+
+@functools.cache
+def _file(place: str, text: str) -> File:
+    """A file as it is read: of a broken copy, only the broken one is read anew."""
+    return File(place, ast.parse(text))
 
 
 def libraries_stay_home(package: Path) -> list[str]:
@@ -134,7 +146,7 @@ def strategies_are_pure(package: Path) -> list[str]:
         if file.room != "strategies":
             continue
         found += [f"{file.place} imports {name}" for name in file.imports() if not _strategies_may_import(name)]
-        found += [f"{file.place} calls {name}" for name in _called(file.tree) if name in {"open", "print", "input"}]
+        found += [f"{file.place} calls {name}" for name in _called(file.nodes) if name in {"open", "print", "input"}]
     return found
 
 
@@ -164,7 +176,7 @@ def floors_are_kept(package: Path) -> list[str]:
     return found
 
 
-INSIDE = ("sandbox/template.py", "sandbox/worker.py", "sandbox/finders.py")
+INSIDE = tuple(f"sandbox/{name}.py" for name in ("template", "worker", "standing", "finders", "names", "observing"))
 """What the user's interpreter executes."""
 
 
@@ -197,7 +209,7 @@ def only_the_sandbox_runs_code(package: Path) -> list[str]:
             continue
         found += [
             f"{file.place} calls {name}"
-            for name in _called(file.tree)
+            for name in _called(file.nodes)
             if name in RUNNING | {"exec", "eval", "__import__"}
         ]
         found += [f"{file.place} imports {name}" for name in file.imports() if name in ("subprocess", "runpy")]
@@ -209,7 +221,7 @@ def programs_are_started_in_few_places(package: Path) -> list[str]:
     return [
         f"{file.place} calls {name}"
         for file in files(package)
-        for name in _called(file.tree)
+        for name in _called(file.nodes)
         if name in (RUNNING | {"which"}) - {"fork", "import_module"} and file.place not in STARTING.get(name, ())
     ]
 
@@ -218,8 +230,8 @@ def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
     """Invariant 10: no file but the doors' own draws on a terminal, or writes to one or to an editor past its door."""
     found = []
     for file in files(package):
-        attributes = {node.attr for node in ast.walk(file.tree) if isinstance(node, ast.Attribute)}
-        used = {*_called(file.tree), *(attributes - {"status"})}  # an Outcome's status is no rich.status
+        attributes = {node.attr for node in file.nodes if isinstance(node, ast.Attribute)}
+        used = {*_called(file.nodes), *(attributes - {"status"})}  # an Outcome's status is no rich.status
         found += [
             f"{file.place} uses {name}"
             for name, homes in SHOWING.items()
@@ -234,7 +246,7 @@ def cancellation_goes_through(package: Path) -> list[str]:
     for file in files(package):
         if file.place in (*INSIDE, "sandbox/launcher.py"):
             continue  # they run in a process of their own, where nothing is cancelled
-        for node in ast.walk(file.tree):
+        for node in file.nodes:
             if not isinstance(node, ast.ExceptHandler):
                 continue
             caught = "" if node.type is None else ast.unparse(node.type)
@@ -278,12 +290,12 @@ def stdout_is_the_protocols(package: Path) -> list[str]:
     for file in files(package):
         if file.room in ("cli", "__main__") or file.place == "lsp/pygls_fixes.py":
             continue
-        found += [f"{file.place} calls print" for name in _called(file.tree) if name == "print"]
+        found += [f"{file.place} calls print" for name in _called(file.nodes) if name == "print"]
         if file.place == "sandbox/worker.py":
             continue  # its stdout is the candidate's, in a process of its own
         found += [
             f"{file.place}:{node.lineno} uses sys.stdout"
-            for node in ast.walk(file.tree)
+            for node in file.nodes
             if isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.__stdout__")
         ]
     return found
@@ -295,7 +307,7 @@ def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
         f"{file.place}:{node.lineno} calls something a syntax error"
         for file in files(package)
         if file.room not in ("domain", "sandbox")
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.Attribute) and node.attr == "SYNTAX_ERROR"
     ]
 
@@ -324,7 +336,7 @@ def files_are_read_in_one_place(package: Path) -> list[str]:
         f"{file.place} calls {name}"
         for file in files(package)
         if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/imports.py"
-        for name in _called(file.tree)
+        for name in _called(file.nodes)
         if name in OPENING
     ]
 
@@ -337,7 +349,7 @@ def patterns_mean_the_same_to_every_python(package: Path) -> list[str]:
     return [
         f"{file.place}:{node.lineno} holds {found[0]}"
         for file in files(package)
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.JoinedStr | ast.Constant) and (found := _MISREAD.search(_text(node)))
     ]
 
@@ -351,10 +363,10 @@ def _text(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _called(tree: ast.AST) -> list[str]:
-    """The last parts of the names that are called or passed along as functions."""
+def _called(nodes: list[ast.AST]) -> list[str]:
+    """The last parts of the names that are called."""
     names = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 names.append(node.func.id)

@@ -78,6 +78,19 @@ async def test_landlock_and_seccomp_isolate_without_bubblewrap(monkeypatch: pyte
 
 
 @pytest.mark.isolation(Level.LSM)
+async def test_what_was_proved_holds_where_it_cannot_be_proved_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("adacoder.sandbox.probe._KEPT_SECONDS", 0.0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    proved = (await probe()).isolation
+    assert proved.level is Level.LSM
+    monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: None)
+    assert (await probe()).isolation == proved
+    assert (await probe(anew=True)).isolation.level is Level.NONE
+
+
+@pytest.mark.isolation(Level.LSM)
 async def test_nothing_stronger_is_tried_than_asked_for(tmp_path: Path) -> None:
     for best in Level.LSM, Level.NONE:
         finding = await probe(best)

@@ -275,9 +275,13 @@ def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified:
 @adacoder.command()
 @click.argument("places", metavar="[PATH[::NAME|:LINE]]...", nargs=-1)
 @click.option("-v", "--verbose", is_flag=True, help="Say of every docstring what came of it.")
+@click.option("--coverage", is_flag=True, help="Say which lines and branches of functions no example reaches.")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write a report in JUnit's XML, too.")
 @_as_json
 @_evaluation
-def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: object) -> int:
+def check(
+    places: tuple[str, ...], *, verbose: bool, coverage: bool, junit: Path | None, as_json: bool, **values: object
+) -> int:
     """Run the examples of docstrings, in isolation, and show what fails.
 
     PATH is a file or a folder: every docstring in it that has examples. By default it is the whole workspace.
@@ -288,7 +292,8 @@ def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: ob
 
     if verbose and as_json:
         raise click.UsageError("Only one of --verbose and --json can be given.", click.get_current_context())
-    checking = Checking(values, Objects() if as_json else Findings(verbose=verbose))
+    view = Objects() if as_json else Findings(verbose=verbose)
+    checking = Checking(values, view, covers=coverage, junit=junit)
     return _await(checking.carry_out([Place.parse(place) for place in places]))
 
 

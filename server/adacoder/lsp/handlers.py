@@ -86,8 +86,7 @@ async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     except ParametersError as error:
         raise JsonRpcInvalidParams(str(error)) from None
     try:
-        job = _job(ls, place, mode, apply=apply, announced=False, token=token)
-        ls.jobs.start(job)
+        job = await _started(ls, place, mode, apply=apply, announced=False, token=token)
     except AdaCoderError as error:
         return _not_started(str(error))
     return await ls.jobs.result(job)
@@ -117,11 +116,10 @@ def _not_started(reason: str) -> dict[str, Any]:
 def _starter(mode: Mode) -> Any:
     """The command that starts a job of a mode."""
 
-    def start(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    async def start(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
         try:
             place = read_place(_first(arguments))
-            job = _job(ls, place, mode, apply=mode is not Mode.CHECK, announced=True)
-            ls.jobs.start(job)
+            job = await _started(ls, place, mode, apply=mode is not Mode.CHECK, announced=True)
         except AdaCoderError as error:
             ls.show(str(error), warning=True)
             return {"accepted": False, "jobId": None, "reason": str(error)}
@@ -130,7 +128,7 @@ def _starter(mode: Mode) -> Any:
     return start
 
 
-def _job(
+async def _started(
     ls: AdaCoderServer,
     place: Place,
     mode: Mode,
@@ -139,13 +137,19 @@ def _job(
     announced: bool,
     token: types.ProgressToken | None = None,
 ) -> Job:
+    """A job on the function that is meant in the text as it is now, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
-    return Job(mode, snapshot, find(snapshot, place), apply, announced, token)
+    async with ls.looking_up:
+        target = await asyncio.to_thread(find, snapshot, place)
+        job = Job(mode, snapshot, target, apply, announced, token)
+        ls.jobs.start(job)
+        return job
 
 
-def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
-    """`.cancel` `{jobId?}`: cancel that job, or all."""
-    return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
+async def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
+    async with ls.looking_up:
+        return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
 
 
 async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:

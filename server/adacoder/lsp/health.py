@@ -28,9 +28,10 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
     token = await new_token(server) if probes_speed else None
 
     async def collect() -> None:
+        experience = (await server.service()).experience
         async with progress(server, "AdaCoder: examining what works here", token, work.cancel) as show:
             async for finding in examination(
-                settings, folder, probes_speed=probes_speed, experience=server.service.experience, on_wait=show
+                settings, folder, probes_speed=probes_speed, experience=experience, on_wait=show
             ):
                 shown = _in_an_editor(finding)
                 findings.append(shown)  # one by one, since what was found counts, also where no more follows

@@ -25,6 +25,7 @@ from pygls.io_ import StdinAsyncReader, run_async
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import RPCMessage, RPCRequest
 
+from adacoder.aside import in_a_process
 from adacoder.lsp.display import displayed
 from adacoder.lsp.workspace import Workspace
 
@@ -292,7 +293,7 @@ def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
     try:
-        async with _reader(server, stdin, must_block=must_block) as reader:
+        async with in_a_process(), _reader(server, stdin, must_block=must_block) as reader:
             await run_async(
                 stop_event=server.stopping,
                 reader=reader,

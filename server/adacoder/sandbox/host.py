@@ -11,14 +11,17 @@ import math
 import os
 import signal
 import threading
+import time
 from contextlib import asynccontextmanager, suppress
-from functools import wraps
+from dataclasses import replace
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from adacoder.domain import Example, Level, Verdict
+from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
-from adacoder.sandbox.imports import imports_ahead
+from adacoder.sandbox.importers import Apart, Importers
+from adacoder.sandbox.imports import NOTHING_AHEAD, ImportsAhead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
@@ -28,7 +31,7 @@ from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
 from adacoder.sandbox.startup import note
 from adacoder.sandbox.templates import Taken, Templates
-from adacoder.sandbox.wire import HungUpError, ProtocolError
+from adacoder.sandbox.wire import HungUpError, Line, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -46,8 +49,12 @@ _WATCHED_SECONDS = 0.03
 """How often it is seen what an evaluation does."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """How many evaluations run at a time, of all Hosts that share their turns."""
+_LOOKED_SECONDS = 0.03
+"""How often it is looked whether what docstrings see is still what they may see."""
 _MOST_RUNS = 3
 """How often code is run anew because files came to light meanwhile that it must not see."""
+_OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
+"""What may be another's doing, where a process does not have everything for itself."""
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
@@ -84,15 +91,15 @@ class Host:
         *,
         least: Level,
         best: Level = Level.FULL,
-        spares: int = 1,
+        spares: int = PROCESSORS,
         turns: asyncio.Semaphore | None = None,
         wishes: Wishes = NO_WISHES,
     ) -> None:
         """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
 
-        `spares`: how many processes are kept ready for the next evaluations. `turns`: as many evaluations as it lets
-        through run at a time, in the order in which they came; Hosts may share it. `wishes`: what of the workspace
-        is private beyond what is known.
+        `spares`: how many processes are kept ready for the next evaluations, less those that run. `turns`: as many
+        evaluations as it lets through run at a time, in the order in which they came; Hosts may share it. `wishes`:
+        what of the workspace is private beyond what is known.
         """
         self._interpreter = interpreter
         self._workspace = workspace
@@ -101,6 +108,11 @@ class Host:
         self._best = best
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
+        self._importers = Importers(PROCESSORS)
+        self._looks: dict[Recipe, asyncio.Task[bool]] = {}
+        self._looked = 0.0
+        self._ahead = ImportsAhead(workspace)
+        self._booting: asyncio.Task[None] | None = None
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
@@ -130,6 +142,47 @@ class Host:
             return judge.verdict
 
     @_by_what_holds
+    async def check(
+        self,
+        program: Program,
+        examples: Sequence[Example],
+        *,
+        timeout: float,  # noqa: ASYNC109  # as `evaluate`
+    ) -> Verdict:
+        """As `evaluate`, of a module as it stands: where that can be, it is imported once for all of its docstrings.
+
+        What may have failed for the company that its process had is evaluated anew, by itself.
+
+        Raises:
+            IsolationRefused, SandboxError: as `evaluate`.
+        """
+        finding = await self._accepted(program, is_standing=True)
+        apart: Apart | None = None
+        async with self._turns:
+            recipe = await self._recipe(finding.mechanism, program, is_standing=True)
+            judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
+            try:
+                lent = await self._importers.lend(recipe, program, timeout)
+            except Apart as why:
+                apart = why
+            else:
+                standing = replace(program, text="", overlays={})
+                try:
+                    sources = [(example.source, example.informal) for example in examples if not example.skipped]
+                    with suppress(HungUpError):  # which is noticed anyway
+                        await lent.line.ask_ahead(standing, _limit(timeout), sources)
+                    await self._follow(lent, judge, standing, examples, timeout)
+                finally:
+                    lent.give_back()
+        if apart is None:
+            verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
+            is_doubtful = verdict.failure is not None and verdict.failure.kind in _OF_COMPANY
+            if not is_doubtful and await self._still_shows(recipe, program) and lent.holds:
+                return verdict
+        verdict = await self.evaluate(program, examples, timeout=timeout)
+        return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart or "")])))
+
+    @_by_what_holds
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
 
@@ -137,17 +190,27 @@ class Host:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
             SandboxError: the interpreter does not start.
         """
-        await self._templates.ready(self._recipe((await self._accepted(program)).mechanism, program))
+        await self._templates.ready(await self._recipe((await self._accepted(program)).mechanism, program))
 
     async def close(self) -> None:
         """End every process, for good."""
-        await self._templates.close()
+        if self._booting is not None:
+            self._booting.cancel()
+        await asyncio.gather(self._templates.close(), self._importers.close())
         if self._clearing.is_alive():
             await asyncio.to_thread(self._clearing.join)
 
-    def _recipe(self, mechanism: Mechanism, program: Program, permitted: Permit | None = None) -> Recipe:
+    async def _recipe(
+        self,
+        mechanism: Mechanism,
+        program: Program,
+        permitted: Permit | None = None,
+        *,
+        is_standing: bool = False,
+    ) -> Recipe:
+        """What a template is made for that evaluates the program, or imports its module as it stands."""
         view = self._space(program)
-        ahead = imports_ahead(program, self._workspace)
+        ahead = NOTHING_AHEAD if is_standing else await self._ahead.of(program)
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted)
 
     def _space(self, program: Program, *, after: bool = False) -> Space:
@@ -166,9 +229,10 @@ class Host:
             SandboxError: as `evaluate`, or that happened again and again.
         """
         for _ in range(_MOST_RUNS):
-            recipe = self._recipe(finding.mechanism, program)
+            recipe = await self._recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
-            taken = await self._templates.take(recipe)
+            begin = partial(Line.ask_ahead, program=program, seconds=_limit(seconds))
+            taken = await self._templates.take(recipe, begin)
             try:
                 ended = await self._follow(taken, judge, program, examples, seconds)
                 if taken.holds and recipe.space == self._space(program, after=True):
@@ -178,7 +242,21 @@ class Host:
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
-    async def _accepted(self, program: Program) -> Finding:
+    async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
+        """Whether the program may still see what it was shown; it is looked once for all that end within a moment."""
+        look = self._looks.get(recipe)
+        if look is None:
+            look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))
+        return await asyncio.shield(look)
+
+    async def _look(self, recipe: Recipe, program: Program) -> bool:
+        await asyncio.sleep(max(0.0, self._looked + _LOOKED_SECONDS - time.monotonic()))
+        del self._looks[recipe]  # who ends from now on waits for the next
+        shows = recipe.space == self._space(program, after=True)
+        self._looked = time.monotonic()
+        return shows
+
+    async def _accepted(self, program: Program, *, is_standing: bool = False) -> Finding:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not.
 
         While that is still to be proved, what `program` will most likely run in is booted, but for what is the user's.
@@ -186,8 +264,7 @@ class Host:
 
         def boot(mechanism: Mechanism, permitted: Permit) -> None:
             if mechanism.isolation.level.is_at_least(self._least):
-                with suppress(SandboxError):  # whoever then wants it is told
-                    self._templates.begin(self._recipe(mechanism, program, permitted))
+                self._booting = asyncio.create_task(self._boot(mechanism, program, permitted, is_standing=is_standing))
 
         finding = await probe(self._best, meanwhile=boot)
         if finding.isolation.level.is_at_least(self._least):
@@ -201,6 +278,11 @@ class Host:
             remedies = ", or ".join(filter(None, [finding.remedy, f"accept it with `--isolation {level}`"]))
         raise IsolationRefused(f"{what} ({finding.reason}): {remedies}.")
 
+    async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit, *, is_standing: bool) -> None:
+        recipe = await self._recipe(mechanism, program, permitted, is_standing=is_standing)
+        with suppress(SandboxError):  # whoever then wants it is told
+            (self._importers if is_standing else self._templates).begin(recipe)
+
     async def _follow(
         self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
     ) -> bool:
@@ -208,7 +290,7 @@ class Host:
         line = taken.line
         try:
             async with asyncio.timeout(seconds), _bounded(taken):
-                if not judge.loaded(await line.load(program, math.ceil(seconds) + 1)):
+                if not judge.loaded(await line.load(program, _limit(seconds))):
                     return True
                 for example in examples:
                     if not example.skipped:
@@ -235,6 +317,11 @@ class Host:
             else:
                 judge.misbehaved(str(breach))
         return True
+
+
+def _limit(seconds: float) -> int:
+    """The processor time that an evaluation may use, so that it ends even if nobody is there to end it."""
+    return math.ceil(seconds) + 1
 
 
 @asynccontextmanager

@@ -31,7 +31,7 @@ from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.process import Evaluation, Permit, Recipe, Template
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space
-from adacoder.sandbox.wire import Answer, HungUpError, Imported, Line, ProtocolError
+from adacoder.sandbox.wire import HungUpError, Imported, Line, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -164,6 +164,8 @@ async def probe(
         finally:
             if key in _under_way and _under_way[key].done():
                 del _under_way[key]
+        if known is not None and not found.isolation.level.is_at_least(known[0].isolation.level):
+            found, _, record = known  # it failed for a moment, as without descriptors; what it cannot do it refuses
         known = _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS, record
     found, until, record = known
     if keeps and record is not None:
@@ -398,5 +400,5 @@ async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
     }
     for attempt, outcome in expected.items():
         answer = await line.run(attempt)
-        if answer != Answer(shown=f"{outcome!r}\n"):
+        if answer.raised is not None or answer.shown != f"{outcome!r}\n":
             raise SandboxError(f"{attempt} gave {answer.shown.strip() or 'an error'}, not {outcome!r}")

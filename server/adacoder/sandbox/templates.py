@@ -6,16 +6,20 @@ import asyncio
 import os
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Coroutine, Iterable
     from pathlib import Path
 
+    from adacoder.sandbox.process import Begin
     from adacoder.sandbox.wire import Line
+
+    Fork: TypeAlias = asyncio.Task[Evaluation]
 
 IDLE_SECONDS = 60.0
 """How long a template is kept that nobody asks for."""
@@ -36,7 +40,7 @@ class Templates:
     """Hands out processes for evaluations. Must be used within one event loop, and closed."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
-        """`evaluations` there may be at a time; `spares` are forked ahead."""
+        """`evaluations` there may be at a time; `spares` are forked ahead, less those that run."""
         self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []
@@ -62,21 +66,23 @@ class Templates:
         """
         await self._keeper(recipe).ready()
 
-    async def take(self, recipe: Recipe) -> Taken:
+    async def take(self, recipe: Recipe, begin: Begin) -> Taken:
         """A process for an evaluation; it must be given back.
+
+        `begin` may be called with the line to it, before it is locked down; what is sent there is read after that.
 
         Raises:
             SandboxError: the interpreter does not start.
         """
         keeper = self._keeper(recipe)
         try:
-            return await keeper.take()
+            return await keeper.take(begin)
         except SandboxError:
             self._retire(keeper)
             if not keeper.booted:
                 raise
         # The template was killed, or broke; a new one shows whether that is the rule.
-        return await self._keeper(recipe).take()
+        return await self._keeper(recipe).take(begin)
 
     async def close(self) -> None:
         """End every process, for good."""
@@ -103,14 +109,14 @@ class Templates:
         now = time.monotonic()
         if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
             self._next_made = now + _EVERY_SECONDS
-            self._add(recipe)  # for the next
+            self._add(recipe, beside=best)  # for the next
         return best
 
-    def _add(self, recipe: Recipe) -> _Keeper:
-        idle = [keeper for keeper in self._keepers if not keeper.running]
+    def _add(self, recipe: Recipe, beside: _Keeper | None = None) -> _Keeper:
+        idle = [keeper for keeper in self._keepers if not keeper.running and keeper is not beside]
         for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
             self._end(keeper)
-        keeper = _Keeper(recipe, self._refused, self._slots, self._spares, self._rested)
+        keeper = _Keeper(recipe, self._refused, self._slots, self._free, self._rested)
         self._keepers.append(keeper)
         return keeper
 
@@ -121,6 +127,10 @@ class Templates:
             self._retired.add(keeper)
         if not keeper.running:
             self._end(keeper)
+
+    def _free(self) -> int:
+        """How many processes may be forked ahead: what runs meanwhile would wait for the processor."""
+        return self._spares - sum(keeper.running for keeper in (*self._keepers, *self._retired))
 
     def _rested(self, keeper: _Keeper, *, for_long: bool) -> None:
         """Nothing of a keeper's runs any more."""
@@ -139,7 +149,7 @@ class Templates:
 class Taken:
     """A process that one evaluation has for itself."""
 
-    def __init__(self, keeper: _Keeper, template: Template, evaluation: Evaluation) -> None:
+    def __init__(self, keeper: Lender, template: Template, evaluation: Evaluation) -> None:
         self._keeper = keeper
         self._template = template
         self._evaluation = evaluation
@@ -196,17 +206,25 @@ class Taken:
         self._keeper.give_back(None if self._status is not None else self._evaluation)
 
 
+class Lender(Protocol):
+    """Whoever a process comes from."""
+
+    def give_back(self, evaluation: Evaluation | None) -> None:
+        """An evaluation is over; its process has been reaped already if it is None."""
+
+
 class _Keeper:
     """Keeps one template: boots it, forks ahead from it, and ends it."""
 
-    def __init__(self, recipe: Recipe, refused: set[str], slots: int, spares: int, rested: Rested) -> None:
+    def __init__(self, recipe: Recipe, refused: set[str], slots: int, free: Callable[[], int], rested: Rested) -> None:
+        """`free`: how many processes it may have forked ahead now."""
         self.recipe = recipe
         self.running = 0
         """How many evaluations have a process of its, or wait for one."""
         self._refused = refused
-        self._wanted = spares
+        self._free = free
         self._rested = rested
-        self._spares: list[asyncio.Task[Evaluation]] = []
+        self._spares: list[Fork] = []
         self._stamps = _Stamps((), 0)
         self._size = 0
         self._grown = False
@@ -251,8 +269,8 @@ class _Keeper:
         """
         await asyncio.shield(self._boot)
 
-    async def take(self) -> Taken:
-        """A process; it must be given back.
+    async def take(self, begin: Begin) -> Taken:
+        """A process; it must be given back. `begin`: as of `Templates`.
 
         Raises:
             SandboxError: as `ready`, or the template broke since.
@@ -267,20 +285,26 @@ class _Keeper:
             await asyncio.sleep(0)  # until what was just done with is given back
             if self._tasks and self.running == 1:
                 await asyncio.wait(self._tasks)
-            while True:
-                fork = self._spares.pop(0) if self._spares else asyncio.create_task(template.fork())
-                try:
-                    evaluation = await asyncio.shield(fork)
-                except asyncio.CancelledError:
-                    if fork.cancelled():  # it was ended with its template, and not we
-                        raise SandboxError("The sandbox was ended meanwhile.") from None
-                    self._spares.append(fork)
-                    raise
+            while self._spares:
+                spare = self._spares.pop(0)
+                evaluation = await self._forked(spare, self._spares.append)
                 if evaluation.alive:
                     return Taken(self, template, evaluation)
                 self._put_away(template, evaluation)
+            fork = asyncio.create_task(template.fork(begin=begin))
+            return Taken(self, template, await self._forked(fork, partial(self._do_without, template)))
         except BaseException:
             self._rest()
+            raise
+
+    async def _forked(self, fork: Fork, cancelled: Callable[[Fork], None]) -> Evaluation:
+        """What is forked; `cancelled` is told if nobody waits for it any more."""
+        try:
+            return await asyncio.shield(fork)
+        except asyncio.CancelledError:
+            if fork.cancelled():  # it was ended with its template, and not we
+                raise SandboxError("The sandbox was ended meanwhile.") from None
+            cancelled(fork)
             raise
 
     def give_back(self, evaluation: Evaluation | None) -> None:
@@ -288,10 +312,10 @@ class _Keeper:
         template = self._boot.result()
         if evaluation is not None:
             evaluation.kill()
+        self._rest()
         self._fork_ahead(template)
         if evaluation is not None:
             self._put_away(template, evaluation)
-        self._rest()
 
     async def end(self) -> None:
         """End the template and all that came of it."""
@@ -352,14 +376,27 @@ class _Keeper:
         return True
 
     def _fork_ahead(self, template: Template) -> None:
-        while len(self._spares) < self._wanted and template.alive:
-            self._spares.append(asyncio.create_task(template.fork(ahead=True)))
+        while len(self._spares) < self._free() and template.alive:
+            self._spares.append(asyncio.create_task(template.fork("spare")))
+
+    def _do_without(self, template: Template, fork: Fork) -> None:
+        """Kill what is forked, as soon as it is: it was told what nobody wants any more."""
+
+        async def put_away() -> None:
+            with suppress(SandboxError):
+                self._put_away(template, await fork)
+
+        self._do(put_away())
 
     def _put_away(self, template: Template, evaluation: Evaluation) -> None:
         """Kill an evaluation, and have its template reap it."""
         evaluation.kill()
         self._put_aside.add(evaluation)
-        task = asyncio.create_task(self._reap(template, evaluation))
+        self._do(self._reap(template, evaluation))
+
+    def _do(self, work: Coroutine[None, None, None]) -> None:
+        """Do something that the end of the template waits for."""
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
