@@ -259,7 +259,19 @@ def cancellation_goes_through(package: Path) -> list[str]:
 def serving_is_light(package: Path) -> list[str]:
     """Invariant 7: what answers `initialize` has imported none of the heavy libraries."""
     heavy = ("ollama", "openai", "httpx", "httpx2", "jedi", "parso", "pyflakes", "click", "rich")
-    script = f"import sys, adacoder.lsp.server; print([m for m in {heavy!r} if m in sys.modules])"
+    return _imported_of(heavy, package, "adacoder.lsp.server")
+
+
+def checking_is_light(package: Path) -> list[str]:
+    """Invariant 7: a check of a file has imported nothing of models and their replies, and nothing that draws."""
+    ours = tuple(f"adacoder.{name}" for name in ("models", "replies", "strategies", "service", "source.splice"))
+    heavy = (*ours, "httpx", "jedi", "pyflakes", "rich")
+    return _imported_of(heavy, package, "adacoder.cli.commands, adacoder.cli.checking, adacoder.cli.findings")
+
+
+def _imported_of(heavy: tuple[str, ...], package: Path, modules: str) -> list[str]:
+    """Which heavy ones have been imported along with some modules."""
+    script = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -269,7 +281,7 @@ def serving_is_light(package: Path) -> list[str]:
         timeout=60,
         check=True,
     )
-    return [] if ran.stdout.strip() == "[]" else [f"serving imports {ran.stdout.strip()}"]
+    return [] if ran.stdout.strip() == "[]" else [f"{modules} come with {ran.stdout.strip()}"]
 
 
 def stdout_is_the_protocols(package: Path) -> list[str]:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from adacoder.agents.prompt import bodiless
 from adacoder.aside import aside
 from adacoder.domain import (
     JSON,
@@ -79,7 +78,8 @@ class CodeEvaluator:
         """
         if not target.of_class:
             return target
-        from adacoder.source.splice import splice  # much to import, and needed for candidates only
+        from adacoder.agents.prompt import bodiless  # much to import, and needed for candidates only
+        from adacoder.source.splice import splice
 
         every = replace(target, examples=target.of_class)
         text = await aside(withheld, every)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import stat
 import sys
 from contextlib import contextmanager, suppress
@@ -43,7 +42,7 @@ def read() -> JSON:
 def keep(value: JSON) -> None:
     """Keep `value` in the place of what was kept before, if that is possible."""
     with suppress(OSError), _folder(make=True) as folder:
-        name = f"{_FILE}.{secrets.token_hex(8)}"
+        name = f"{_FILE}.{os.urandom(8).hex()}"
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
         try:
             with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123  # of an open folder
