@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -16,6 +17,7 @@ from adacoder.agents.prompt import bodiless
 from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureKind, Target, Verdict, further
 from adacoder.journal import Journal
 from adacoder.pytext import Lines
+from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
 from adacoder.source.coverage import coverage
@@ -156,12 +158,15 @@ class CodeEvaluator:
         if why is None and not self._covers:
             return verdict
         what = replace(self._program(target, placed, text), by_line=True)
-        seen = await self._host.evaluate(what, target.examples, timeout=self._timeout)
-        if why is not None and seen.passed:
+        seen = Verdict(None)
+        with suppress(SandboxError):
+            seen = await self._host.evaluate(what, target.examples, timeout=self._timeout)
+        if why is not None and seen.is_proved:
             why = await asyncio.to_thread(memorised, target, placed, seen.proving)
         if why is not None:
             return replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
-        return replace(verdict, coverage=coverage(placed, seen) if self._covers and seen.passed else None)
+        known = self._covers and seen.passed
+        return replace(verdict, coverage=await asyncio.to_thread(coverage, placed, seen) if known else None)
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
