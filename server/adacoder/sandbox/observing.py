@@ -160,7 +160,10 @@ class Profiled(Observer):
         self._others: list[Any] = []
         """The profilers of threads."""
         self._hook: Any = _hidden(self._goes_on if self._traces else self._begins_in_thread)
-        sys.getprofile, sys.gettrace = _getprofile_of_others, _gettrace_of_others
+        if self._traces:
+            sys.gettrace = _gettrace_of_others
+        else:
+            sys.getprofile = _getprofile_of_others
         _thread.start_new_thread = _hidden(self._begin_thread)  # type: ignore[assignment]
         self._watch_threads()
 

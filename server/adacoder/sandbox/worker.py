@@ -392,6 +392,7 @@ class Module:
         observer, raised = self._observer, None
         code, binds = None, True
         _setrecursionlimit(self._recursion_limit)
+        self._flow.begins()
         observer.forget()
         observer.start()
         try:
