@@ -159,12 +159,13 @@ def _blocks(coverage: Coverage) -> list[list[Line]]:
     """Its unreached lines; those that follow each other stand together, without what is deeper than their first."""
     at = {number: place for place, number in enumerate(coverage.lines)}
     blocks: list[list[Line]] = []
-    end = -1
+    end = 0
     for line in coverage.unreached:
-        depth = 0 if not blocks or at[line.number] != end + 1 else _depth(line) - _depth(blocks[-1][0])
-        if depth < 0 or at[line.number] != end + 1:
-            blocks.append([])
-        if depth <= 0:
+        follows = blocks and at[line.number] == end + 1
+        deeper = _depth(line) - _depth(blocks[-1][0]) if follows else -1
+        if deeper < 0:
+            blocks.append([line])
+        elif deeper == 0:
             blocks[-1].append(line)
         end = at[line.number]
     return blocks

@@ -7,6 +7,7 @@ isolation; nothing of it runs in our own process.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -26,6 +27,7 @@ from adacoder.domain import (
 )
 from adacoder.journal import Journal
 from adacoder.pytext import Lines
+from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
 from adacoder.source.examples import UnreadableExample
@@ -182,12 +184,15 @@ class CodeEvaluator:
             return verdict
         what = replace(self._program(target, placed, text), by_line=True)
         run = self._host.check if once else self._host.evaluate
-        seen = await run(what, target.examples, timeout=self._timeout)
-        if why is not None and seen.passed:
+        seen = Verdict(None)
+        with suppress(SandboxError):
+            seen = await run(what, target.examples, timeout=self._timeout)
+        if why is not None and seen.is_proved:
             why = await aside(memorised, target, placed, seen.proving)
         if why is not None:
             return replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
-        return replace(verdict, coverage=await aside(coverage, placed, seen) if self._covers and seen.passed else None)
+        known = self._covers and seen.passed
+        return replace(verdict, coverage=await aside(coverage, placed, seen) if known else None)
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""

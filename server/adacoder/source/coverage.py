@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from adacoder.domain import Coverage, Line, Reached, Verdict
-from adacoder.pytext import Lines, dedent, normalize, parsed
+from adacoder.pytext import Lines, dedent, logical_lines, normalize, parsed
 from adacoder.source.splicing import Splice
 
 
@@ -33,8 +33,14 @@ def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
     )
     tests = sorted((_Test(node) for node in nodes if isinstance(node, ast.If | ast.While)), key=lambda test: test.line)
 
+    ends = {
+        lines.line_at(each.start): each.code_end for each in logical_lines(placed.text, function.start, function.end)
+    }
+
     def line_of(number: int) -> Line:
-        return Line(number, lines[number - 1].expandtabs().rstrip())
+        start = lines.starts[number - 1]
+        code = placed.text[start : ends.get(number - 1, len(placed.text))]  # without a comment after it
+        return Line(number, code.expandtabs().partition("\n")[0].rstrip())
 
     return Coverage(
         tuple(sorted(there)),
