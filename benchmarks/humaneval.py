@@ -202,7 +202,7 @@ def evaluation(path: Path, task: Task) -> Evaluation:
     function = task["entry_point"]
     text = task["prompt"] + task["canonical_solution"] + "\n" + task["test"]
     path.write_text(text, encoding="utf-8")
-    example = Example(f"check({function})\n", "", len(text.splitlines()), runs_target=True)
+    example = Example(f"check({function})\n", "", len(text.splitlines()))
     return Evaluation(program(path, path.parent, text, function), (example,))
 
 

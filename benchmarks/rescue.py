@@ -123,8 +123,8 @@ class Judge:
     async def _run(self, program: str, task: Task) -> Verdict:
         text = f"{program}\n\n{task.tests}\n"
         lines = Lines(text)
-        what = Program(Module(self._path, "program", self._folder), text, task.function, 1, len(lines))
-        example = Example("adacoder_hidden_tests()\n", "", len(lines), runs_target=True)
+        what = Program(Module(self._path, "program", self._folder), text, task.function, 1, len(lines), all_count=True)
+        example = Example("adacoder_hidden_tests()\n", "", len(lines))
         return await self._host.evaluate(what, (example,), timeout=SECONDS)
 
     async def passes(self, program: str, task: Task) -> bool:

@@ -127,7 +127,7 @@ class Service:
     async def suggest(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, its Edits add them.
 
-        Where the function is written already, only examples that it passes are suggested.
+        Only examples that run the function are suggested; and where it is written already, only what it passes.
         """
         journal.begin_round()
         try:
@@ -241,8 +241,9 @@ class Service:
         designer = TestDesigner(self._conversation(target, settings, project, model), journal)
         suggested = await designer.suggest(target)
         verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
-        running = (result for result in verdict.results if result.entered and (result.matched or target.is_stub))
-        suggested = tuple(result.example for result in running)
+        if verdict.results or not target.is_stub:
+            running = (result for result in verdict.results if result.entered and (result.matched or target.is_stub))
+            suggested = tuple(result.example for result in running)
         if not suggested:
             reason = f"The model suggested no example for '{target.name}' that could be used: ask again, or write one."
             return Outcome(Status.FAILED, target, reason)

@@ -88,7 +88,7 @@ def _tree(function: str) -> str:
 def test_there_are_at_least_ten_dressings_and_all_that_has_doctests() -> None:
     assert len(DRESSINGS) >= 10
     found = toolz_targets()
-    assert (len(found), sum(bool(target.deciding) for target in found)) == (FUNCTIONS, VERIFIED)
+    assert (len(found), sum(target.has_wants for target in found)) == (FUNCTIONS, VERIFIED)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -154,7 +154,7 @@ def generate(path: Path, target: Target, host: str, *options: str) -> int:
 @pytest.mark.parametrize(
     "dressing", [fenced, whole_module, body_in_its_indentation], ids=lambda dressing: dressing.__name__
 )
-def test_every_function_with_an_example_that_decides_is_written_back(
+def test_every_function_with_an_example_that_shows_an_output_is_written_back(
     dressing: Dressing,
     workspace: Workspace,
     capsys: pytest.CaptureFixture[str],
@@ -173,7 +173,7 @@ def test_every_function_with_an_example_that_decides_is_written_back(
             problems += differences(original, written, path)
         elif written != blanked:
             problems.append(f"{original.qualname}: written without being verified")
-        if bool(original.deciding) != (code == 0):
+        if original.has_wants != (code == 0):
             problems.append(f"{original.qualname}: exit code {code}\n{capsys.readouterr().err}")
         workspace.restore(original)
     record_property("figure", f"toolz, {dressing.__name__}: {verified} of {FUNCTIONS} verified and written")

@@ -55,8 +55,9 @@ class Flow:
         if entered:
             ran: bool | None = True
         elif self._carried:
-            read = {node.id for node in _nodes(source) if type(node).__name__ == "Name"}  # type: ignore[attr-defined]
-            certain = {self._carried[name][1] for name in read & {*self._carried} if self._carries(name)}
+            mentioned = {node.id for node in _nodes(source) if type(node).__name__ == "Name"}  # type: ignore[attr-defined]
+            read = mentioned.intersection(_names_of(code), self._carried)
+            certain = {self._carried[name][1] for name in read if self._carries(name)}
             ran = max(certain, default=False) or (None if certain else False)
         else:
             return False
