@@ -222,8 +222,8 @@ async def test_an_environment_outside_the_workspace(environment: Path, tmp_path:
 async def test_other_versions_of_python(path: Path, tmp_path: Path) -> None:
     text = (
         "import sys, asyncio\nfrom pkg.helper import ONE\nX = 1 +\nVERSION = '%d.%d' % sys.version_info[:2]\n"
-        'def f(x):\n    """\n    >>> f(1)\n    2\n    >>> print(VERSION)  # f\n    '
-        f"{path.name.removeprefix('python')}\n"
+        'def f(x):\n    """\n    >>> f(1)\n    2\n    >>> print(VERSION, f(1))\n    '
+        f"{path.name.removeprefix('python')} 2\n"
         "    >>> f('')\n    Traceback (most recent call last):\n    TypeError: can only concatenate str"
         ' (not "int") to str\n'
         '    """\n    return x + ONE\n'

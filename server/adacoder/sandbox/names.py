@@ -40,9 +40,16 @@ class Flow:
     def __init__(self, names: dict[str, object]) -> None:
         """`names`: the docstring's globals."""
         self._names = names
-        self._count = len(names)
+        self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
         """Of names the values, or None where there is none, and whether they certainly come from the target."""
+        self._carrying: dict[str, bool] = {}
+        """Those of them that still have these values."""
+
+    def begins(self) -> None:
+        """A statement is about to run."""
+        self._count = len(self._names)
+        self._carrying = {name: sure for name, (value, sure) in self._carried.items() if value == self._identity(name)}
 
     def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
         """Whether a statement, which has run, ran the target, or used what came of it; None if that may be so.
@@ -50,35 +57,24 @@ class Flow:
         `entered`: whether it was seen to enter its code; `shows`: whether it gave an output; `binds`: whether it is
         one that can bind names.
         """
-        added = list(islice(reversed(self._names), max(0, len(self._names) - self._count)))
-        self._count = len(self._names)
-        if entered:
-            ran: bool | None = True
-        elif self._carried:
-            mentioned = {node.id for node in _nodes(source) if type(node).__name__ == "Name"}  # type: ignore[attr-defined]
-            read = mentioned.intersection(_names_of(code), self._carried)
-            certain = {self._carried[name][1] for name in read if self._carries(name)}
-            ran = max(certain, default=False) or (None if certain else False)
-        else:
-            return False
+        ran: bool | None = entered
+        if self._carrying and not entered:
+            used = [self._carrying[name] for name in _used(source).intersection(_names_of(code), self._carrying)]
+            ran = max(used, default=False) or (None if used else False)
+        added = islice(reversed(self._names), max(0, len(self._names) - self._count))
         bound = {*(_bound(source) if binds else ()), *added}
         for name in bound:
             self._carried.pop(name, None)
         if ran is False:
             return ran
-        if entered:
-            is_effect = not shows and not bound
-            for name in _names_of(code):
-                if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
-                    known = self._carried.get(name, (None, False))[1]
-                    self._carried[name] = id(self._names[name]), is_effect or known
+        for name in _names_of(code) if entered else ():
+            if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
+                is_effect = not shows and bound <= {"_"}  # which is where people put what they do not want to see
+                self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
         for name in bound:
             if not issubclass(type(self._names.get(name)), _MODULE):
                 self._carried[name] = self._identity(name), ran is True
         return ran
-
-    def _carries(self, name: str) -> bool:
-        return self._carried[name][0] == self._identity(name)
 
     def _identity(self, name: str) -> int | None:
         return id(self._names[name]) if name in self._names else None
@@ -92,19 +88,30 @@ def _names_of(code: CodeType) -> Iterator[str]:
             yield from _names_of(each)
 
 
+def _used(source: str) -> set[str]:
+    """The names whose values a statement uses."""
+    found = set()
+    for node in _nodes(source):
+        kind = type(node).__name__
+        used: Any = node.target if kind == "AugAssign" else node
+        if type(used).__name__ == "Name" and (kind == "AugAssign" or type(used.ctx).__name__ != "Store"):
+            found.add(used.id)
+    return found
+
+
 def _bound(source: str) -> set[str]:
     """The names that a statement binds, or would have bound."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__
         if kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef"):
-            found.add(node.name)  # type: ignore[attr-defined]
-        elif kind == "Name" and type(node.ctx).__name__ == "Store":  # type: ignore[attr-defined]
-            found.add(node.id)  # type: ignore[attr-defined]
+            found.add(node.name)
+        elif kind == "Name" and type(node.ctx).__name__ == "Store":
+            found.add(node.id)
     return found
 
 
-def _nodes(source: str) -> Iterator[AST]:
+def _nodes(source: str) -> Iterator[Any]:
     """The syntax of a statement that compiles."""
     pending: list[object] = [compile(source, "<names>", "exec", PyCF_ONLY_AST, True)]
     while pending:
@@ -141,13 +148,13 @@ def told(source: str, module: str, qualname: str, own: Sequence[CodeType], names
     return ""
 
 
-def _dotted(node: AST) -> list[str]:
+def _dotted(node: Any) -> list[str]:
     """`a.b.c` as its parts; none if it is something else."""
     parts: list[str] = []
     while type(node).__name__ == "Attribute":
-        parts.insert(0, node.attr)  # type: ignore[attr-defined]
-        node = node.value  # type: ignore[attr-defined]
-    return [node.id, *parts] if type(node).__name__ == "Name" else []  # type: ignore[attr-defined]
+        parts.insert(0, node.attr)
+        node = node.value
+    return [node.id, *parts] if type(node).__name__ == "Name" else []
 
 
 def _value(parts: list[str], names: Mapping[str, object]) -> object:
@@ -166,12 +173,12 @@ def _value(parts: list[str], names: Mapping[str, object]) -> object:
     return value.fget if type(value) is property else value
 
 
-def _full_name(value: object) -> str:
+def _full_name(value: Any) -> str:
     """Where a function or class says that it is from; empty if that cannot be told."""
     if issubclass(type(value), type):
         parts = [_class_dict(value).get("__module__"), _name_of_class(value)]
     elif type(value) in (_FUNCTION, _BUILTIN):
-        parts = [value.__module__, value.__qualname__]  # type: ignore[attr-defined]
+        parts = [value.__module__, value.__qualname__]
     else:
         return ""
     return ".".join(parts) if all(type(part) is str for part in parts) else ""

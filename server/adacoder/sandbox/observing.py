@@ -164,7 +164,10 @@ class Profiled(Observer):
         self._hook: Any = _hidden(self._traces if by_line else self._sees)
         self._patience = 0
         self._thread = 0
-        sys.getprofile, sys.gettrace = _getprofile_of_others, _gettrace_of_others
+        if by_line:
+            sys.gettrace = _gettrace_of_others
+        else:
+            sys.getprofile = _getprofile_of_others
         _thread.start_new_thread = _hidden(self._begin_thread)  # type: ignore[assignment]
         self._watch_threads()
 
