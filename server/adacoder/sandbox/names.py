@@ -69,7 +69,7 @@ class Flow:
             return ran
         for name in _names_of(code) if entered else ():
             if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
-                is_effect = not shows and not bound
+                is_effect = not shows and bound <= {"_"}  # which is where people put what they do not want to see
                 self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
         for name in bound:
             if not issubclass(type(self._names.get(name)), _MODULE):
