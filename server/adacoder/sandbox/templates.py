@@ -40,7 +40,7 @@ class Templates:
     """Hands out processes for evaluations. Must be used within one event loop, and closed."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
-        """`evaluations` there may be at a time; `spares` are forked ahead, less those that run."""
+        """`evaluations` there may be at a time; `spares` are forked ahead of each template while none runs."""
         self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []
@@ -112,7 +112,7 @@ class Templates:
         idle = [keeper for keeper in self._keepers if not keeper.running and keeper is not beside]
         for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
             self._end(keeper)
-        keeper = _Keeper(recipe, self._refused, self._slots, self._free, self._rested)
+        keeper = _Keeper(recipe, self._refused, self._slots, self._rested)
         self._keepers.append(keeper)
         return keeper
 
@@ -124,14 +124,14 @@ class Templates:
         if not keeper.running:
             self._end(keeper)
 
-    def _free(self) -> int:
-        """How many processes may be forked ahead: what runs meanwhile would wait for the processor."""
-        return self._spares - sum(keeper.running for keeper in (*self._keepers, *self._retired))
-
     def _rested(self, keeper: _Keeper, *, for_long: bool) -> None:
         """Nothing of a keeper's runs any more."""
         if for_long or keeper in self._retired:
             self._end(keeper)
+        # What rehearses takes the processor from what runs, and more of its time than it saves.
+        if not any(each.running for each in (*self._keepers, *self._retired)):
+            for each in self._keepers:
+                each.fork_ahead(self._spares)
 
     def _end(self, keeper: _Keeper) -> None:
         for keepers in (self._keepers, self._retired):
@@ -205,13 +205,11 @@ class Taken:
 class _Keeper:
     """Keeps one template: boots it, forks ahead from it, and ends it."""
 
-    def __init__(self, recipe: Recipe, refused: set[str], slots: int, free: Callable[[], int], rested: Rested) -> None:
-        """`free`: how many processes it may have forked ahead now."""
+    def __init__(self, recipe: Recipe, refused: set[str], slots: int, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
         """How many evaluations have a process of its, or wait for one."""
         self._refused = refused
-        self._free = free
         self._rested = rested
         self._spares: list[Fork] = []
         self._stamps = _Stamps((), 0)
@@ -270,10 +268,6 @@ class _Keeper:
         try:
             await self.ready()
             template = self._boot.result()
-            # The scratch folder has room for one: what those before it left there goes first.
-            await asyncio.sleep(0)  # until what was just done with is given back
-            if self._tasks and self.running == 1:
-                await asyncio.wait(self._tasks)
             while self._spares:
                 spare = self._spares.pop(0)
                 evaluation = await self._forked(spare, self._spares.append)
@@ -296,15 +290,17 @@ class _Keeper:
             cancelled(fork)
             raise
 
+    def fork_ahead(self, spares: int) -> None:
+        """Have as many processes ready for evaluations that are to come."""
+        while self.booted and self._boot.result().alive and len(self._spares) < spares:
+            self._spares.append(asyncio.create_task(self._boot.result().fork()))
+
     def give_back(self, evaluation: Evaluation | None) -> None:
         """An evaluation is over; its process has been reaped already if it is None."""
         template = self._boot.result()
         if evaluation is not None:
-            evaluation.kill()
-        self._rest()
-        self._fork_ahead(template)
-        if evaluation is not None:
             self._put_away(template, evaluation)
+        self._rest()
 
     async def end(self) -> None:
         """End the template and all that came of it."""
@@ -330,8 +326,7 @@ class _Keeper:
                 if boots == _MOST_BOOTS or await self._warm(template):
                     self._stamps = _Stamps(await template.settle(), began)
                     self._size = template.resident()
-                    self._fork_ahead(template)
-                    self._wait_for_use()
+                    asyncio.get_running_loop().call_soon(self._wait_for_use)
                     return template
             except BaseException:
                 await template.end()
@@ -364,10 +359,6 @@ class _Keeper:
                     return False
         return True
 
-    def _fork_ahead(self, template: Template) -> None:
-        while len(self._spares) < self._free() and template.alive:
-            self._spares.append(asyncio.create_task(template.fork()))
-
     def _do_without(self, template: Template, fork: Fork) -> None:
         """Kill what is forked, as soon as it is: it was told what nobody wants any more."""
 
@@ -398,8 +389,6 @@ class _Keeper:
     def _rest(self) -> None:
         self.running -= 1
         self._wait_for_use()
-        if not self.running:
-            self._rested(self, for_long=False)
 
     def _wait_for_use(self) -> None:
         if self._idle is not None:
@@ -407,6 +396,7 @@ class _Keeper:
         if not self.running:
             loop = asyncio.get_running_loop()
             self._idle = loop.call_later(IDLE_SECONDS, lambda: self._rested(self, for_long=True))
+            self._rested(self, for_long=False)
 
 
 class Rested(Protocol):
