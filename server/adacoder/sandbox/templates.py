@@ -6,20 +6,17 @@ import asyncio
 import os
 import time
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from adacoder.sandbox.process import Begin
     from adacoder.sandbox.wire import Line
-
-    Fork: TypeAlias = asyncio.Task[Evaluation]
 
 IDLE_SECONDS = 60.0
 """How long a template is kept that nobody asks for."""
@@ -211,7 +208,7 @@ class _Keeper:
         """How many evaluations have a process of its, or wait for one."""
         self._refused = refused
         self._rested = rested
-        self._spares: list[Fork] = []
+        self._spares: list[asyncio.Task[Evaluation]] = []
         self._stamps = _Stamps((), 0)
         self._size = 0
         self._grown = False
@@ -270,24 +267,24 @@ class _Keeper:
             template = self._boot.result()
             while self._spares:
                 spare = self._spares.pop(0)
-                evaluation = await self._forked(spare, self._spares.append)
+                try:
+                    evaluation = await asyncio.shield(spare)
+                except asyncio.CancelledError:
+                    if spare.cancelled():  # it was ended with its template, and not we
+                        raise SandboxError("The sandbox was ended meanwhile.") from None
+                    self._spares.append(spare)
+                    raise
                 if evaluation.alive:
                     return Taken(self, template, evaluation)
                 self._put_away(template, evaluation)
             fork = asyncio.create_task(template.fork(begin))
-            return Taken(self, template, await self._forked(fork, partial(self._do_without, template)))
+            try:
+                return Taken(self, template, await asyncio.shield(fork))
+            except asyncio.CancelledError:
+                self._put_away(template, await fork)  # it was told what nobody wants any more
+                raise
         except BaseException:
             self._rest()
-            raise
-
-    async def _forked(self, fork: Fork, cancelled: Callable[[Fork], None]) -> Evaluation:
-        """What is forked; `cancelled` is told if nobody waits for it any more."""
-        try:
-            return await asyncio.shield(fork)
-        except asyncio.CancelledError:
-            if fork.cancelled():  # it was ended with its template, and not we
-                raise SandboxError("The sandbox was ended meanwhile.") from None
-            cancelled(fork)
             raise
 
     def fork_ahead(self, spares: int) -> None:
@@ -359,24 +356,11 @@ class _Keeper:
                     return False
         return True
 
-    def _do_without(self, template: Template, fork: Fork) -> None:
-        """Kill what is forked, as soon as it is: it was told what nobody wants any more."""
-
-        async def put_away() -> None:
-            with suppress(SandboxError):
-                self._put_away(template, await fork)
-
-        self._do(put_away())
-
     def _put_away(self, template: Template, evaluation: Evaluation) -> None:
         """Kill an evaluation, and have its template reap it."""
         evaluation.kill()
         self._put_aside.add(evaluation)
-        self._do(self._reap(template, evaluation))
-
-    def _do(self, work: Coroutine[None, None, None]) -> None:
-        """Do something that the end of the template waits for."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(self._reap(template, evaluation))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
