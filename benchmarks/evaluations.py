@@ -21,7 +21,7 @@ from measuring import Case, Figure, Report, Unavailable, interleave, millisecond
 import adacoder.sandbox
 from adacoder.domain import Example, FailureKind, Level
 from adacoder.sandbox import process
-from adacoder.sandbox.host import Host, IsolationRefused, Program
+from adacoder.sandbox.host import PROCESSORS, Host, IsolationRefused, Program
 from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.isolation import ENVIRONMENT
 from evaluating import examples, program
@@ -133,7 +133,7 @@ def workspace() -> Iterator[Path]:
 
 
 @asynccontextmanager
-async def host(folder: Path, level: Level, *, spares: int = 1) -> AsyncIterator[Host]:
+async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> AsyncIterator[Host]:
     """A host at exactly `level`."""
     opened = Host(find(None, folder, folder), folder, least=level, best=level, spares=spares)
     try:
@@ -150,9 +150,9 @@ async def requests(rounds: int) -> Report:
     `hit`: a child stands ready, forked ahead. `miss`: nothing is forked ahead. `unobserved`: the same, but that nothing
     is seen of what the examples run.
 
-    A fork is 64 page faults and hardly any work. Even a child that was rehearsed compiles and imports a module, runs
-    three examples and is answered to, which takes about as long as two of them; one that was not takes as many faults
-    again five times, since all that it touches first is copied. Hence 2.0 and 4.0.
+    A bare fork takes 64 page faults and does nothing. A child that was rehearsed still compiles and imports a module, runs
+    three examples and waits for the next each time; one that was not takes 570 to 680 page faults in all, most of them to
+    copy what it writes to. So they cannot be had for the price of one fork, or of two; 2.0 and 4.0 are what is aimed at.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")

@@ -124,7 +124,7 @@ class Judge:
         text = f"{program}\n\n{task.tests}\n"
         lines = Lines(text)
         what = Program(Module(self._path, "program", self._folder), text, task.function, 1, len(lines))
-        example = Example("adacoder_hidden_tests()\n", "", len(lines), runs_target=True)
+        example = Example("adacoder_hidden_tests()\n", "", len(lines))
         return await self._host.evaluate(what, (example,), timeout=SECONDS)
 
     async def passes(self, program: str, task: Task) -> bool:
