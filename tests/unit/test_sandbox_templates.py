@@ -14,7 +14,7 @@ import pytest
 from adacoder.domain import FailureKind, Level
 from adacoder.sandbox import process, templates
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.host import Host
+from adacoder.sandbox.host import PROCESSORS, Host
 from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.probe import probe
 from evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
@@ -336,7 +336,7 @@ async def test_a_cancelled_evaluation_leaves_nothing(delay: float, best: Level, 
             with pytest.raises(asyncio.CancelledError):
                 await task
         assert (await ws.evaluate(GOOD)).passed
-        await until(lambda: len(evaluations_in(tmp_path)) <= 1)  # the one that is kept ready
+        await until(lambda: len(evaluations_in(tmp_path)) <= PROCESSORS)  # those that are kept ready
     assert processes_in(tmp_path) == []
     assert descriptors() == before
 
@@ -381,7 +381,7 @@ async def test_many_at_a_time(ws: Workspace) -> None:
 
 
 async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) -> None:
-    tasks = [asyncio.create_task(ws.evaluate(SLOW, timeout=2)) for _ in range(3 * (os.cpu_count() or 1))]
+    tasks = [asyncio.create_task(ws.evaluate(SLOW, timeout=2)) for _ in range(3 * PROCESSORS)]
     most = 0
     for _ in range(20):
         await asyncio.sleep(0.05)
@@ -389,7 +389,53 @@ async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) ->
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
-    assert 1 <= most <= (os.cpu_count() or 1) + 1  # and one that is kept ready
+    assert 1 <= most <= PROCESSORS  # and none is made ready meanwhile
+
+
+async def test_while_none_runs_as_many_are_ready_as_there_are_processors(ws: Workspace) -> None:
+    assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: len(evaluations_in(ws.folder)) == PROCESSORS)
+    assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: len(evaluations_in(ws.folder)) == PROCESSORS)
+
+
+async def test_the_template_that_serves_makes_no_room_for_another(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(templates, "_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(templates, "MOST_TEMPLATES", 1)
+    names = ("json", "random", "hashlib", "datetime", "decimal", "statistics")
+    texts = [f"import {name}\n" + good for name in names for good in (GOOD, GOOD.replace("+ 1", "+ 2"))]
+    verdicts = await asyncio.gather(*(ws.evaluate(text) for text in texts))
+    assert [verdict.passed for verdict in verdicts] == [True, False] * len(names)
+
+
+@pytest.fixture
+async def unprepared(tmp_path: Path) -> AsyncIterator[Workspace]:
+    """A workspace in which no process is made ready before an evaluation asks for it."""
+    host = Host(describe(PYTHON), tmp_path, least=Level.LSM, spares=0)
+    async with workspace(tmp_path) as opened:
+        opened.hosts.append(host)
+        yield opened
+
+
+async def test_what_was_made_for_a_cancelled_evaluation_serves_no_other(unprepared: Workspace) -> None:
+    assert (await unprepared.evaluate(GOOD)).passed
+    for delay in (0.0, 0.0005, 0.001, 0.002, 0.004, 0.008):
+        task = asyncio.create_task(unprepared.evaluate(GOOD.replace("+ 1", "+ 2")))
+        await asyncio.sleep(delay)
+        task.cancel()
+        await asyncio.wait([task])
+        assert (await unprepared.evaluate(GOOD)).passed
+    await until(lambda: evaluations_in(unprepared.folder) == [])
+
+
+async def test_code_that_ends_its_process_at_once_is_run_once(unprepared: Workspace) -> None:
+    for _ in range(5):
+        verdict = await unprepared.evaluate("import os; os._exit(0)\n" + GOOD)
+        assert verdict.failure is not None
+        assert verdict.failure.kind is FailureKind.KILLED
+        assert (await unprepared.evaluate(GOOD)).passed
 
 
 # --- faults ----------------------------------------------------------------------------------

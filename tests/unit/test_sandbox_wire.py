@@ -202,6 +202,15 @@ async def test_a_long_program_goes_through_a_narrow_pipe(worker: Worker) -> None
     assert await loading == Imported((), reachable=Reached(frozenset({1})))
 
 
+async def test_what_was_begun_is_not_asked_again(worker: Worker) -> None:
+    await worker.line.begin(PROGRAM, 3)
+    command, nonce, *_ = await worker.heard()
+    assert command == "load"
+    loading = asyncio.create_task(worker.line.load(PROGRAM, 3))
+    worker.say("loaded", nonce, "", "", "")
+    assert await loading == Imported(())
+
+
 async def test_a_text_that_does_not_compile_is_sent_again_with_its_statements(worker: Worker) -> None:
     program = Program(PROGRAM.module, "a = 1\nb = (\n2)\n\ndef f():\n    pass\n", "f", 5, 6)
     loading = asyncio.create_task(worker.line.load(program, 3))

@@ -97,7 +97,7 @@ class Host:
     ) -> None:
         """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
 
-        `spares`: how many processes are kept ready for the next evaluations, less those that run. `turns`: as many
+        `spares`: how many processes are kept ready for the next evaluations while none runs. `turns`: as many
         evaluations as it lets through run at a time, in the order in which they came; Hosts may share it. `wishes`:
         what of the workspace is private beyond what is known.
         """

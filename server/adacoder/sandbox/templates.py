@@ -6,20 +6,17 @@ import asyncio
 import os
 import time
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from adacoder.sandbox.process import Begin
     from adacoder.sandbox.wire import Line
-
-    Fork: TypeAlias = asyncio.Task[Evaluation]
 
 IDLE_SECONDS = 60.0
 """How long a template is kept that nobody asks for."""
@@ -40,7 +37,7 @@ class Templates:
     """Hands out processes for evaluations. Must be used within one event loop, and closed."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
-        """`evaluations` there may be at a time; `spares` are forked ahead, less those that run."""
+        """`evaluations` there may be at a time; `spares` are forked ahead of each template while none runs."""
         self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []
@@ -116,7 +113,7 @@ class Templates:
         idle = [keeper for keeper in self._keepers if not keeper.running and keeper is not beside]
         for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
             self._end(keeper)
-        keeper = _Keeper(recipe, self._refused, self._slots, self._free, self._rested)
+        keeper = _Keeper(recipe, self._refused, self._slots, self._rested)
         self._keepers.append(keeper)
         return keeper
 
@@ -128,14 +125,14 @@ class Templates:
         if not keeper.running:
             self._end(keeper)
 
-    def _free(self) -> int:
-        """How many processes may be forked ahead: what runs meanwhile would wait for the processor."""
-        return self._spares - sum(keeper.running for keeper in (*self._keepers, *self._retired))
-
     def _rested(self, keeper: _Keeper, *, for_long: bool) -> None:
         """Nothing of a keeper's runs any more."""
         if for_long or keeper in self._retired:
             self._end(keeper)
+        # What rehearses takes the processor from what runs, and more of its time than it saves.
+        if not any(each.running for each in (*self._keepers, *self._retired)):
+            for each in self._keepers:
+                each.fork_ahead(self._spares)
 
     def _end(self, keeper: _Keeper) -> None:
         for keepers in (self._keepers, self._retired):
@@ -216,15 +213,13 @@ class Lender(Protocol):
 class _Keeper:
     """Keeps one template: boots it, forks ahead from it, and ends it."""
 
-    def __init__(self, recipe: Recipe, refused: set[str], slots: int, free: Callable[[], int], rested: Rested) -> None:
-        """`free`: how many processes it may have forked ahead now."""
+    def __init__(self, recipe: Recipe, refused: set[str], slots: int, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
         """How many evaluations have a process of its, or wait for one."""
         self._refused = refused
-        self._free = free
         self._rested = rested
-        self._spares: list[Fork] = []
+        self._spares: list[asyncio.Task[Evaluation]] = []
         self._stamps = _Stamps((), 0)
         self._size = 0
         self._grown = False
@@ -281,41 +276,39 @@ class _Keeper:
         try:
             await self.ready()
             template = self._boot.result()
-            # The scratch folder has room for one: what those before it left there goes first.
-            await asyncio.sleep(0)  # until what was just done with is given back
-            if self._tasks and self.running == 1:
-                await asyncio.wait(self._tasks)
             while self._spares:
                 spare = self._spares.pop(0)
-                evaluation = await self._forked(spare, self._spares.append)
+                try:
+                    evaluation = await asyncio.shield(spare)
+                except asyncio.CancelledError:
+                    if spare.cancelled():  # it was ended with its template, and not we
+                        raise SandboxError("The sandbox was ended meanwhile.") from None
+                    self._spares.append(spare)
+                    raise
                 if evaluation.alive:
                     return Taken(self, template, evaluation)
                 self._put_away(template, evaluation)
             fork = asyncio.create_task(template.fork(begin=begin))
-            return Taken(self, template, await self._forked(fork, partial(self._do_without, template)))
+            try:
+                return Taken(self, template, await asyncio.shield(fork))
+            except asyncio.CancelledError:
+                self._put_away(template, await fork)  # it was told what nobody wants any more
+                raise
         except BaseException:
             self._rest()
             raise
 
-    async def _forked(self, fork: Fork, cancelled: Callable[[Fork], None]) -> Evaluation:
-        """What is forked; `cancelled` is told if nobody waits for it any more."""
-        try:
-            return await asyncio.shield(fork)
-        except asyncio.CancelledError:
-            if fork.cancelled():  # it was ended with its template, and not we
-                raise SandboxError("The sandbox was ended meanwhile.") from None
-            cancelled(fork)
-            raise
+    def fork_ahead(self, spares: int) -> None:
+        """Have as many processes ready for evaluations that are to come."""
+        while self.booted and self._boot.result().alive and len(self._spares) < spares:
+            self._spares.append(asyncio.create_task(self._boot.result().fork("spare")))
 
     def give_back(self, evaluation: Evaluation | None) -> None:
         """An evaluation is over; its process has been reaped already if it is None."""
         template = self._boot.result()
         if evaluation is not None:
-            evaluation.kill()
-        self._rest()
-        self._fork_ahead(template)
-        if evaluation is not None:
             self._put_away(template, evaluation)
+        self._rest()
 
     async def end(self) -> None:
         """End the template and all that came of it."""
@@ -341,8 +334,7 @@ class _Keeper:
                 if boots == _MOST_BOOTS or await self._warm(template):
                     self._stamps = _Stamps(await template.settle(), began)
                     self._size = template.resident()
-                    self._fork_ahead(template)
-                    self._wait_for_use()
+                    asyncio.get_running_loop().call_soon(self._wait_for_use)
                     return template
             except BaseException:
                 await template.end()
@@ -375,28 +367,11 @@ class _Keeper:
                     return False
         return True
 
-    def _fork_ahead(self, template: Template) -> None:
-        while len(self._spares) < self._free() and template.alive:
-            self._spares.append(asyncio.create_task(template.fork("spare")))
-
-    def _do_without(self, template: Template, fork: Fork) -> None:
-        """Kill what is forked, as soon as it is: it was told what nobody wants any more."""
-
-        async def put_away() -> None:
-            with suppress(SandboxError):
-                self._put_away(template, await fork)
-
-        self._do(put_away())
-
     def _put_away(self, template: Template, evaluation: Evaluation) -> None:
         """Kill an evaluation, and have its template reap it."""
         evaluation.kill()
         self._put_aside.add(evaluation)
-        self._do(self._reap(template, evaluation))
-
-    def _do(self, work: Coroutine[None, None, None]) -> None:
-        """Do something that the end of the template waits for."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(self._reap(template, evaluation))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -409,8 +384,6 @@ class _Keeper:
     def _rest(self) -> None:
         self.running -= 1
         self._wait_for_use()
-        if not self.running:
-            self._rested(self, for_long=False)
 
     def _wait_for_use(self) -> None:
         if self._idle is not None:
@@ -418,6 +391,7 @@ class _Keeper:
         if not self.running:
             loop = asyncio.get_running_loop()
             self._idle = loop.call_later(IDLE_SECONDS, lambda: self._rested(self, for_long=True))
+            self._rested(self, for_long=False)
 
 
 class Rested(Protocol):
