@@ -15,6 +15,7 @@ import asyncio
 import pickle
 import struct
 import sys
+import traceback
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -147,4 +148,5 @@ def _done(work: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
     try:
         return pickle.dumps((True, work(*arguments)), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
+        error.add_note(traceback.format_exc())  # a traceback stays where it is
         return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)

@@ -85,7 +85,7 @@ class Service:
         a user can mend becomes an Outcome; cancellation goes through.
         """
         try:
-            _access(target, settings, project).require(target.module.path)
+            await asyncio.to_thread(_require, target, settings, project)
             outcome = await self._climb(target, start, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
@@ -97,8 +97,8 @@ class Service:
         """Only evaluate `candidate` in the text of `target`, which is not the one that it was written for."""
         journal.begin_round()
         try:
-            _access(target, settings, project).require(target.module.path)
-            evaluator = self._evaluator(target, settings, project, journal)
+            await asyncio.to_thread(_require, target, settings, project)
+            evaluator = await self._evaluator(target, settings, project, journal)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
             outcome = conclude(target, attempt, journal.round)
         except AdaCoderError as error:
@@ -113,8 +113,9 @@ class Service:
         journal.begin_round()
         target, every = documented.target, documented.as_doctest
         try:
-            _access(target, settings, project).require(target.module.path)
-            verdict = await self._evaluator(target, settings, project, journal).evaluate_as_it_stands(documented)
+            await asyncio.to_thread(_require, target, settings, project)
+            evaluator = await self._evaluator(target, settings, project, journal)
+            verdict = await evaluator.evaluate_as_it_stands(documented)
             proves_nothing = verdict.passed and documented.is_function and not target.deciding
             outcome = conclude(target if proves_nothing else every, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
@@ -128,7 +129,7 @@ class Service:
         """
         journal.begin_round()
         try:
-            _access(target, settings, project).require(target.module.path)
+            await asyncio.to_thread(_require, target, settings, project)
             outcome = await self._suggest_by_any(target, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
@@ -149,8 +150,9 @@ class Service:
         """
         best: Outcome | None = None
         troubles: dict[str, None] = {}
+        python = (await self._interpreter(target, settings, project)).path
         for number, (name, most) in enumerate(settings.rungs(is_started=start is not None), 1):
-            about = partial(self._about, target, start, settings, project, rung=number)
+            about = partial(About, target, start, settings, project.folder, python, shareable, number)
             async with self._model(name, settings, journal, about) as model:
                 try:
                     outcome = await self._run_strategy(target, start, settings, project, journal, model, most)
@@ -174,12 +176,6 @@ class Service:
     def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> HeldModel:
         return HeldModel(name, settings, self.experience, journal, about)
 
-    def _about(
-        self, target: Target, start: Candidate | None, settings: Settings, project: Project, rung: int = 1
-    ) -> About:
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        return About(target, start, settings, project.folder, interpreter.path, shareable, rung)
-
     async def _run_strategy(
         self,
         target: Target,
@@ -196,11 +192,12 @@ class Service:
             raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
 
         conversation = self._conversation(target, settings, project, model)
-        evaluator = self._evaluator(target, settings, project, journal)
+        evaluator = await self._evaluator(target, settings, project, journal)
+        index = await self._index(target, settings, project)
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),
             code_evaluator=evaluator,
-            debug_specialist=DebugSpecialist(self._index(target, settings, project), journal, settings.rules),
+            debug_specialist=DebugSpecialist(index, journal, settings.rules),
             prompt_engineer=PromptEngineer(conversation, journal),
             journal=journal,
         )
@@ -218,8 +215,9 @@ class Service:
     async def _suggest_by_any(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """What the first model of the ladder suggests that can be asked."""
         troubles: dict[str, None] = {}
+        python = (await self._interpreter(target, settings, project)).path
         for number, name in enumerate(settings.ladder, 1):
-            about = partial(self._about, target, None, settings, project, rung=number)
+            about = partial(About, target, None, settings, project.folder, python, shareable, number)
             async with self._model(name, settings, journal, about) as model:
                 try:
                     outcome = await self._suggest(target, settings, project, journal, model)
@@ -232,7 +230,7 @@ class Service:
     async def _suggest(
         self, target: Target, settings: Settings, project: Project, journal: Journal, model: HeldModel
     ) -> Outcome:
-        evaluator = self._evaluator(target, settings, project, journal)
+        evaluator = await self._evaluator(target, settings, project, journal)
         designer = TestDesigner(self._conversation(target, settings, project, model), journal)
         suggested = await designer.suggest(target)
         if not target.is_stub:
@@ -249,25 +247,23 @@ class Service:
         access = _access(target, settings, project)
 
         async def pack(window: Window) -> Briefing:
-            found = await aside(pieces, target, _allowed(project.overlays, access), access)
-            return brief(target, found, window=window, instructions=settings.instructions)
+            overlays = await asyncio.to_thread(_allowed, project.overlays, access)
+            return await aside(_packed, target, overlays, access, window, settings.instructions)
 
         return Conversation(model, pack)
 
-    def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
-        host = self._host(target, settings, project)
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+    async def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
+        interpreter = await self._interpreter(target, settings, project)
         access = _access(target, settings, project, *interpreter.added)
-        return CodeEvaluator(host, journal, overlays=_allowed(project.overlays, access), timeout=settings.timeout)
+        overlays = await asyncio.to_thread(_allowed, project.overlays, access)
+        host = self._host(interpreter, settings, project)
+        return CodeEvaluator(host, journal, overlays=overlays, timeout=settings.timeout)
 
-    def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+    async def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
+        interpreter = await self._interpreter(target, settings, project)
         return ImportIndex(target, project.folder, interpreter.folders, settings.wishes)
 
-    def _host(self, target: Target, settings: Settings, project: Project) -> Host:
-        if not settings.trusted:
-            raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+    def _host(self, interpreter: Interpreter, settings: Settings, project: Project) -> Host:
         key = (interpreter, project.folder, settings.isolation, settings.wishes)
         host = self._hosts.get(key)
         if host is None:
@@ -276,20 +272,34 @@ class Service:
             )
         return host
 
-    def _interpreter(self, setting: Path | None, near: Path, folder: Path) -> Interpreter:
-        """As `find`, which reads many files, so that it is not asked for every function of a file."""
-        now = time.monotonic()
-        key = (setting, near, folder)
-        found, until = self._interpreters.get(key, (None, now))
-        if found is None or now >= until:
-            found = find(setting, near, folder)
-            self._interpreters[key] = (found, now + _MOMENT_SECONDS)
+    async def _interpreter(self, target: Target, settings: Settings, project: Project) -> Interpreter:
+        """As `find`, which looks at many files: so it is not asked for every function of a file, and never waited for
+        by the event loop."""
+        if not settings.trusted:
+            raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
+        key = (settings.interpreter, target.module.path.parent, project.folder)
+        found, until = self._interpreters.get(key, (None, 0.0))
+        if found is None or time.monotonic() >= until:
+            found = await asyncio.to_thread(find, *key)
+            self._interpreters[key] = (found, time.monotonic() + _MOMENT_SECONDS)
         return found
 
 
 def _access(target: Target, settings: Settings, project: Project, *others: Path) -> Access:
     """What may be read for a request; with `others`, what may be shown to the code that it runs."""
     return Access.around(target.module, project.folder, settings.wishes, *others)
+
+
+def _require(target: Target, settings: Settings, project: Project) -> None:
+    """Raise if the target's file may not be read."""
+    _access(target, settings, project).require(target.module.path)
+
+
+def _packed(
+    target: Target, overlays: Mapping[Path, str], access: Access, window: Window, instructions: str
+) -> Briefing:
+    """What every call of a request begins with."""
+    return brief(target, pieces(target, overlays, access), window=window, instructions=instructions)
 
 
 def _allowed(overlays: Mapping[Path, str], access: Access) -> dict[Path, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from adacoder.aside import aside
 from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureKind, Target, Verdict, further
 from adacoder.journal import Journal
-from adacoder.pytext import Lines, dedent, normalize
+from adacoder.pytext import CountedLines, Lines, dedent, normalize
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.imports import undefined_names
@@ -130,7 +130,7 @@ class CodeEvaluator:
 
         `text`: that of the module with the wants withheld, in which the edits are made; None: it runs as it is written.
         """
-        lines = Lines(placed.text)
+        lines = CountedLines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
         return Program(
             module=target.module,
@@ -179,10 +179,14 @@ async def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate
     """`verdict`; a pass fails that proves nothing, as the candidate has the examples by heart."""
     if not verdict.passed:
         return verdict
+    why = await aside(_by_heart, target, candidate)
+    return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
+
+
+def _by_heart(target: Target, candidate: Candidate) -> str | None:
     from adacoder.source.memorised import memorised  # much to import, and needed only here
 
-    why = await aside(memorised, target, candidate)
-    return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
+    return memorised(target, candidate)
 
 
 def _not_run(kind: FailureKind, message: str, example: Example | None = None) -> Verdict:

@@ -79,6 +79,7 @@ class Host:
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
         self._ahead = ImportsAhead(workspace)
+        self._has_looked = False
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
@@ -122,6 +123,9 @@ class Host:
             await asyncio.to_thread(self._clearing.join)
 
     async def _recipe(self, finding: Finding, program: Program) -> Recipe:
+        if not self._has_looked:  # which takes so much longer the first time
+            await asyncio.to_thread(self._space, program)
+            self._has_looked = True
         view = self._space(program)
         ahead = await self._ahead.of(program)
         return Recipe(finding.mechanism, view, self._workspace, program.module.root, ahead)
