@@ -67,6 +67,8 @@ def bench(session: nox.Session) -> None:
         "imports.py",
         "cancel.py",
         "tokens.py",
+        "evidence.py",
+        "observing.py",
     ):
         session.run("python", f"benchmarks/{script}")
 

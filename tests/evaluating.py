@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import doctest
 import os
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +95,6 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
     if docstring is None:
         return ()
     start = Lines(text).line_at(docstring.start)
-    name = function.parents[-1].name if function.name == "__init__" else function.name
     return tuple(
         Example(
             found.source,
@@ -102,10 +102,24 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
             start + found.lineno,
             sum(flag for flag, on in found.options.items() if on),
             found.exc_msg,
-            runs_target=name in found.source,
         )
         for found in doctest.DocTestParser().get_examples(normalize(docstring.of(text)).strip("\"'rR"))
     )
+
+
+def other_pythons() -> list[Path]:
+    """The other versions of Python, 3.8 or later, in PATH and beside the one that runs the tests."""
+    found = {}
+    folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
+    beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
+    for minor in range(8, 30):
+        for folder in (*folders, *beside):
+            path = folder / f"python3.{minor}"
+            if minor != sys.version_info.minor and minor not in found and path.is_file():
+                with path.open("rb") as file:
+                    if file.read(2) != b"#!":
+                        found[minor] = path
+    return list(found.values())
 
 
 async def until(condition: Callable[[], bool]) -> None:

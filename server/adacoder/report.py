@@ -124,8 +124,9 @@ def _ending(outcome: Outcome) -> str:
 def _evidence(outcome: Outcome) -> list[str]:
     tokens = total_tokens(outcome)
     parts = []
-    if outcome.target.deciding and outcome.verdict is not None and outcome.verdict.isolation is not None:
-        parts.append(f"{outcome.verdict.examples_passed}/{len(outcome.target.deciding)} examples passed")
+    verdict = outcome.verdict
+    if verdict is not None and verdict.isolation is not None and outcome.total:
+        parts.append(f"{outcome.passed}/{outcome.total} examples passed")
     if outcome.strategy:
         parts.append(count(outcome.rounds, "round"))
     if outcome.model and not outcome.model.startswith("replay:"):  # a recording is no model, and its path is long
@@ -134,8 +135,8 @@ def _evidence(outcome: Outcome) -> list[str]:
         about = "about " if tokens.estimated else ""
         parts.append(f"{about}{count(tokens.completion, 'token')}")
     parts.append(f"{outcome.seconds:.1f} s")
-    if outcome.verdict is not None and outcome.verdict.isolation is not None:
-        parts.append(f"isolation {outcome.verdict.isolation.level}")
+    if verdict is not None and verdict.isolation is not None:
+        parts.append(f"isolation {verdict.isolation.level}")
     return parts
 
 
@@ -188,8 +189,8 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         "summary": summary(outcome),
         "target": label(outcome.target, folder),
         "examples": {
-            "passed": 0 if verdict is None else verdict.examples_passed,
-            "total": len(outcome.target.deciding),
+            "passed": outcome.passed,
+            "total": outcome.total,
         },
         "rounds": outcome.rounds,
         "modelCalls": sum(step.action in MODEL_ACTIONS for step in outcome.steps),

@@ -86,6 +86,7 @@ class Service:
         """
         try:
             await asyncio.to_thread(_require, target, settings, project)
+            target = await (await self._evaluator(target, settings, project, journal)).with_class_examples(target)
             outcome = await self._climb(target, start, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
@@ -99,6 +100,7 @@ class Service:
         try:
             await asyncio.to_thread(_require, target, settings, project)
             evaluator = await self._evaluator(target, settings, project, journal)
+            target = await evaluator.with_class_examples(target)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
             outcome = conclude(target, attempt, journal.round)
         except AdaCoderError as error:
@@ -111,13 +113,12 @@ class Service:
         A function is `verified` only if one of them runs it and shows an output.
         """
         journal.begin_round()
-        target, every = documented.target, documented.as_doctest
+        target = documented.target
         try:
             await asyncio.to_thread(_require, target, settings, project)
             evaluator = await self._evaluator(target, settings, project, journal)
             verdict = await evaluator.evaluate_as_it_stands(documented)
-            proves_nothing = verdict.passed and documented.is_function and not target.deciding
-            outcome = conclude(target if proves_nothing else every, Attempt(current(target), verdict), journal.round)
+            outcome = conclude(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
         return replace(outcome, steps=journal.steps, seconds=journal.seconds)
@@ -231,11 +232,12 @@ class Service:
         self, target: Target, settings: Settings, project: Project, journal: Journal, model: HeldModel
     ) -> Outcome:
         evaluator = await self._evaluator(target, settings, project, journal)
+        target = await evaluator.with_class_examples(target)
         designer = TestDesigner(self._conversation(target, settings, project, model), journal)
         suggested = await designer.suggest(target)
-        if not target.is_stub:
-            verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
-            suggested = tuple(result.example for result in verdict.results if result.matched)
+        verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
+        running = (result for result in verdict.results if result.entered and (result.matched or target.is_stub))
+        suggested = tuple(result.example for result in running)
         if not suggested:
             reason = f"The model suggested no example for '{target.name}' that could be used: ask again, or write one."
             return Outcome(Status.FAILED, target, reason)

@@ -162,7 +162,7 @@ def floors_are_kept(package: Path) -> list[str]:
     return found
 
 
-INSIDE = ("sandbox/template.py", "sandbox/worker.py", "sandbox/finders.py")
+INSIDE = tuple(f"sandbox/{name}.py" for name in ("template", "worker", "finders", "names", "observing"))
 """What the user's interpreter executes."""
 
 

@@ -410,8 +410,7 @@ async def test_a_time_limit_names_the_example(ws: Workspace) -> None:
 
 def informal(*stated: tuple[str, str]) -> tuple[Example, ...]:
     return tuple(
-        Example(f"{call}\n", f"{result}\n", 4 + number, runs_target=True, informal=True)
-        for number, (call, result) in enumerate(stated)
+        Example(f"{call}\n", f"{result}\n", 4 + number, informal=True) for number, (call, result) in enumerate(stated)
     )
 
 
@@ -450,7 +449,6 @@ async def test_an_informal_exception_may_have_any_message(ws: Workspace) -> None
         4,
         flags=doctest.IGNORE_EXCEPTION_DETAIL,
         exception="ValueError\n",
-        runs_target=True,
         informal=True,
     )
     assert (await judged(ws, "raise ValueError('no')", (wanted,))).passed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from adacoder.domain import FailureKind, Level
 from adacoder.sandbox.interpreter import describe, find
-from evaluating import Workspace, workspace
+from evaluating import Workspace, other_pythons, workspace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -217,21 +216,6 @@ async def test_an_environment_outside_the_workspace(environment: Path, tmp_path:
     interpreter = find(environment / ".venv/bin/python", tmp_path, tmp_path)
     async with workspace(tmp_path, interpreter=interpreter) as ws:
         assert (await ws.evaluate("import installed\n" + GOOD)).passed
-
-
-def other_pythons() -> list[Path]:
-    """The other versions of Python, 3.8 or later, in PATH and beside the one that runs the tests."""
-    found = {}
-    folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
-    beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
-    for minor in range(8, 30):
-        for folder in (*folders, *beside):
-            path = folder / f"python3.{minor}"
-            if minor != sys.version_info.minor and minor not in found and path.is_file():
-                with path.open("rb") as file:
-                    if file.read(2) != b"#!":
-                        found[minor] = path
-    return list(found.values())
 
 
 @pytest.mark.parametrize("path", other_pythons(), ids=lambda path: path.name)

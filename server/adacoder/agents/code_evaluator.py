@@ -11,11 +11,13 @@ from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
+from adacoder.agents.prompt import bodiless
 from adacoder.aside import aside
 from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureKind, Target, Verdict, further
 from adacoder.journal import Journal
 from adacoder.pytext import CountedLines, Lines, dedent, normalize
 from adacoder.sandbox.host import Host, Program
+from adacoder.source.class_examples import running
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.imports import undefined_names
 from adacoder.source.locate import Documented
@@ -53,6 +55,26 @@ class CodeEvaluator:
         text = await aside(withheld, target)
         await self._host.ready(self._program(target, _as_it_stands(target), text))
 
+    async def with_class_examples(self, target: Target) -> Target:
+        """`target` with those examples of its class that run it, as is seen on the module as it stands.
+
+        Where it cannot be imported so, a body that does nothing takes the place of the target's.
+
+        Raises:
+            SandboxError: nothing could be run: no isolation, no interpreter.
+        """
+        if not target.of_class:
+            return target
+        every = replace(target, examples=target.of_class)
+        text = await aside(withheld, every)
+        stub = Candidate(f"{bodiless(target)}\n    raise NotImplementedError")
+        for placed in (_as_it_stands(target), await aside(splice, target, stub)):
+            what = self._program(target, placed, text)
+            verdict = await self._host.evaluate(what, target.of_class, timeout=self._timeout)
+            if verdict.defines:
+                return replace(target, examples=(*target.examples, *running(target, verdict.results)))
+        return target
+
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         """What the examples of `target` make of `candidate`.
 
@@ -78,13 +100,12 @@ class CodeEvaluator:
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        target = documented.as_doctest
+        target = documented.target
         with self._journal.step("code_evaluator", "evaluate") as step:
             step.details["code"] = target.source
             verdict = await self._judge_as_it_stands(target, documented.unreadable)
-            if documented.is_function:
-                standing = Candidate(dedent(normalize(target.source)))
-                verdict = await _minding_memory(verdict, documented.target, standing)
+            if target.is_function:
+                verdict = await _minding_memory(verdict, target, _standing(target))
             step.details |= _details(target, verdict)
             return verdict
 
@@ -113,7 +134,7 @@ class CodeEvaluator:
             source = Lines(target.text)[unreadable.line].strip() + "\n"
             example = Example(source, "", unreadable.line)
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
-        what = self._program(target, _as_it_stands(target), None)
+        what = replace(self._program(target, _as_it_stands(target), None), all_count=True)
         verdict = await self._host.evaluate(what, target.examples, timeout=self._timeout)
         failure = _failed_import(verdict)
         return _minding_what_is_not_shown(verdict) if failure is None else _blaming_the_module(verdict, failure)
@@ -143,6 +164,10 @@ class CodeEvaluator:
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
         )
+
+
+def _standing(target: Target) -> Candidate:
+    return Candidate(dedent(normalize(target.source)))
 
 
 def _as_it_stands(target: Target) -> Splice:
@@ -197,7 +222,7 @@ def _details(target: Target, verdict: Verdict) -> dict[str, JSON]:
     return {
         "ran": verdict.isolation is not None,
         "passed": verdict.examples_passed,
-        "total": len(target.deciding),
+        "total": verdict.total(target),
         "failure": None if verdict.failure is None else verdict.failure.json(),
         "notes": list(verdict.notes),
     }

@@ -29,7 +29,7 @@ class DebugSpecialist:
 
     async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
         """The candidate with what rules could mend; the same candidate if they could mend nothing."""
-        if verdict.failure is None or (candidate.cut and not target.deciding):
+        if verdict.failure is None or (candidate.cut and not target.has_wants):
             # A mended end is a guess; without an example that passes on it, it may not be offered.
             return candidate
 

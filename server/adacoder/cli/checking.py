@@ -157,11 +157,11 @@ def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
             raise
         return found
     except TargetError:
-        found = next((one for one in others if not one.is_function and _is_at(one.target, place)), None)
+        found = next((one for one in others if not one.target.is_function and _is_at(one.target, place)), None)
         if found is None:
             raise
         return found
-    return Documented(function, is_function=True)
+    return Documented(function)
 
 
 def _is_at(target: Target, place: Place) -> bool:

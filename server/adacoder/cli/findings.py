@@ -182,7 +182,7 @@ def _line_of(found: Found) -> str:
 
 
 def _score(outcome: Outcome) -> str:
-    verdict, passed, total = outcome.verdict, _passed(outcome), len(outcome.target.deciding)
+    verdict, passed, total = outcome.verdict, outcome.passed, outcome.total
     if verdict is None or verdict.isolation is None:
         return "examples unreadable"
     failed = verdict.failure and verdict.failure.example
@@ -195,7 +195,7 @@ def _total(outcomes: Sequence[Outcome], seconds: float) -> str:
     """One line about all of them."""
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)
-    examples = f"{sum(map(_passed, outcomes))}/{sum(len(one.target.deciding) for one in outcomes)} examples passed"
+    examples = f"{sum(one.passed for one in outcomes)}/{sum(one.total for one in outcomes)} examples passed"
     files = report.count(len({outcome.target.module.path for outcome in outcomes}), "file")
     levels = sorted({one.verdict.isolation.level for one in outcomes if one.verdict and one.verdict.isolation})
     how = "".join(f", isolation {level}" for level in levels)
@@ -204,7 +204,3 @@ def _total(outcomes: Sequence[Outcome], seconds: float) -> str:
     verb = "proves" if unproved == 1 else "prove"
     rest = f" Of them {unproved} {verb} nothing; -v says why." if unproved else ""
     return f"{head} in {files}, {examples} ({seconds:.1f} s{how}).{rest}"
-
-
-def _passed(outcome: Outcome) -> int:
-    return 0 if outcome.verdict is None else outcome.verdict.examples_passed

@@ -242,7 +242,7 @@ class Jobs:
             case Mode.FIX | Mode.REPAIR:
                 return await service.run(target, _current(target), settings, project, journal)
             case Mode.CHECK:
-                return await service.check(Documented(target, is_function=True), settings, project, journal)
+                return await service.check(Documented(target), settings, project, journal)
             case Mode.SUGGEST_EXAMPLES:
                 return await service.suggest(target, settings, project, journal)
 

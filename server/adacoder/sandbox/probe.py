@@ -29,7 +29,7 @@ from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space
-from adacoder.sandbox.wire import Answer, HungUpError, Imported, Line, ProtocolError
+from adacoder.sandbox.wire import HungUpError, Imported, Line, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -327,5 +327,5 @@ async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
     }
     for attempt, outcome in expected.items():
         answer = await line.run(attempt)
-        if answer != Answer(shown=f"{outcome!r}\n"):
+        if answer.raised is not None or answer.shown != f"{outcome!r}\n":
             raise SandboxError(f"{attempt} gave {answer.shown.strip() or 'an error'}, not {outcome!r}")

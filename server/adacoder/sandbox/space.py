@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 TEMPLATE = Path(__file__).with_name("template.py")
-WORKER = Path(__file__).with_name("worker.py")
-FINDERS = Path(__file__).with_name("finders.py")
+_LOADED = [Path(__file__).with_name(f"{name}.py") for name in ("worker", "finders", "names", "observing")]
+"""What the template loads."""
 OUR_PYTHON = Path(sys.executable).resolve()
 """Runs the launcher, which needs nothing of the virtual environment that AdaCoder may be installed in."""
 
@@ -37,7 +37,7 @@ def _tools() -> Iterator[Path]:
         yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
     yield from (
         OUR_PYTHON,
-        *(place for path in (LAUNCHER, TEMPLATE, WORKER, FINDERS) for place in (path, path.resolve())),
+        *(place for path in (LAUNCHER, TEMPLATE, *_LOADED) for place in (path, path.resolve())),
     )
 
 

@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adacoder.domain import NOTHING, Reached
 from adacoder.pytext import Lines, statements
 from adacoder.sandbox.descriptors import readable, writable
 from adacoder.sandbox.worker import pack, unpack
@@ -26,6 +27,8 @@ MESSAGE_LIMIT = 16 << 20
 
 
 _MOST_TEXTS = 10_000
+_MOST_INSTEAD = 300
+_RAN = {"yes": True, "no": False}
 _PATIENCE = 0.0002
 """Seconds: most examples answer within less than it costs to be woken by their answer."""
 
@@ -72,11 +75,13 @@ class Imported:
     """1-based lines of syntax errors whose statements were left out."""
     defines: bool = True
     raised: Raised | None = None
+    reachable: Reached = NOTHING
+    """What there is in the target's code, if somebody asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an example printed, and what it gave or raised."""
+    """What an example printed, and what it gave or raised; and what it ran."""
 
     printed: str = ""
     shown: str = ""
@@ -86,6 +91,12 @@ class Answer:
     """What displays the value's plain copy; empty where there is none, or nobody asked for it."""
     class_name: str = ""
     """That of the value, if somebody asked for it."""
+    ran: bool | None = None
+    """Whether it ran the target, or used what came of it; None if that may be so."""
+    instead: str = ""
+    """What ran instead, if its names tell."""
+    reached: Reached = NOTHING
+    """What of the target's code it reached, if somebody asked for it."""
 
 
 class Channel:
@@ -215,14 +226,17 @@ class Line:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            lines = Lines(program.text)
-            starts = " ".join(str(lines.line_at(statement.start) + 1) for statement in statements(program.text))
+            text = Lines(program.text)
+            starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
             kind, fields = await self._load(program, seconds, starts)
         match kind, fields:
             case (("broken" | "unreadable"), [line, message]):
                 return SyntaxBroken(_number(line), message, kind == "broken")
-            case (("loaded" | "lacking"), [missing, *left_out]):
-                return Imported(_names(missing, program), _numbers(left_out), defines=kind == "loaded")
+            case "loaded", [missing, lines, branches, *left_out]:
+                reachable = _reached(lines, branches)
+                return Imported(_names(missing, program), _numbers(left_out), reachable=reachable)
+            case "lacking", [missing, *left_out]:
+                return Imported(_names(missing, program), _numbers(left_out), defines=False)
             case "failed", [missing, message, bases, line, origin, *left_out]:
                 raised = _raised(message, bases, line, origin)
                 return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
@@ -240,6 +254,7 @@ class Line:
             str(program.first_line),
             str(program.last_line),
             " ".join(program.suspects),
+            "lines" if program.by_line else "",
             starts,
             program.text,
             *overlays,
@@ -252,11 +267,14 @@ class Line:
             HungUpError, ProtocolError: so did whatever ran.
         """
         match await self._ask("run", source, "value" if by_value else ""):
-            case "done", [printed, shown, plain, class_name]:
-                return Answer(printed, shown, None, plain, class_name)
-            case "raised", [printed, message, bases, line, origin]:
-                return Answer(printed, raised=_raised(message, bases, line, origin))
-        raise ProtocolError("its answer to 'run' has no known form")
+            case "done", [ran, instead, lines, branches, printed, shown, plain, class_name]:
+                raised = None
+            case "raised", [ran, instead, lines, branches, printed, message, bases, line, origin]:
+                raised, shown, plain, class_name = _raised(message, bases, line, origin), "", "", ""
+            case _:
+                raise ProtocolError("its answer to 'run' has no known form")
+        reached = _reached(lines, branches)
+        return Answer(printed, shown, raised, plain, class_name, _RAN.get(ran), instead[:_MOST_INSTEAD], reached)
 
     async def end(self, program: Program) -> tuple[str, ...]:
         """Make sure that nothing was said out of turn; returns the suspects that are still missing.
@@ -294,6 +312,11 @@ def _number(text: str) -> int:
 
 def _numbers(texts: list[str]) -> tuple[int, ...]:
     return tuple(_number(text) for text in texts)
+
+
+def _reached(lines: str, branches: str) -> Reached:
+    ways = [way.partition(">") for way in branches.split()]
+    return Reached(frozenset(_numbers(lines.split())), frozenset((_number(line), _number(to)) for line, _, to in ways))
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:

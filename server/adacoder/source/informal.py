@@ -12,8 +12,8 @@ a condition, an alternative or more arithmetic around it; arguments that the sig
 its annotation excludes; `("one")`, which may be meant as a tuple; `=` where the docstring defines the function by
 recurrence, as in `f(n) = f(n - 1) + 1`; a signature, such as `f() -> None`; and calls that have two different results.
 
-All this is only read where no `>>>` example decides: who writes those has said what is to be run. Nothing is lost by
-it, as few write both: one in 37,000 functions of the standard library and of common packages.
+All this is only read where no `>>>` example shows an output: who writes those has said what is to be run. Nothing is
+lost by it, as few write both: one in 37,000 functions of the standard library and of common packages.
 """
 
 from __future__ import annotations
@@ -190,14 +190,13 @@ def informal(docstring: Literal, first_line: int, calls: Calls) -> tuple[Example
 def _example(stated: _Statement, line: int) -> Example:
     call, outcome = f"{stated.call}\n", f"{stated.outcome.text}\n"
     if stated.outcome.kind is not _Kind.EXCEPTION:
-        return Example(call, outcome, line, runs_target=True, informal=True)
+        return Example(call, outcome, line, informal=True)
     return Example(
         call,
         f"Traceback (most recent call last):\n{outcome}",
         line,
         flags=doctest.IGNORE_EXCEPTION_DETAIL,
         exception=outcome,
-        runs_target=True,
         informal=True,
     )
 

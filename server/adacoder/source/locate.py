@@ -82,17 +82,8 @@ class Documented:
 
     target: Target
     """The function; or the class; or the module, under the name `__doc__`, which every module defines."""
-    is_function: bool
     unreadable: UnreadableExample | None = None
     """Why doctest cannot read the examples; then the target has none."""
-
-    @property
-    def as_doctest(self) -> Target:
-        """The target, of whose own docstring's examples all count, those too that do not run it."""
-        lines, span = Lines(self.target.text), self.target.docstring_span
-        own = range(lines.line_at(span.start), lines.line_at(span.end) + 1)
-        every = tuple(replace(example, runs_target=True) for example in self.target.examples if example.line in own)
-        return replace(self.target, examples=every)
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
@@ -100,7 +91,7 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
     module = module_of(path, text, workspace)
     lines = Lines(text)
     return tuple(
-        _read(Documented(_without_examples(each, each.docstring, module), is_function=True), lines, _class_around(each))
+        _read(Documented(_without_examples(each, each.docstring, module)), lines, _class_around(each))
         for each in definitions(text)
         if not each.is_class and each.docstring is not None and _can_be_found(each)
     )
@@ -114,9 +105,9 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
     module = module_of(path, text, workspace)
     lines = Lines(text)
     whole = _module_target(text, module)
-    found = [Documented(whole, is_function=False)] if whole is not None else []
+    found = [Documented(whole)] if whole is not None else []
     found += [
-        Documented(_without_examples(each, each.docstring, module), is_function=not each.is_class)
+        Documented(_without_examples(each, each.docstring, module))
         for each in definitions(text)
         if each.docstring is not None and _can_be_found(each)
     ]
@@ -220,6 +211,7 @@ def _without_examples(definition: Definition, docstring: Span, module: Module) -
         examples=(),
         is_stub=is_stub(definition),
         in_class=bool(definition.parents),
+        is_function=not definition.is_class,
     )
 
 
@@ -241,6 +233,7 @@ def _module_target(text: str, module: Module) -> Target | None:
         indent="",
         examples=(),
         is_stub=False,
+        is_function=False,
     )
 
 
@@ -249,14 +242,11 @@ def _class_around(definition: Definition) -> Definition | None:
 
 
 def _with_examples(target: Target, lines: Lines, owner: Definition | None = None) -> Target:
-    """`target` with the examples of its docstring, and with those of the class `owner` that run it."""
-    class_name = target.qualname.split(".")[-2] if target.in_class else None
+    """`target` with the examples of its docstring, and with those of the class `owner` that may run it."""
     docstring = target.docstring_span
     literal, first_line = docstring.of(target.text), lines.line_at(docstring.start)
-    target = replace(target, examples=examples(literal, first_line, target.name, class_name, Calls.of(target)))
-    if owner is None:
-        return target
-    return replace(target, examples=(*target.examples, *class_examples(target, owner, lines)))
+    target = replace(target, examples=examples(literal, first_line, Calls.of(target)))
+    return target if owner is None else replace(target, of_class=class_examples(target, owner, lines))
 
 
 def _docstring_line(definition: Definition, docstring: Span) -> LogicalLine:

@@ -35,7 +35,7 @@ def memorised(target: Target, candidate: Candidate) -> str | None:
 
     To be asked of what has passed them.
     """
-    total = len(target.deciding)
+    total = sum(example.has_want for example in target.examples)
     tree = parsed(candidate.text) if total and len(candidate.text) <= _LONGEST else None
     if tree is None:
         return None

@@ -72,13 +72,13 @@ class Trial:
     def recalled(self) -> list[Recalled]:
         """The deciding Examples that may be answered by constants, in order; none if they are not most of them."""
         found: list[Recalled] = []
-        left = total = len(self._target.deciding)
+        left = total = sum(example.has_want for example in self._target.examples)
         for example in self._target.examples:
             is_read = not example.skipped and max(len(example.source), len(example.want)) <= _LONGEST
             tree = parsed(example.source) if is_read else None
             recalled = None if tree is None else self._follow(example, tree)
             found += [recalled] if recalled is not None else []
-            left -= example.decides
+            left -= example.has_want
             if 2 * (len(found) + left) <= total:
                 return []
         return found
@@ -140,7 +140,7 @@ class _Statement:
         except (OutOfSteps, Raised, Untellable):
             return None
         parts = [*self._frame.printed, given]
-        if not example.decides or not all(part.constant for part in parts):
+        if not example.has_want or not all(part.constant for part in parts):
             return None
         wanted = _wanted(teller, example.want)
         if not _matches(example, wanted, parts):
