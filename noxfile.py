@@ -67,6 +67,7 @@ def bench(session: nox.Session) -> None:
         "context.py",
         "imports.py",
         "cancel.py",
+        "blocking.py",
         "tokens.py",
         "evidence.py",
         "observing.py",

@@ -284,7 +284,9 @@ class Editor:
     async def run(self, mode: str, replies: list[str], *, status: str, apply: bool = False) -> None:
         """A whole request, that ends with `status`."""
         self.standin.replies = lambda _: replies.pop(0) if replies else PLAN
-        answer = await self.client.run(self._uri, "initials", mode=mode, apply=apply)
+        parameters = self.client.run_params(self._uri, "initials", mode=mode, apply=apply)
+        _, answering = await self.client.begin("adacoder/run", parameters)
+        answer = await answering
         if (answer["status"], answer["applied"]) != (status, apply):
             raise SystemExit(f"{mode} ended otherwise: {json.dumps(answer)[:3000]}")
 

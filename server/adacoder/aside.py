@@ -12,14 +12,16 @@ the functions' caches.
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 import struct
 import sys
+import traceback
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, BinaryIO, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -130,21 +132,19 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 
 def _serve() -> None:
     """Do what is asked for on stdin until it ends, which it does with the process that asks."""
-    asked, answered = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr
+    asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever is printed is no answer
     while header := asked.read(_LENGTH.size):
-        work, arguments = pickle.loads(_read(asked, *_LENGTH.unpack(header)))  # noqa: S301  # from our own program
+        (length,) = _LENGTH.unpack(header)
+        work, arguments = pickle.loads(asked.read(length))  # noqa: S301  # from our own program
         answer = _done(work, arguments)
         answered.write(_LENGTH.pack(len(answer)) + answer)
         answered.flush()
-
-
-def _read(stream: BinaryIO, length: int) -> bytes:
-    return stream.read(length)
 
 
 def _done(work: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
     try:
         return pickle.dumps((True, work(*arguments)), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
+        error.add_note(traceback.format_exc())  # a traceback stays where it is
         return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)

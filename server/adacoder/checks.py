@@ -67,8 +67,8 @@ class Checks:
         journal.begin_round()
         target = documented.target
         try:
-            access(target, settings, project).require(target.module.path)
-            evaluator = self._evaluator(target, settings, project, journal, covers=covers)
+            await asyncio.to_thread(require, target, settings, project)
+            evaluator = await self._evaluator(target, settings, project, journal, covers=covers)
             verdict = await evaluator.evaluate_as_it_stands(documented, once=once)
             outcome = conclude(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
@@ -81,18 +81,16 @@ class Checks:
         self._hosts.clear()
         await asyncio.gather(*(host.close() for host in hosts))
 
-    def _evaluator(
+    async def _evaluator(
         self, target: Target, settings: Settings, project: Project, journal: Journal, *, covers: bool = False
     ) -> CodeEvaluator:
-        host = self._host(target, settings, project)
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        allowed = readable(project.overlays, access(target, settings, project, *interpreter.added))
-        return CodeEvaluator(host, journal, overlays=allowed, timeout=settings.timeout, covers=covers)
+        interpreter = await self._interpreter(target, settings, project)
+        allowed = access(target, settings, project, *interpreter.added)
+        overlays = await asyncio.to_thread(readable, project.overlays, allowed)
+        host = self._host(interpreter, settings, project)
+        return CodeEvaluator(host, journal, overlays=overlays, timeout=settings.timeout, covers=covers)
 
-    def _host(self, target: Target, settings: Settings, project: Project) -> Host:
-        if not settings.trusted:
-            raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+    def _host(self, interpreter: Interpreter, settings: Settings, project: Project) -> Host:
         key = (interpreter, project.folder, settings.isolation, settings.wishes)
         host = self._hosts.get(key)
         if host is None:
@@ -101,20 +99,27 @@ class Checks:
             )
         return host
 
-    def _interpreter(self, setting: Path | None, near: Path, folder: Path) -> Interpreter:
-        """As `find`, which reads many files, so that it is not asked for every function of a file."""
-        now = time.monotonic()
-        key = (setting, near, folder)
-        found, until = self._interpreters.get(key, (None, now))
-        if found is None or now >= until:
-            found = find(setting, near, folder)
-            self._interpreters[key] = (found, now + _MOMENT_SECONDS)
+    async def _interpreter(self, target: Target, settings: Settings, project: Project) -> Interpreter:
+        """As `find`, which looks at many files: so it is not asked for every function of a file, and never waited for
+        by the event loop."""
+        if not settings.trusted:
+            raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
+        key = (settings.interpreter, target.module.path.parent, project.folder)
+        found, until = self._interpreters.get(key, (None, 0.0))
+        if found is None or time.monotonic() >= until:
+            found = await asyncio.to_thread(find, *key)
+            self._interpreters[key] = (found, time.monotonic() + _MOMENT_SECONDS)
         return found
 
 
 def access(target: Target, settings: Settings, project: Project, *others: Path) -> Access:
     """What may be read for a request; with `others`, what may be shown to the code that it runs."""
     return Access.around(target.module, project.folder, settings.wishes, *others)
+
+
+def require(target: Target, settings: Settings, project: Project) -> None:
+    """Raise AdaCoderError if the target's file may not be read."""
+    access(target, settings, project).require(target.module.path)
 
 
 def readable(overlays: Mapping[Path, str], allowed: Access) -> dict[Path, str]:

@@ -5,9 +5,11 @@ The only place that brings models, sandbox, agents and strategies together. It i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from adacoder.agents import Team
 from adacoder.agents.conversation import Conversation
@@ -17,7 +19,7 @@ from adacoder.agents.prompt import Briefing, brief
 from adacoder.agents.prompt_engineer import PromptEngineer
 from adacoder.agents.test_designer import TestDesigner
 from adacoder.aside import aside
-from adacoder.checks import Checks, access, readable
+from adacoder.checks import Checks, access, readable, require
 from adacoder.checks import Project as Project
 from adacoder.checks import current as current
 from adacoder.domain import AdaCoderError, Attempt, Candidate, Edit, Outcome, Reply, Status, Target, conclude
@@ -28,6 +30,7 @@ from adacoder.models.held import HeldModel
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.window import Window
+from adacoder.privacy.access import Access
 from adacoder.replies.extract import extract
 from adacoder.settings import Settings
 from adacoder.source.context import pieces
@@ -58,8 +61,8 @@ class Service(Checks):
         a user can mend becomes an Outcome; cancellation goes through.
         """
         try:
-            access(target, settings, project).require(target.module.path)
-            target = await self._evaluator(target, settings, project, journal).with_class_examples(target)
+            await asyncio.to_thread(require, target, settings, project)
+            target = await (await self._evaluator(target, settings, project, journal)).with_class_examples(target)
             outcome = await self._climb(target, start, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
@@ -71,8 +74,8 @@ class Service(Checks):
         """Only evaluate `candidate` in the text of `target`, which is not the one that it was written for."""
         journal.begin_round()
         try:
-            access(target, settings, project).require(target.module.path)
-            evaluator = self._evaluator(target, settings, project, journal, covers=True)
+            await asyncio.to_thread(require, target, settings, project)
+            evaluator = await self._evaluator(target, settings, project, journal, covers=True)
             target = await evaluator.with_class_examples(target)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
             outcome = conclude(target, attempt, journal.round)
@@ -87,7 +90,7 @@ class Service(Checks):
         """
         journal.begin_round()
         try:
-            access(target, settings, project).require(target.module.path)
+            await asyncio.to_thread(require, target, settings, project)
             outcome = await self._suggest_by_any(target, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
@@ -102,8 +105,9 @@ class Service(Checks):
         """
         best: Outcome | None = None
         troubles: dict[str, None] = {}
+        python = (await self._interpreter(target, settings, project)).path
         for number, (name, most) in enumerate(settings.rungs(is_started=start is not None), 1):
-            about = partial(self._about, target, start, settings, project, rung=number)
+            about = partial(About, target, start, settings, project.folder, python, shareable, number)
             async with self._model(name, settings, journal, about) as model:
                 try:
                     outcome = await self._run_strategy(target, start, settings, project, journal, model, most)
@@ -127,12 +131,6 @@ class Service(Checks):
     def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> HeldModel:
         return HeldModel(name, settings, self.experience, journal, about)
 
-    def _about(
-        self, target: Target, start: Candidate | None, settings: Settings, project: Project, rung: int = 1
-    ) -> About:
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        return About(target, start, settings, project.folder, interpreter.path, shareable, rung)
-
     async def _run_strategy(
         self,
         target: Target,
@@ -149,11 +147,12 @@ class Service(Checks):
             raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
 
         conversation = self._conversation(target, settings, project, model)
-        evaluator = self._evaluator(target, settings, project, journal, covers=True)
+        evaluator = await self._evaluator(target, settings, project, journal, covers=True)
+        index = await self._index(target, settings, project)
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),
             code_evaluator=evaluator,
-            debug_specialist=DebugSpecialist(self._index(target, settings, project), journal, settings.rules),
+            debug_specialist=DebugSpecialist(index, journal, settings.rules),
             prompt_engineer=PromptEngineer(conversation, journal),
             journal=journal,
         )
@@ -171,8 +170,9 @@ class Service(Checks):
     async def _suggest_by_any(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """What the first model of the ladder suggests that can be asked."""
         troubles: dict[str, None] = {}
+        python = (await self._interpreter(target, settings, project)).path
         for number, name in enumerate(settings.ladder, 1):
-            about = partial(self._about, target, None, settings, project, rung=number)
+            about = partial(About, target, None, settings, project.folder, python, shareable, number)
             async with self._model(name, settings, journal, about) as model:
                 try:
                     outcome = await self._suggest(target, settings, project, journal, model)
@@ -185,7 +185,7 @@ class Service(Checks):
     async def _suggest(
         self, target: Target, settings: Settings, project: Project, journal: Journal, model: HeldModel
     ) -> Outcome:
-        evaluator = self._evaluator(target, settings, project, journal)
+        evaluator = await self._evaluator(target, settings, project, journal)
         target = await evaluator.with_class_examples(target)
         designer = TestDesigner(self._conversation(target, settings, project, model), journal)
         suggested = await designer.suggest(target)
@@ -204,14 +204,21 @@ class Service(Checks):
         allowed = access(target, settings, project)
 
         async def pack(window: Window) -> Briefing:
-            found = await aside(pieces, target, readable(project.overlays, allowed), allowed)
-            return brief(target, found, window=window, instructions=settings.instructions)
+            overlays = await asyncio.to_thread(readable, project.overlays, allowed)
+            return await aside(_packed, target, overlays, allowed, window, settings.instructions)
 
         return Conversation(model, pack)
 
-    def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+    async def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
+        interpreter = await self._interpreter(target, settings, project)
         return ImportIndex(target, project.folder, interpreter.folders, settings.wishes)
+
+
+def _packed(
+    target: Target, overlays: Mapping[Path, str], allowed: Access, window: Window, instructions: str
+) -> Briefing:
+    """What every call of a request begins with."""
+    return brief(target, pieces(target, overlays, allowed), window=window, instructions=instructions)
 
 
 def from_reply(text: str, target: Target) -> Candidate:

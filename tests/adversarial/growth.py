@@ -127,7 +127,7 @@ def _around(text: str) -> None:
 
 def _positions(text: str) -> None:
     lines = Lines(text)
-    position_at(lines, len(text), "utf-16")
+    position_at(text, len(text), "utf-16")
     offset_at(lines, len(lines) - 1, len(text), "utf-16")
     offset_at(lines, 0, len(text), "utf-8")
 

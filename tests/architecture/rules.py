@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"domain", "journal", "settings", "pytext", "privacy"}),
+    frozenset({"domain", "journal", "settings", "pytext", "privacy", "aside"}),
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
@@ -66,11 +66,29 @@ RUNNING = frozenset(
 
 
 STARTING = {
-    "create_subprocess_exec": ("sandbox/probe.py", "sandbox/process.py"),
+    "create_subprocess_exec": ("aside.py", "sandbox/probe.py", "sandbox/process.py"),
     "execv": ("sandbox/launcher.py",),
     "which": ("sandbox/choice.py", "sandbox/isolation/installed.py"),
 }
-"""Where programs are started and looked for; the interpreter that is looked for runs inside."""
+"""Where programs are started and looked for; the interpreter that is looked for runs inside, and `aside.py` starts
+nothing but AdaCoder itself."""
+
+ASIDE = frozenset(
+    {
+        "splice",
+        "withheld",
+        "undefined_names",
+        "pieces",
+        "brief",
+        "memorised",
+        "mend",
+        "debugged",
+        "extract",
+        "add_examples",
+    }
+    | {"locate", "locate_again", "definitions", "logical_lines", "parsed", "symbols", "error_line"}
+)
+"""What takes the longer the longer a module or a reply is."""
 
 SHOWING = {
     "Console": (),
@@ -210,7 +228,7 @@ def only_the_sandbox_runs_code(package: Path) -> list[str]:
         found += [
             f"{file.place} calls {name}"
             for name in _called(file.nodes)
-            if name in RUNNING | {"exec", "eval", "__import__"}
+            if name in RUNNING | {"exec", "eval", "__import__"} and file.place not in STARTING.get(name, ())
         ]
         found += [f"{file.place} imports {name}" for name in file.imports() if name in ("subprocess", "runpy")]
     return found
@@ -238,6 +256,18 @@ def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
             if name in used and file.place not in homes and file.room in ("cli", "lsp", "__main__")
         ]
     return found
+
+
+def long_work_is_done_aside(package: Path) -> list[str]:
+    """Invariant 12: no coroutine itself does what grows with a text."""
+    return [
+        f"{file.place}:{node.lineno} calls {name}"
+        for file in files(package)
+        for node in file.nodes
+        if isinstance(node, ast.AsyncFunctionDef) and file.room != "cli"  # where nobody else waits
+        for name in _called(node)
+        if name in ASIDE
+    ]
 
 
 def cancellation_goes_through(package: Path) -> list[str]:

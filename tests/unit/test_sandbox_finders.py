@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from importlib._bootstrap_external import SourceLoader
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.sandbox import finders
-from adacoder.sandbox.imports import imports_ahead
+from adacoder.sandbox.imports import ImportsAhead
 from evaluating import Workspace, program
 
 if TYPE_CHECKING:
@@ -102,6 +103,6 @@ def test_the_files_that_run_with_a_module_may_be_compiled_ahead(tmp_path: Path) 
     ws = Workspace(tmp_path)
     ws.write({"pkg/__init__.py": "from . import one", "pkg/one.py": "import two", "two.py": "", "three.py": ""})
     what = program(tmp_path / "mod.py", tmp_path, f"import pkg, textwrap\n{MODULE}", "f")
-    ahead = imports_ahead(what, tmp_path)
+    ahead = asyncio.run(ImportsAhead(tmp_path).of(what))
     assert set(ahead.files) == {tmp_path / "pkg/__init__.py", tmp_path / "pkg/one.py", tmp_path / "two.py"}
     assert "import textwrap" in ahead.statements

@@ -26,7 +26,7 @@ from adacoder.domain import (
     further,
 )
 from adacoder.journal import Journal
-from adacoder.pytext import Lines
+from adacoder.pytext import CountedLines, Lines
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
@@ -208,7 +208,7 @@ class CodeEvaluator:
 
         `text`: that of the module with the wants withheld, in which the edits are made; None: it runs as it is written.
         """
-        lines = Lines(placed.text)
+        lines = CountedLines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
         return Program(
             module=target.module,

@@ -9,6 +9,7 @@ twice.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 def register(server: AdaCoderServer) -> None:
     """Let `server` answer all of AdaCoder's features and commands."""
     server.feature(types.INITIALIZE)(on_initialize)
+    server.feature(types.INITIALIZED)(on_initialized)
     server.feature(types.SHUTDOWN)(on_shutdown)
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(on_configuration)
     kinds = types.CodeActionOptions(code_action_kinds=KINDS)
@@ -49,6 +51,11 @@ def register(server: AdaCoderServer) -> None:
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
     """`initialize`: keep the settings it brings."""
     ls.configuration.begin(params.initialization_options)
+
+
+def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
+    """`initialized`: get ready for the messages that will come most."""
+    threading.Thread(target=ls.protocol.prepare, daemon=True).start()  # a daemon, so that no exit waits for it
 
 
 async def on_shutdown(ls: AdaCoderServer, params: object) -> None:

@@ -113,6 +113,7 @@ class Host:
         self._looked = 0.0
         self._ahead = ImportsAhead(workspace)
         self._booting: asyncio.Task[None] | None = None
+        self._has_looked = False
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
@@ -209,6 +210,9 @@ class Host:
         is_standing: bool = False,
     ) -> Recipe:
         """What a template is made for that evaluates the program, or imports its module as it stands."""
+        if not self._has_looked:  # which takes so much longer the first time
+            await asyncio.to_thread(self._space, program)
+            self._has_looked = True
         view = self._space(program)
         ahead = NOTHING_AHEAD if is_standing else await self._ahead.of(program)
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted)
