@@ -150,9 +150,9 @@ async def requests(rounds: int) -> Report:
     `hit`: a child stands ready, forked ahead. `miss`: nothing is forked ahead. `unobserved`: the same, but that nothing
     is seen of what the examples run.
 
-    A bare fork takes 64 page faults and does nothing. A child that was rehearsed still compiles and imports a module,
-    and runs three examples, each asked for by itself; one that was not takes 570 to 680 page faults in all, most of
-    them to copy what it writes to. So neither can be had for the price of one fork, or of two: 2.0 and 4.0 are aimed at.
+    A bare fork takes 64 page faults and does nothing. A child that was rehearsed still imports a module, and runs three
+    examples, each asked for by itself; one that was not takes 570 to 680 page faults in all, most of them to copy what
+    it writes to. So neither can be had for the price of one fork, or of two: 2.0 and 4.0 are aimed at.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
