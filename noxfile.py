@@ -68,6 +68,7 @@ def bench(session: nox.Session) -> None:
         "imports.py",
         "cancel.py",
         "tokens.py",
+        "check.py",
         "evidence.py",
         "observing.py",
     ):
