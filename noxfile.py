@@ -69,6 +69,7 @@ def bench(session: nox.Session) -> None:
         "cancel.py",
         "blocking.py",
         "tokens.py",
+        "check.py",
         "evidence.py",
         "observing.py",
     ):

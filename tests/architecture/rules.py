@@ -259,13 +259,13 @@ def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
 
 
 def long_work_is_done_aside(package: Path) -> list[str]:
-    """Invariant 12: no coroutine itself does what grows with a text."""
+    """Invariant 13: no coroutine itself does what grows with a text."""
     return [
         f"{file.place}:{node.lineno} calls {name}"
         for file in files(package)
         for node in file.nodes
         if isinstance(node, ast.AsyncFunctionDef) and file.room != "cli"  # where nobody else waits
-        for name in _called(node)
+        for name in _called(list(ast.walk(node)))
         if name in ASIDE
     ]
 
@@ -355,6 +355,7 @@ READERS = {
     "models/replay.py": "the recording that the user named",
     "models/recording/recorder.py": "the recording that the user named",
     "lsp/pygls_fixes.py": "stdin and stdout",
+    "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",
 }
 """Who opens files, and which."""

@@ -26,7 +26,7 @@ from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.locate import Documented, documented, locate
+from adacoder.source.locate import Documented, documented, locate, may_have_examples
 from adacoder.source.text import SourceFile, read
 
 _AHEAD = 32 + 4 * (os.cpu_count() or 1)
@@ -110,6 +110,7 @@ class Checking:
                     unit.documented, unit.settings, project, journal, once=True, covers=self._covers
                 )
                 running.append((unit, asyncio.create_task(check)))
+                await asyncio.sleep(0)  # what is on its way goes on while more is read
                 if len(running) == _AHEAD:
                     await self._show_first(running)
             while running:
@@ -163,7 +164,7 @@ class Checking:
         if not place.is_whole_file:
             yield _Unit(_named(place, file, folder), folder, settings, is_named=True)
             return
-        for one in documented(file.text, path, folder):
+        for one in documented(file.text, path, folder) if may_have_examples(file.text) else ():
             if one.target.examples or one.unreadable:
                 yield _Unit(one, folder, settings, is_named=False)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation import MOST_THREADS
 from adacoder.sandbox.isolation.scratch import is_overfull
+from adacoder.sandbox.launcher import children
 from adacoder.sandbox.process import Evaluation, Recipe, Template, forked
 from adacoder.sandbox.templates import Taken
 from adacoder.sandbox.wire import HungUpError, ProtocolError
@@ -131,6 +132,9 @@ class _Process:
         """As `Line.import_`, in so many seconds."""
         async with self.turn, asyncio.timeout(seconds):
             how, changes = await self.evaluation.line.import_(name, path, text)
+        pid = self.evaluation.line.channel.sender
+        if pid is None or children(pid):
+            raise Apart  # to be told what isolation denies
         if self.evaluation.threads() > 1:  # of libraries too, which Python knows nothing of
             changes = tuple(dict.fromkeys((*changes, "threads")))
         return how, changes
@@ -275,6 +279,7 @@ class _Importer(_Process):
             Apart: it went wrong, or left what cannot be forked.
         """
         self.notes = _noted(name, *await self.import_(seconds, name, path, text))
+        self._template.sweep()
 
     async def desk(self, program: Program, seconds: float) -> _Desk:
         """One that has imported the program's module.
