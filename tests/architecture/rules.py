@@ -194,7 +194,9 @@ def floors_are_kept(package: Path) -> list[str]:
     return found
 
 
-INSIDE = tuple(f"sandbox/{name}.py" for name in ("template", "worker", "standing", "finders", "names", "observing"))
+INSIDE = tuple(
+    f"sandbox/{name}.py" for name in ("template", "worker", "standing", "compiling", "finders", "names", "observing")
+)
 """What the user's interpreter executes."""
 
 

@@ -25,10 +25,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from adacoder.sandbox import finders, worker
+    from adacoder.sandbox import compiling, finders, worker
 else:
     worker = globals()["worker"]  # `template.py`, which loads this file, has it already
-    finders = worker.finders
+    compiling, finders = worker.compiling, worker.finders
 
 _SIGNALS = range(1, 65)
 
@@ -47,12 +47,12 @@ class Standing:
     def import_(self, name: str, path: str, text: str) -> str:
         """Import a module; returns the first word of the answer to `import`."""
         if path and name in sys.modules and finders.file_of(sys.modules[name]) == path:
-            return "there" if self._is_text_of(path, worker.normalized(text)) else "failed"
+            return "there" if self._is_text_of(path, compiling.normalized(text)) else "failed"
         sys.argv = [path]
         sys.setrecursionlimit(self.recursion_limit)
         try:
             if path:
-                self._find(name, path, worker.normalized(text))
+                self._find(name, path, compiling.normalized(text))
             import_module(name)
         except BaseException:  # SystemExit too is only what the module did
             return "failed"

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from types import CodeType, TracebackType
     from typing import TypeGuard, TypeVar
 
-    from adacoder.sandbox import finders, names, observing
+    from adacoder.sandbox import compiling, finders, names, observing
 
     T = TypeVar("T")
 else:
@@ -65,7 +65,8 @@ else:
         SourceFileLoader(name, join(dirname(realpath(__file__)), name + ".py")).exec_module(module)
         return module
 
-    finders, names, observing = _beside("finders"), _beside("names"), _beside("observing")
+    compiling, finders = _beside("compiling"), _beside("finders")
+    names, observing = _beside("names"), _beside("observing")
 
 # Ours alone: what a candidate does to the real ones does not reach this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -146,88 +147,6 @@ def receive_bytes(size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
-
-
-# --- a text that may be broken ---------------------------------------------------------------
-
-
-class BrokenTextError(Exception):
-    """A syntax error, as this interpreter sees it."""
-
-    def __init__(self, line: int, message: str, in_candidate: bool = False) -> None:
-        super().__init__(message)
-        self.line = line
-        self.message = message
-        self.in_candidate = in_candidate
-
-
-class UnparsedError(Exception):
-    """A text does not compile, and where its statements begin is not known."""
-
-
-def compile_around(
-    text: str, path: str, first: int, last: int, starts: Sequence[int]
-) -> tuple[CodeType, str, list[int]]:
-    """Compile a module; leave out top-level statements beside lines `first` to `last` that are syntax errors.
-
-    `starts`: the 1-based lines where its top-level statements begin.
-    Returns the code, the text as it was compiled (line numbers kept), and the lines of the errors left out.
-
-    Raises:
-        BrokenTextError: the candidate, or what cannot be left out, is a syntax error.
-        UnparsedError: it does not compile, and `starts` is empty.
-    """
-    try:
-        return _compile(text, path), text, []
-    except BrokenTextError as broken:
-        whole = broken
-    lines = text.split("\n")
-    if _syntax_error(_without_candidate(lines, first, last)) is None:
-        raise BrokenTextError(min(max(whole.line, first), last), whole.message, in_candidate=True)
-    if not starts:
-        raise UnparsedError
-    left_out = []
-    for start, end in zip(starts, [*[start - 1 for start in starts[1:]], len(lines)]):  # noqa: B905  # `strict` came later
-        alone = [""] * (start - 1) + lines[start - 1 : end]
-        error = _syntax_error("\n".join(alone))
-        if error is None:
-            continue
-        if start <= last and first <= end:
-            error.in_candidate = _syntax_error(_without_candidate(alone, first, last)) is None
-            raise error
-        left_out.append(error.line)
-        lines[start - 1 : end] = [""] * (end - start + 1)
-    mended = "\n".join(lines)
-    return _compile(mended, path), mended, left_out
-
-
-def normalized(text: str) -> str:
-    """A text as Python's parser takes it."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-
-
-def _compile(text: str, path: str) -> CodeType:
-    try:
-        return compile(text, path, "exec", 0, True)
-    except SyntaxError as error:
-        raise BrokenTextError(error.lineno or 1, f"{type(error).__name__}: {error.msg}") from None
-    except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        # A null character, a number too large, an expression nested too deeply.
-        raise BrokenTextError(1, f"{type(error).__name__}: {error}") from None
-
-
-def _syntax_error(text: str) -> BrokenTextError | None:
-    try:
-        _compile(text, "<module>")
-    except BrokenTextError as error:
-        return error
-    return None
-
-
-def _without_candidate(lines: list[str], first: int, last: int) -> str:
-    head = lines[first - 1]
-    indent = head[: len(head) - len(head.lstrip())]
-    return "\n".join([*lines[: first - 1], indent + "pass", *[""] * (last - first), *lines[last:]])
 
 
 # --- the module ------------------------------------------------------------------------------
@@ -335,7 +254,7 @@ class Module:
         self._suspects = suspects.split()
         self._by_line = bool(by_line)
         self._starts = [int(start) for start in starts.split()]
-        self._text = normalized(text)
+        self._text = compiling.normalized(text)
         self._unsaved = finders.Unsaved(dict(zip(fields[10::2], fields[11::2])))  # noqa: B905  # `strict` came later
         self._is_installed = is_installed
         self._loader: finders.TextLoader
@@ -350,10 +269,12 @@ class Module:
     def load(self) -> list[str]:
         """Import it; the answer to `load`, without the nonce, which comes second."""
         try:
-            code, text, left_out = compile_around(self._text, self._path, self._first, self._last, self._starts)
-        except UnparsedError:
+            code, text, left_out = compiling.compile_around(
+                self._text, self._path, self._first, self._last, self._starts
+            )
+        except compiling.UnparsedError:
             return ["unparsed"]
-        except BrokenTextError as broken:
+        except compiling.BrokenTextError as broken:
             return ["broken" if broken.in_candidate else "unreadable", str(broken.line), broken.message]
         self.observe(code)
         self._loader = finders.TextLoader(self._name, self._path, text, code)
