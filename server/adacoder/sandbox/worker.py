@@ -455,7 +455,9 @@ class Module:
     ) -> list[str]:
         """RAN, INSTEAD, LINES and BRANCHES of the example that was observed."""
         observer = self._observer
-        entered, reached = observer.entered, _reached(observer.lines, observer.branches)
+        entered, reached = observer.entered, ["", ""]
+        if self._by_line:
+            reached = _reached(observer.lines, observer.branches)
         if code is None:
             return ["no", "", *reached]
         ran = self._flow.ran(source, code, entered=entered, shows=shows, binds=binds or ":=" in source)
