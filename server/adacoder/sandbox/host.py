@@ -257,8 +257,8 @@ class Host:
         return shows
 
     def _known_recipe(self, mechanism: Mechanism, program: Program) -> Recipe:
-        """As `_recipe`, of a module as it stands; for a while that of its package's last docstring is as good, since it is
-        looked afterwards whether it still is.
+        """As `_recipe`, of a module as it stands; for a while that of its package's last docstring is as good, since
+        afterwards it is seen whether it still is.
         """
         key = mechanism, program.module.root, program.module.name.partition(".")[0]
         recipe, until = self._recipes.get(key, (None, 0.0))
