@@ -61,12 +61,14 @@ def bench(session: nox.Session) -> None:
     session.install("--no-deps", "evalplus==0.3.1")  # of all that it names, what is measured needs numpy and psutil
     for script in session.posargs or (
         "request.py",
+        "start.py",
         "evaluator.py",
         "locate.py",
         "context.py",
         "imports.py",
         "cancel.py",
         "tokens.py",
+        "check.py",
         "evidence.py",
         "observing.py",
     ):

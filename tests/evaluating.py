@@ -26,7 +26,8 @@ class Workspace:
     """A folder of files; a module's text may differ from what is on disk."""
 
     folder: Path
-    least: Level = Level.FULL
+    least: Level = Level.SEATBELT
+    """The weakest that is accepted; of what there is here, the strongest is taken."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
     hosts: list[Host] = field(default_factory=list)
@@ -66,7 +67,7 @@ class Workspace:
 @asynccontextmanager
 async def workspace(
     folder: Path,
-    least: Level = Level.FULL,
+    least: Level = Level.SEATBELT,
     interpreter: Interpreter | None = None,
     best: Level = Level.FULL,
 ) -> AsyncIterator[Workspace]:

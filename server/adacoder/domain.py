@@ -361,13 +361,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What of the new function the examples did not reach. What its lines tell, no branch repeats."""
+    """What of the new function's `lines` with code the examples did not reach. What a line tells, no branch repeats."""
 
     lines: tuple[int, ...]
-    """All lines with code, from 1 on."""
     unreached: tuple[Line, ...] = ()
     branches: tuple[tuple[Line, bool], ...] = ()
-    """Tests that were asked, with what they never came to; none where the interpreter does not tell of them."""
+    """Tests that were asked, with what they never came to; none where the interpreter tells of none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -590,6 +589,8 @@ def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
     if not target.examples:
         informal = "" if target.in_class else f" and shows no call with its result, such as `{name}(…) == …`"
         return f"The docstring of '{name}' has no >>> examples{informal}, so nothing could be verified."
+    if verdict.imports and not verdict.defines:
+        return f"After its import the module does not define '{name}', nor does doctest find it: it was not checked."
     if all(example.skipped for example in target.examples):
         return f"All examples of '{name}' are skipped, so nothing could be verified."
     if not target.has_wants:

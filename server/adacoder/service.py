@@ -6,27 +6,22 @@ The only place that brings models, sandbox, agents and strategies together. It i
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team, TestDesigner
+from adacoder.agents import Team
 from adacoder.agents.conversation import Conversation
+from adacoder.agents.debug_specialist import DebugSpecialist
+from adacoder.agents.programming_assistant import ProgrammingAssistant
 from adacoder.agents.prompt import Briefing, brief
-from adacoder.domain import (
-    AdaCoderError,
-    Attempt,
-    Candidate,
-    Edit,
-    Outcome,
-    Reply,
-    Status,
-    Target,
-    conclude,
-)
+from adacoder.agents.prompt_engineer import PromptEngineer
+from adacoder.agents.test_designer import TestDesigner
+from adacoder.checks import Checks, access, readable
+from adacoder.checks import Project as Project
+from adacoder.checks import current as current
+from adacoder.domain import AdaCoderError, Attempt, Candidate, Edit, Outcome, Reply, Status, Target, conclude
 from adacoder.journal import Journal
 from adacoder.models.backends import Experience
 from adacoder.models.errors import ModelError
@@ -34,17 +29,11 @@ from adacoder.models.held import HeldModel
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.window import Window
-from adacoder.privacy.access import Access
-from adacoder.privacy.names import Wishes
-from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract
-from adacoder.sandbox.host import Host, turns_for_all
-from adacoder.sandbox.interpreter import Interpreter, find
 from adacoder.settings import Settings
 from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
-from adacoder.source.locate import Documented
 from adacoder.source.shareable import shareable
 from adacoder.source.splice import splice
 from adacoder.strategies import STRATEGIES
@@ -52,27 +41,12 @@ from adacoder.strategies import STRATEGIES
 _OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
 """Outcomes that carry Edits. An unverified one is marked so, and its door asks before it inserts."""
 
-_MOMENT_SECONDS = 1.0
-"""How long the interpreter that was found for a folder is taken for granted."""
 
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """What surrounds a Target at the moment of a request."""
-
-    folder: Path
-    """The workspace folder, absolute."""
-    overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Whole texts of open files, by path, which may differ from what is on disk."""
-
-
-class Service:
-    """Runs requests. Keeps what is worth keeping between them: evaluator hosts, and what is remembered of models."""
+class Service(Checks):
+    """Runs requests. Keeps what is worth keeping between them: beside that of Checks, what is remembered of models."""
 
     def __init__(self) -> None:
-        self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
-        self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
-        self._turns = turns_for_all()
+        super().__init__()
         self.experience = Experience()
         """What is kept of models between requests, their leases among it."""
         self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
@@ -87,7 +61,7 @@ class Service:
         a user can mend becomes an Outcome; cancellation goes through.
         """
         try:
-            _access(target, settings, project).require(target.module.path)
+            access(target, settings, project).require(target.module.path)
             target = await self._evaluator(target, settings, project, journal).with_class_examples(target)
             outcome = await self._climb(target, start, settings, project, journal)
         except AdaCoderError as error:
@@ -100,7 +74,7 @@ class Service:
         """Only evaluate `candidate` in the text of `target`, which is not the one that it was written for."""
         journal.begin_round()
         try:
-            _access(target, settings, project).require(target.module.path)
+            access(target, settings, project).require(target.module.path)
             evaluator = self._evaluator(target, settings, project, journal, covers=True)
             target = await evaluator.with_class_examples(target)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
@@ -109,25 +83,6 @@ class Service:
             outcome = Outcome(Status.ERROR, target, str(error))
         return _with_evidence(outcome, journal)
 
-    async def check(
-        self, documented: Documented, settings: Settings, project: Project, journal: Journal, *, covers: bool = False
-    ) -> Outcome:
-        """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
-
-        A function is `verified` only if one of them runs it and shows an output. `covers`: where all passed, run them
-        once more, and tell what none of them reached.
-        """
-        journal.begin_round()
-        target = documented.target
-        try:
-            _access(target, settings, project).require(target.module.path)
-            evaluator = self._evaluator(target, settings, project, journal, covers=covers)
-            verdict = await evaluator.evaluate_as_it_stands(documented)
-            outcome = conclude(target, Attempt(current(target), verdict), journal.round)
-        except AdaCoderError as error:
-            outcome = Outcome(Status.ERROR, target, str(error))
-        return replace(outcome, steps=journal.steps, seconds=journal.seconds)
-
     async def suggest(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, its Edits add them.
 
@@ -135,17 +90,15 @@ class Service:
         """
         journal.begin_round()
         try:
-            _access(target, settings, project).require(target.module.path)
+            access(target, settings, project).require(target.module.path)
             outcome = await self._suggest_by_any(target, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
         return replace(outcome, rounds=journal.round, steps=journal.steps, seconds=journal.seconds)
 
     async def close(self) -> None:
-        """End every process that was kept warm."""
-        hosts = list(self._hosts.values())
-        self._hosts.clear()
-        await asyncio.gather(*(host.close() for host in hosts))
+        """As `Checks.close`."""
+        await super().close()
         self._reader.shutdown(wait=False, cancel_futures=True)
 
     async def _climb(
@@ -256,65 +209,19 @@ class Service:
         return Outcome(Status.UNVERIFIED, target, reason, edits=(add_examples(target, suggested),))
 
     def _conversation(self, target: Target, settings: Settings, project: Project, model: HeldModel) -> Conversation:
-        access = _access(target, settings, project)
+        allowed = access(target, settings, project)
 
         async def pack(window: Window) -> Briefing:
             loop = asyncio.get_running_loop()
-            overlays = _allowed(project.overlays, access)
-            found = await loop.run_in_executor(self._reader, pieces, target, overlays, access)
+            overlays = readable(project.overlays, allowed)
+            found = await loop.run_in_executor(self._reader, pieces, target, overlays, allowed)
             return brief(target, found, window=window, instructions=settings.instructions)
 
         return Conversation(model, pack)
 
-    def _evaluator(
-        self, target: Target, settings: Settings, project: Project, journal: Journal, *, covers: bool = False
-    ) -> CodeEvaluator:
-        host = self._host(target, settings, project)
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        access = _access(target, settings, project, *interpreter.added)
-        overlays = _allowed(project.overlays, access)
-        return CodeEvaluator(host, journal, overlays=overlays, timeout=settings.timeout, covers=covers)
-
     def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
         interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
         return ImportIndex(target, project.folder, interpreter.folders, settings.wishes)
-
-    def _host(self, target: Target, settings: Settings, project: Project) -> Host:
-        if not settings.trusted:
-            raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        key = (interpreter, project.folder, settings.isolation, settings.wishes)
-        host = self._hosts.get(key)
-        if host is None:
-            host = self._hosts[key] = Host(
-                interpreter, project.folder, least=settings.isolation, turns=self._turns, wishes=settings.wishes
-            )
-        return host
-
-    def _interpreter(self, setting: Path | None, near: Path, folder: Path) -> Interpreter:
-        """As `find`, which reads many files, so that it is not asked for every function of a file."""
-        now = time.monotonic()
-        key = (setting, near, folder)
-        found, until = self._interpreters.get(key, (None, now))
-        if found is None or now >= until:
-            found = find(setting, near, folder)
-            self._interpreters[key] = (found, now + _MOMENT_SECONDS)
-        return found
-
-
-def _access(target: Target, settings: Settings, project: Project, *others: Path) -> Access:
-    """What may be read for a request; with `others`, what may be shown to the code that it runs."""
-    return Access.around(target.module, project.folder, settings.wishes, *others)
-
-
-def _allowed(overlays: Mapping[Path, str], access: Access) -> dict[Path, str]:
-    """The texts of those open files that may be read for the request: of a private one it is no less so."""
-    return {path: text for path, text in overlays.items() if access.refusal(path) is None}
-
-
-def current(target: Target) -> Candidate:
-    """The function as it stands in the text: where `fix`, `check` and repair begin."""
-    return Candidate(function=dedent(normalize(target.source)))
 
 
 def from_reply(text: str, target: Target) -> Candidate:

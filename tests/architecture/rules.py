@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
+    frozenset({"checks"}),
     frozenset({"service", "report", "doctor"}),
     frozenset({"lsp", "cli", "arena"}),
     frozenset({"__main__"}),
@@ -65,7 +67,7 @@ RUNNING = frozenset(
 STARTING = {
     "create_subprocess_exec": ("sandbox/probe.py", "sandbox/process.py"),
     "execv": ("sandbox/launcher.py",),
-    "which": ("sandbox/interpreter.py", "sandbox/isolation/installed.py"),
+    "which": ("sandbox/choice.py", "sandbox/isolation/installed.py"),
 }
 """Where programs are started and looked for; the interpreter that is looked for runs inside."""
 
@@ -162,7 +164,7 @@ def floors_are_kept(package: Path) -> list[str]:
     return found
 
 
-INSIDE = tuple(f"sandbox/{name}.py" for name in ("template", "worker", "finders", "names", "observing"))
+INSIDE = tuple(f"sandbox/{name}.py" for name in ("template", "worker", "standing", "finders", "names", "observing"))
 """What the user's interpreter executes."""
 
 
@@ -313,6 +315,28 @@ def files_are_read_in_one_place(package: Path) -> list[str]:
         for name in _called(file.tree)
         if name in OPENING
     ]
+
+
+_MISREAD = re.compile(r"(?<!\\)(?:\((?=\?>)|\)(?:[*+?]|\{[\d,]*\})\+)")
+
+
+def patterns_mean_the_same_to_every_python(package: Path) -> list[str]:
+    """Invariant 12: no group of a pattern is possessive or atomic, which Python before 3.11.5 matches wrongly."""
+    return [
+        f"{file.place}:{node.lineno} holds {found[0]}"
+        for file in files(package)
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.JoinedStr | ast.Constant) and (found := _MISREAD.search(_text(node)))
+    ]
+
+
+def _text(node: ast.expr) -> str:
+    """What a literal holds, with `()` for each value that an f-string takes in."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(_text, node.values))
+    if isinstance(node, ast.FormattedValue):
+        return "()"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _called(tree: ast.AST) -> list[str]:

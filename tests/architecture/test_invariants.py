@@ -53,6 +53,10 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.files_are_read_in_one_place, "lsp/snapshot.py", "import tokenize\ntokenize.open('x')"),
     (rules.files_are_read_in_one_place, "sandbox/imports.py", "import io\nio.FileIO('x')"),
     (rules.syntax_errors_come_from_the_users_python, "agents/repairs.py", "x = FailureKind.SYNTAX_ERROR"),
+    (rules.patterns_mean_the_same_to_every_python, "settings.py", 'r"(?:a|b)*+c"'),
+    (rules.patterns_mean_the_same_to_every_python, "domain.py", 'r"(?>a|b)c"'),
+    (rules.patterns_mean_the_same_to_every_python, "replies/find.py", 'rf"{_NAME}?+c"'),
+    (rules.patterns_mean_the_same_to_every_python, "models/window.py", 'r"(?:ab?){1,2}+c"'),
 ]
 
 

@@ -12,6 +12,7 @@ import pytest
 from adacoder.domain import FailureKind, Level
 from adacoder.sandbox.interpreter import describe, find
 from evaluating import Workspace, other_pythons, workspace
+from levels import LSM, NONE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -238,7 +239,7 @@ async def test_other_versions_of_python(path: Path, tmp_path: Path) -> None:
         assert (await ws.evaluate(GOOD, file="pkg/mod.py")).passed
 
 
-@pytest.mark.parametrize("best", [Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [LSM, NONE])
 async def test_with_less_isolation_it_is_the_same(best: Level, tmp_path: Path) -> None:
     async with workspace(tmp_path, Level.NONE, best=best) as ws:
         ws.write({"pkg/__init__.py": "", "pkg/helper.py": "ONE = 1"})

@@ -18,6 +18,7 @@ from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.probe import probe
 from evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
+from levels import LEVELS, NONE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,7 +29,6 @@ GOOD = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x + 1\n'
 SLOW = GOOD.replace("return", "import time; time.sleep(60); return")
 ONE = GOOD.replace("+ 1", "+ ONE")
 PYTHON = Path(sys.executable).resolve()
-LEVELS = [Level.FULL, Level.LSM]
 
 
 @pytest.fixture
@@ -323,7 +323,7 @@ async def test_a_template_that_grew_is_made_anew(ws: Workspace, monkeypatch: pyt
 # --- the end of things -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [*LEVELS, NONE])
 @pytest.mark.parametrize("delay", [0.0, 0.001, 0.005, 0.01, 0.02, 0.04, 0.3])
 async def test_a_cancelled_evaluation_leaves_nothing(delay: float, best: Level, tmp_path: Path) -> None:
     await probe(best)
@@ -351,7 +351,7 @@ async def test_what_is_closed_while_it_evaluates_does_not_begin_anew(ws: Workspa
     assert processes_in(ws.folder) == []
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [*LEVELS, NONE])
 async def test_a_host_that_is_closed_early_leaves_nothing(
     best: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,7 +395,7 @@ async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) ->
 # --- faults ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM])
+@pytest.mark.parametrize("best", LEVELS)
 async def test_whatever_is_killed_the_next_evaluation_works(best: Level, tmp_path: Path) -> None:
     async with workspace(tmp_path, best=best) as ws:
         assert (await ws.evaluate(GOOD)).passed
@@ -424,7 +424,7 @@ asyncio.run(main(Path(sys.argv[1]), Level(sys.argv[2]), sys.argv[3]))
 """
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [*LEVELS, NONE])
 @pytest.mark.parametrize("delay", [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.5])
 async def test_nothing_survives_a_server_that_is_killed(delay: float, best: Level, tmp_path: Path) -> None:
     server = await asyncio.create_subprocess_exec(
@@ -461,7 +461,7 @@ async def test_an_interpreter_that_cannot_start_is_told_apart_from_a_candidate(
     assert (await ws.evaluate(GOOD)).passed
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM])
+@pytest.mark.parametrize("best", LEVELS)
 @pytest.mark.parametrize(
     "mess",
     [

@@ -14,18 +14,26 @@ from functools import reduce
 from pathlib import Path
 
 from adacoder.agents.prompt import bodiless
-from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureKind, Target, Verdict, further
+from adacoder.domain import (
+    JSON,
+    Attempt,
+    Candidate,
+    Example,
+    ExampleResult,
+    Failure,
+    FailureKind,
+    Target,
+    Verdict,
+    further,
+)
 from adacoder.journal import Journal
 from adacoder.pytext import Lines
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
-from adacoder.source.coverage import coverage
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.imports import undefined_names
 from adacoder.source.locate import Documented
-from adacoder.source.memorised import memorised
-from adacoder.source.splice import Splice, splice
+from adacoder.source.splicing import Splice
 from adacoder.source.text import apply_edits
 from adacoder.source.withheld import withheld
 
@@ -73,6 +81,8 @@ class CodeEvaluator:
         """
         if not target.of_class:
             return target
+        from adacoder.source.splice import splice  # as below
+
         every = replace(target, examples=target.of_class)
         text = await asyncio.to_thread(withheld, every)
         stub = Candidate(f"{bodiless(target)}\n    raise NotImplementedError")
@@ -99,11 +109,12 @@ class CodeEvaluator:
                 step.details["known"] = True
             return verdict
 
-    async def evaluate_as_it_stands(self, documented: Documented) -> Verdict:
+    async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """What the text as it stands makes of the examples in one of its docstrings.
 
         As in doctest all of them count, those too that do not run the function; and one that shows no output must
-        give none. As with a candidate, a function that has them by heart has not passed, whoever wrote it.
+        give none. As with a candidate, a function that has them by heart has not passed, whoever wrote it. `once`: as
+        `Service.check`.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -111,7 +122,7 @@ class CodeEvaluator:
         target = documented.target
         with self._journal.step("code_evaluator", "evaluate") as step:
             step.details["code"] = target.source
-            verdict = await self._judge_as_it_stands(target, documented.unreadable)
+            verdict = await self._judge_as_it_stands(target, documented.unreadable, once=once)
             step.details |= _details(target, verdict)
             return verdict
 
@@ -120,6 +131,8 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
+        from adacoder.source.splice import splice  # much to import, and needed for candidates only
+
         text = await asyncio.to_thread(withheld, target)
         placed = await asyncio.to_thread(splice, target, candidate)
         verdict = await self._run(target, placed, target.examples, text)
@@ -136,40 +149,57 @@ class CodeEvaluator:
             return await self._looked_into(verdict, target, placed, text)
         return _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
 
-    async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None) -> Verdict:
+    async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None, *, once: bool) -> Verdict:
         if unreadable is not None:
             source = Lines(target.text)[unreadable.line].strip() + "\n"
             example = Example(source, "", unreadable.line)
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
         what = replace(self._program(target, _as_it_stands(target), None), all_count=True)
-        verdict = await self._host.evaluate(what, target.examples, timeout=self._timeout)
+        run = self._host.check if once else self._host.evaluate
+        verdict = await run(what, target.examples, timeout=self._timeout)
+        if verdict.imports and not verdict.defines:
+            # It was deleted after it was defined, or defined on another condition: doctest does not see it.
+            unseen = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
+            return replace(verdict, failure=None, results=unseen)
         failure = _failed_import(verdict)
         if failure is not None:
             return _blaming_the_module(verdict, failure)
-        return await self._looked_into(_minding_what_is_not_shown(verdict), target, _as_it_stands(target), None)
+        return await self._looked_into(
+            _minding_what_is_not_shown(verdict), target, _as_it_stands(target), None, once=once
+        )
 
-    async def _looked_into(self, verdict: Verdict, target: Target, placed: Splice, text: str | None) -> Verdict:
+    async def _looked_into(
+        self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
+    ) -> Verdict:
         """`verdict`; of a pass, what is seen when it runs once more, line by line: what came from memory fails, and of
         the rest it is told what no example reached. A run that ends otherwise tells nothing of lines.
         """
         if not (verdict.passed and target.is_function and verdict.is_proved):
             return verdict
+        from adacoder.source.memorised import memorised  # much to import, and needed for what passed only
+
         why = await asyncio.to_thread(memorised, target, placed, verdict.proving)
         if why is None and not self._covers:
             return verdict
         what = replace(self._program(target, placed, text), by_line=True)
+        run = self._host.check if once else self._host.evaluate
         seen = Verdict(None)
         with suppress(SandboxError):
-            seen = await self._host.evaluate(what, target.examples, timeout=self._timeout)
+            seen = await run(what, target.examples, timeout=self._timeout)
         if why is not None and seen.is_proved:
             why = await asyncio.to_thread(memorised, target, placed, seen.proving)
         if why is not None:
             return replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
-        known = self._covers and seen.passed
-        return replace(verdict, coverage=await asyncio.to_thread(coverage, placed, seen) if known else None)
+        if not (self._covers and seen.passed):
+            return verdict
+        from adacoder.source.coverage import coverage  # as above
+
+        return replace(verdict, coverage=await asyncio.to_thread(coverage, placed, seen))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
+        from adacoder.source.imports import undefined_names  # likewise
+
         suspects = await asyncio.to_thread(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
         verdict = await self._host.evaluate(what, examples, timeout=self._timeout)

@@ -25,6 +25,8 @@ class Found:
     outcome: Outcome
     folder: Path
     """Its workspace."""
+    is_named: bool = False
+    """Whether it was asked for by name, so that it matters if nothing is proved."""
 
 
 class View(Protocol):
@@ -117,16 +119,24 @@ class Findings:
     def _lines(self, outcome: Outcome) -> Iterator[str]:
         """What failed; what makes the whole module fail is told once."""
         failure = None if outcome.verdict is None else outcome.verdict.failure
-        if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
-            return  # nothing failed, but all passed in vain
-        if failure.example is None:
+        if failure is not None and failure.example is None:
             key = (outcome.target.module.path, failure.message)
-            if key not in self._told:
-                self._told.add(key)
-                yield from _place(outcome.target, _own_line(outcome.target, failure))
-                yield failure.message
-            return
-        yield from _examples(outcome.target, failure, outcome.verdict.results)
+            if key in self._told:
+                return
+            self._told.add(key)
+        yield from told(outcome)
+
+
+def told(outcome: Outcome) -> Iterator[str]:
+    """What failed, as doctest shows it."""
+    failure = None if outcome.verdict is None else outcome.verdict.failure
+    if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
+        return  # nothing failed, but all passed in vain
+    if failure.example is None:
+        yield from _place(outcome.target, _own_line(outcome.target, failure))
+        yield failure.message
+        return
+    yield from _examples(outcome.target, failure, outcome.verdict.results)
 
 
 def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]) -> Iterator[str]:
@@ -160,8 +170,12 @@ def _own_line(target: Target, failure: Failure) -> int:
 
 def _name(target: Target) -> str:
     """As doctest names it."""
-    own = "" if target.qualname == "__doc__" else f".{target.qualname}"
-    return f"{target.module.name}{own}"
+    return ".".join(filter(None, dict.fromkeys(module_and_name(target))))
+
+
+def module_and_name(target: Target) -> tuple[str, str]:
+    """As doctest names it, in two parts; the docstring of a module bears that module's name."""
+    return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
 
 def _what_came(result: ExampleResult) -> Iterator[str]:

@@ -148,9 +148,16 @@ def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
 
 
-def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
-    """`.status`: the running jobs, each with its latest progress."""
-    return {"jobs": ls.jobs.status()}
+async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.status` `{uri?}`: the running jobs, each with its latest progress; and the Python that a document runs on."""
+    options = _first(arguments)
+    uri = options.get("uri") if isinstance(options, Mapping) else None
+    if not isinstance(uri, str):
+        return {"jobs": ls.jobs.status()}
+    from adacoder.lsp.health import interpreter_for
+
+    _cancel_with_request(ls)
+    return {"jobs": ls.jobs.status(), "interpreter": await interpreter_for(ls, uri)}
 
 
 def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:

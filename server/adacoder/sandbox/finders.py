@@ -85,18 +85,19 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
         if is_installed(path):
             return _get_code(loader, fullname)
         source = loader.get_data(path)
-        ahead, code = _compiled.get(path, (None, None))
-        if ahead == source and type(loader).source_to_code is _source_to_code:
-            return code
-        return loader.source_to_code(source, path)
+        known, code = compiled.get(path, (None, None))
+        if code is None or known != source or type(loader).source_to_code is not _source_to_code:
+            code = loader.source_to_code(source, path)
+            compiled[path] = source, code
+        return code
 
     SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # of all that read sources
 
 
 _get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
 
-_compiled: dict[str, tuple[bytes, CodeType]] = {}
-"""What was compiled ahead of the project's files, by their paths, with the texts it was compiled of."""
+compiled: dict[str, tuple[bytes, CodeType]] = {}
+"""What was compiled of the project's files, some of it ahead, by their paths, with the texts it was compiled of."""
 
 
 def compile_ahead(path: str) -> None:
@@ -105,7 +106,7 @@ def compile_ahead(path: str) -> None:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
                 source = file.read(_LARGEST)
-            _compiled[path] = source, compile(source, path, "exec", 0, True)
+            compiled[path] = source, compile(source, path, "exec", 0, True)
     except Exception:  # noqa: S110  # whatever it is, the evaluation will meet it again
         pass
 

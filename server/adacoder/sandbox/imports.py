@@ -53,6 +53,10 @@ class Ahead:
     """The project's other files that run with the module: they may be compiled ahead, and no more."""
 
 
+NOTHING_AHEAD = Ahead(())
+"""For a template that imports nothing."""
+
+
 def imports_ahead(program: Program, workspace: Path) -> Ahead:
     """What a template may import ahead for the program, whatever the candidate in it imports."""
     lines = program.text.split("\n")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 TEMPLATE = Path(__file__).with_name("template.py")
-_LOADED = [Path(__file__).with_name(f"{name}.py") for name in ("worker", "finders", "names", "observing")]
+_LOADED = [Path(__file__).with_name(f"{name}.py") for name in ("worker", "standing", "finders", "names", "observing")]
 """What the template loads."""
 OUR_PYTHON = Path(sys.executable).resolve()
 """Runs the launcher, which needs nothing of the virtual environment that AdaCoder may be installed in."""

@@ -50,6 +50,10 @@ class Templates:
         """When the next template may be made beside one that serves too, in seconds of the monotonic clock."""
         self._closed = False
 
+    def begin(self, recipe: Recipe) -> None:
+        """Let there be a template for evaluations of `recipe` soon."""
+        self._keeper(recipe)
+
     async def ready(self, recipe: Recipe) -> None:
         """Wait until there is a template for evaluations of `recipe`.
 
@@ -135,7 +139,7 @@ class Templates:
 class Taken:
     """A process that one evaluation has for itself."""
 
-    def __init__(self, keeper: _Keeper, template: Template, evaluation: Evaluation) -> None:
+    def __init__(self, keeper: Lender, template: Template, evaluation: Evaluation) -> None:
         self._keeper = keeper
         self._template = template
         self._evaluation = evaluation
@@ -190,6 +194,13 @@ class Taken:
     def give_back(self) -> None:
         """Kill it."""
         self._keeper.give_back(None if self._status is not None else self._evaluation)
+
+
+class Lender(Protocol):
+    """Whoever a process comes from."""
+
+    def give_back(self, evaluation: Evaluation | None) -> None:
+        """An evaluation is over; its process has been reaped already if it is None."""
 
 
 class _Keeper:
@@ -349,7 +360,7 @@ class _Keeper:
 
     def _fork_ahead(self, template: Template) -> None:
         while len(self._spares) < self._wanted and template.alive:
-            self._spares.append(asyncio.create_task(template.fork(ahead=True)))
+            self._spares.append(asyncio.create_task(template.fork("spare")))
 
     def _put_away(self, template: Template, evaluation: Evaluation) -> None:
         """Kill an evaluation, and have its template reap it."""

@@ -11,6 +11,7 @@ import select
 import socket
 import struct
 import time
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,14 +21,25 @@ from adacoder.sandbox.descriptors import readable, writable
 from adacoder.sandbox.worker import pack, unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
 """Bytes of the largest answer that is read: room for the longest output beside the longest message."""
 
 
+CHANGES = frozenset(
+    {
+        *("threads", "open files", "files in its folder", "the current folder"),
+        *("the environment", "sys.path", "signal handlers"),
+    }
+)
+"""What an import may leave as it was not before, as `standing.py` calls it."""
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
+_MOST_AHEAD = 1 << 15
+"""Characters of questions that are asked ahead: what a socket holds, whoever reads from it."""
 _RAN = {"yes": True, "no": False}
 _PATIENCE = 0.0002
 """Seconds: most examples answer within less than it costs to be woken by their answer."""
@@ -128,7 +140,11 @@ class Channel:
         Raises:
             HungUpError: nobody will receive it.
         """
-        rest = memoryview(pack(texts))
+        await self.send_all([texts], descriptor)
+
+    async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
+        """As `send`, of several messages at once."""
+        rest = memoryview(b"".join(map(pack, messages)))
         attached = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
         while rest:
             try:
@@ -207,6 +223,9 @@ class Line:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self._patience = _PATIENCE
+        self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
+        """What was asked ahead: each nonce, and the question."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
@@ -242,23 +261,38 @@ class Line:
                 return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
         raise ProtocolError("its answer to 'load' has no known form")
 
+    async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]]) -> None:
+        """Ask all that `load` and `run` are going to ask, the answers to which depend on nothing but the code itself.
+
+        Who runs can read what it will be asked, as it can in the docstrings of its module; each answer still bears the
+        nonce of its question, and comes in its turn. `sources`: of the examples, each with whether it is by value.
+
+        Raises:
+            HungUpError: nobody will receive it.
+        """
+        self._patience = 0.0  # whoever else runs needs the processor
+        questions = [_load(program, seconds, ""), *(_run(source, by_value=by_value) for source, by_value in sources)]
+        room = _MOST_AHEAD
+        for question in questions:
+            room -= sum(map(len, question))
+            if room < 0:  # more would wait in vain for an end whose own answers nobody reads yet
+                return
+            self._asked.append((secrets.token_hex(8), question))
+        await self.channel.send_all([(command, nonce, *fields) for nonce, (command, *fields) in self._asked])
+
     async def _load(self, program: Program, seconds: int, starts: str) -> tuple[str, list[str]]:
-        module = program.module
-        overlays = [text for path, overlay in program.overlays.items() for text in (str(path), overlay)]
-        return await self._ask(
-            "load",
-            str(seconds),
-            module.name,
-            str(module.path),
-            program.qualname,
-            str(program.first_line),
-            str(program.last_line),
-            " ".join(program.suspects),
-            "lines" if program.by_line else "",
-            starts,
-            program.text,
-            *overlays,
-        )
+        return await self._ask(*_load(program, seconds, starts))
+
+    async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
+        """Import a module as it stands; returns how that went and what it changed, as `standing.py` tells.
+
+        Raises:
+            HungUpError, ProtocolError: so did whatever ran.
+        """
+        match await self._ask("import", name, path, text):
+            case ((("there" | "imported" | "failed") as how), changes):
+                return how, tuple(change for change in changes if change in CHANGES)
+        raise ProtocolError("its answer to 'import' has no known form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
         """Run one example; `by_value`: what it gives is compared by its value.
@@ -266,7 +300,7 @@ class Line:
         Raises:
             HungUpError, ProtocolError: so did whatever ran.
         """
-        match await self._ask("run", source, "value" if by_value else ""):
+        match await self._ask(*_run(source, by_value=by_value)):
             case "done", [ran, instead, lines, branches, printed, shown, plain, class_name]:
                 raised = None
             case "raised", [ran, instead, lines, branches, printed, message, bases, line, origin]:
@@ -291,13 +325,38 @@ class Line:
                 return _names(missing, program)
         raise ProtocolError("its answer to 'end' has no known form")
 
-    async def _ask(self, command: str, *fields: str) -> tuple[str, list[str]]:
-        nonce = secrets.token_hex(8)
-        await self.channel.send(command, nonce, *fields)
-        match await self.channel.receive(_PATIENCE):
+    async def _ask(self, *question: str) -> tuple[str, list[str]]:
+        if self._asked and self._asked[0][1] == question:
+            nonce, _ = self._asked.popleft()
+        else:
+            nonce = secrets.token_hex(8)
+            await self.channel.send(question[0], nonce, *question[1:])
+        match await self.channel.receive(self._patience):
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
         raise ProtocolError("it spoke out of turn")
+
+
+def _load(program: Program, seconds: int, starts: str) -> tuple[str, ...]:
+    module = program.module
+    return (
+        "load",
+        str(seconds),
+        module.name,
+        str(module.path),
+        program.qualname,
+        str(program.first_line),
+        str(program.last_line),
+        " ".join(program.suspects),
+        "lines" if program.by_line else "",
+        starts,
+        program.text,
+        *(text for path, overlay in program.overlays.items() for text in (str(path), overlay)),
+    )
+
+
+def _run(source: str, *, by_value: bool) -> tuple[str, ...]:
+    return "run", source, "value" if by_value else ""
 
 
 def _raised(message: str, bases: str, line: str, origin: str) -> Raised:

@@ -201,6 +201,11 @@ def compile_around(
     return _compile(mended, path), mended, left_out
 
 
+def normalized(text: str) -> str:
+    """A text as Python's parser takes it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+
+
 def _compile(text: str, path: str) -> CodeType:
     try:
         return compile(text, path, "exec", 0, True)
@@ -330,7 +335,7 @@ class Module:
         self._suspects = suspects.split()
         self._by_line = bool(by_line)
         self._starts = [int(start) for start in starts.split()]
-        self._text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+        self._text = normalized(text)
         self._unsaved = finders.Unsaved(dict(zip(fields[10::2], fields[11::2])))  # noqa: B905  # `strict` came later
         self._is_installed = is_installed
         self._loader: finders.TextLoader
@@ -350,8 +355,7 @@ class Module:
             return ["unparsed"]
         except BrokenTextError as broken:
             return ["broken" if broken.in_candidate else "unreadable", str(broken.line), broken.message]
-        own = observing.code_of(code, self._qualname, self._first, self._last)
-        self._observer = observing.observer(own, by_line=self._by_line)
+        self.observe(code)
         self._loader = finders.TextLoader(self._name, self._path, text, code)
         self._unsaved.keep(self._path, code)
         finders.read_sources(self._is_installed, self._unsaved)
@@ -367,6 +371,15 @@ class Module:
         regain()
         if raised is not None:
             return ["failed", self.missing(), *self._description(raised, ""), *notes]
+        return self.begin(namespace, notes)
+
+    def observe(self, code: CodeType) -> None:
+        """See from now on what of the target runs; `code` is what was compiled of the module."""
+        own = observing.code_of(code, self._qualname, self._first, self._last)
+        self._observer = observing.observer(own, by_line=self._by_line)
+
+    def begin(self, namespace: Mapping[str, object], notes: list[str]) -> list[str]:
+        """Make ready to run examples in a module that is imported; as `load`."""
         if not _defines(namespace, self._qualname):
             return ["lacking", self.missing(), *notes]
         self._globals = dict(namespace)
@@ -375,7 +388,7 @@ class Module:
             if self._globals.get(name) is feature:
                 self._flags |= feature.compiler_flag  # type: ignore[attr-defined]  # by PEP 236
         self._flow = names.Flow(self._globals)
-        reachable = observing.everything(own) if self._by_line else ((), ())
+        reachable = observing.everything(self._observer.codes) if self._by_line else ((), ())
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
     def missing(self) -> str:
@@ -556,10 +569,10 @@ def rehearse(is_installed: Callable[[str], bool]) -> None:
     del builtins._  # type: ignore[attr-defined]  # as the interactive interpreter binds it
 
 
-def evaluate(load: list[str], is_installed: Callable[[str], bool]) -> None:
-    """Serve one module, from its `load` to the end of the commands."""
+def evaluate(load: list[str], module_of: Callable[[list[str]], Module]) -> None:
+    """Serve one module, from its `load` to the end of the commands; `module_of` knows what its fields are of."""
     _, nonce, *fields = load
-    module = Module(fields, is_installed)
+    module = module_of(fields)
     kind, *answer = module.load()
     while True:
         send(kind, nonce, *answer)
@@ -567,7 +580,7 @@ def evaluate(load: list[str], is_installed: Callable[[str], bool]) -> None:
         if command == "run":
             kind, *answer = module.run(*fields)
         elif command == "load":
-            module = Module(fields, is_installed)
+            module = module_of(fields)
             kind, *answer = module.load()
         else:
             kind, answer = "ended", [module.missing()]

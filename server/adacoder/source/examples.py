@@ -11,7 +11,6 @@ from dataclasses import replace
 from adacoder.domain import Example, TargetError
 from adacoder.pytext import normalize
 from adacoder.source.calls import Calls
-from adacoder.source.informal import informal
 from adacoder.source.literal import Literal, read_literal
 
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
@@ -46,6 +45,8 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     found = tuple(_examples(docstring, first_line))
     if calls is None or any(example.has_want for example in found):
         return found
+    from adacoder.source.informal import informal  # much to import, and seldom needed
+
     in_prose = informal(_prose(docstring), first_line, calls)
     return tuple(sorted([*found, *in_prose], key=lambda example: example.line))
 

@@ -42,7 +42,7 @@ _MOST_ARGUMENTS = 20
 """Arguments that are described."""
 
 _ARROW = r"(?:={1,3}>|-{1,3}>|[→⇒⟶⟹➔➙➜➝➞➡⇨↦⟼])"
-_GAP = r"[ \t]*+(?:\n[ \t]*+)?+"
+_GAP = r"[ \t]*+(?:\n[ \t]*+|(?!\n))"
 _WILL = rf"(?:(?:should|must|will|would)(?=\s){_GAP})?"
 _IS = (
     r"(?:returns?|equals?|is|be|gives?|outputs?|produces?|evaluates?[ \t]+to|results?[ \t]+in)\b"
@@ -89,8 +89,6 @@ _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
     rf"|{_CONDITION}"
 )
-_UNCONDITIONAL = rf"(?:(?!{_CONDITION})[^.;\n])*+"
-"""What of a sentence holds no condition."""
 _WHERE = r"in|on|at|with|under|for(?![ \t]+\w+[ \t]*=)|before|until|after|only"
 _GOES_ON = r"(?-i:or|if|when|unless|except|otherwise|plus|minus)\b|[+/%]|[-*](?=[\d(])"
 """How the next line begins if it is part of a result."""
@@ -99,7 +97,7 @@ _ENDS = re.compile(
       [ \t]*+(?:[.;,]|(?<!\d)!)?[ \t]*+(?:\#(?![^\n]*?(?:{_DOUBT}))[^\n]*+)?(?=\n|\Z)(?!\n[ \t]*+(?:{_GOES_ON}))
     | [ \t]*+(?:[.;]|(?<!\d)!)(?=\s)
     | [ \t]+\((?![^()\n]*?(?:{_DOUBT}))(?=[^()\n]*?[a-z])
-    | (?!{_UNCONDITIONAL}(?:\n{_UNCONDITIONAL})?+{_CONDITION})(?:
+    | (?!(?:[^.;\n]*+\n)?[^.;\n]*?{_CONDITION})(?:
           [ \t]*,[ \t]+(?=[^\W\d]|`)(?!(?:{_DOUBT})|(?:True|False|None|{_WHERE})\b|\w?['"])
         | [ \t]+(?:because|since|as|--|[—–])(?=\s)(?!\s+(?:long|soon|far|an?)\b)
         | [ \t]+(?:and|but|whereas)[ \t]+(?=`{{0,2}}[\w.]+\()

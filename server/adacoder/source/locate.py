@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import inspect
 import re
@@ -23,6 +24,7 @@ from adacoder.pytext import (
     line_number,
     line_start,
     logical_lines,
+    parsed,
     starts_logical_line,
 )
 from adacoder.source.calls import Calls
@@ -34,6 +36,8 @@ from adacoder.source.stubs import is_stub
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _CONTENT = re.compile(r"[^\r\n]*")
+_PROSE = re.compile(r"[(=]")
+"""An example in prose calls the function, or says what its parameters are."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -100,6 +104,25 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
     ]
     for one in found:
         yield _read(one, lines)
+
+
+def may_have_examples(text: str) -> bool:
+    """Whether a docstring of a text has what no example does without; to find out takes less than to read them."""
+    if ">>>" in text:
+        return True
+    tree = parsed(text)
+    if tree is None:
+        return True
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            docstring = ast.get_docstring(node, clean=False)
+            if docstring is not None and _PROSE.search(docstring):
+                return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.expr):
+            waiting += ast.iter_child_nodes(node)
+    return False
 
 
 def _read(one: Documented, lines: Lines, owner: Definition | None = None) -> Documented:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from adacoder.domain import Example, ExampleResult, Target
 from adacoder.pytext import Lines, dedent, normalize, parsed
-from adacoder.source.splice import Splice
+from adacoder.source.splicing import Splice
 
 _LONGEST, _MOST, _DEEPEST = 10_000, 500, 30
 """Characters, literals, and levels around one that are read: who wrote more wrote more than the Examples."""
