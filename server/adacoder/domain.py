@@ -361,13 +361,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What of the new function the examples did not reach. What its lines tell, no branch repeats."""
+    """What of the new function's `lines` with code the examples did not reach. What a line tells, no branch repeats."""
 
     lines: tuple[int, ...]
-    """All lines with code, from 1 on."""
     unreached: tuple[Line, ...] = ()
     branches: tuple[tuple[Line, bool], ...] = ()
-    """Tests that were asked, with what they never came to; none where the interpreter does not tell of them."""
+    """Tests that were asked, with what they never came to; none where the interpreter tells of none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adacoder import report
-from adacoder.agents import CodeEvaluator
+from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.domain import Attempt, Coverage, Example, Failure, FailureKind, Line, Outcome, Status, Verdict, conclude
 from adacoder.journal import Journal
 from adacoder.sandbox.errors import SandboxError

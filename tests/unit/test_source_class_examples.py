@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adacoder.agents import CodeEvaluator
+from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.journal import Journal
 from adacoder.source.locate import documented, functions, locate
 from evaluating import Workspace, program, workspace

@@ -191,8 +191,9 @@ class CodeEvaluator:
             why = await aside(memorised, target, placed, seen.proving)
         if why is not None:
             return replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
-        known = self._covers and seen.passed
-        return replace(verdict, coverage=await aside(coverage, placed, seen) if known else None)
+        if not (self._covers and seen.passed):
+            return verdict
+        return replace(verdict, coverage=await aside(coverage, placed, seen))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""

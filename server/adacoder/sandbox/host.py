@@ -50,7 +50,9 @@ _WATCHED_SECONDS = 0.03
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """How many evaluations run at a time, of all Hosts that share their turns."""
 _LOOKED_SECONDS = 0.03
-"""How often it is looked whether what docstrings see is still what they may see."""
+_SHARE = 20
+"""How often it is looked whether what docstrings see is still what they may see: not more often, nor for a larger share
+of the time."""
 _MOST_RUNS = 3
 """How often code is run anew because files came to light meanwhile that it must not see."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
@@ -110,7 +112,8 @@ class Host:
         self._templates = Templates(PROCESSORS, spares)
         self._importers = Importers(PROCESSORS)
         self._looks: dict[Recipe, asyncio.Task[bool]] = {}
-        self._looked = 0.0
+        self._looked, self._pause = 0.0, _LOOKED_SECONDS
+        self._recipes: dict[tuple[Mechanism, Path, str], tuple[Recipe, float]] = {}
         self._ahead = ImportsAhead(workspace)
         self._booting: asyncio.Task[None] | None = None
         self._has_looked = False
@@ -160,7 +163,7 @@ class Host:
         finding = await self._accepted(program, is_standing=True)
         apart: Apart | None = None
         async with self._turns:
-            recipe = await self._recipe(finding.mechanism, program, is_standing=True)
+            recipe = await self._known_recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             try:
                 lent = await self._importers.lend(recipe, program, timeout)
@@ -254,11 +257,24 @@ class Host:
         return await asyncio.shield(look)
 
     async def _look(self, recipe: Recipe, program: Program) -> bool:
-        await asyncio.sleep(max(0.0, self._looked + _LOOKED_SECONDS - time.monotonic()))
+        await asyncio.sleep(max(0.0, self._looked + self._pause - time.monotonic()))
         del self._looks[recipe]  # who ends from now on waits for the next
+        began = time.monotonic()
         shows = recipe.space == self._space(program, after=True)
         self._looked = time.monotonic()
+        self._pause = max(_LOOKED_SECONDS, _SHARE * (self._looked - began))
         return shows
+
+    async def _known_recipe(self, mechanism: Mechanism, program: Program) -> Recipe:
+        """As `_recipe`, of a module as it stands; for a while that of its package's last docstring is as good, since
+        afterwards it is seen whether it still is.
+        """
+        key = mechanism, program.module.root, program.module.name.partition(".")[0]
+        recipe, until = self._recipes.get(key, (None, 0.0))
+        if recipe is None or time.monotonic() > until:
+            recipe = await self._recipe(mechanism, program, is_standing=True)
+            self._recipes[key] = recipe, time.monotonic() + self._pause
+        return recipe
 
     async def _accepted(self, program: Program, *, is_standing: bool = False) -> Finding:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not.

@@ -15,26 +15,22 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from adacoder.domain import Example, ExampleResult, Target
 from adacoder.pytext import Lines, dedent, normalize, parsed
 from adacoder.source.splicing import Splice
 
-_LONGEST, _MOST, _DEEPEST = 20_000, 1_000, 30
+_LONGEST, _MOST, _DEEPEST = 10_000, 500, 30
 """Characters, literals, and levels around one that are read: who wrote more wrote more than the Examples."""
 _TRUTHS = {("true",), ("false",)}
 _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
 """The words of what functions treat on its own in good faith."""
-_ORDERS, _SUMS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), (ast.BinOp, ast.AugAssign)
-_NONE, _END = frozenset[str](), ast.Module([], [])
+_ORDERS, _NONE, _END = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str](), ast.Module([], [])
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Why it proves nothing that a candidate passed the Examples, in one sentence; None where it proves something.
-
-    `results`: of the Examples that ran the target; those without lines may have come through any.
-    """
+    """Why it proves nothing that these Examples passed, in one sentence; those without lines may have reached any."""
     try:
         count = _from_memory(target, [*islice(_Code(placed).ways(), _MOST)], results)
     except RecursionError:
@@ -61,6 +57,7 @@ class _Code:
         self._values: dict[str, list[ast.AST]] = defaultdict(list)
         self._places: dict[str, list[ast.AST]] = defaultdict(list)
         self._uses: dict[str, list[_Way]] = {}
+        self._tests: dict[ast.AST, frozenset[str]] = {}
         for span in (*placed.added, function):
             tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
             for node in ast.walk(ast.increment_lineno(tree, lines.line_at(span.start))) if tree else ():
@@ -70,6 +67,8 @@ class _Code:
                 elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
                     for name in _names(node, ast.Store):
                         self._values[name].append(node.value if isinstance(node, ast.Assign) else node)
+        self._said = {name: _constants(values) for name, values in self._values.items()}
+        self._computed = {name for name, values in self._values.items() if _has_sum(values)}
         self._equated = {name for node in self._above if self._is_equation(node) for name in _names(node)}
 
     def ways(self) -> Iterator[_Way]:
@@ -110,8 +109,6 @@ class _Code:
                     is_given = True
                 case ast.Call(func=called) if child is not called and _names(called) != {"next"}:
                     break
-                case ast.Attribute(attr=attribute) if attribute not in {"get", "items"}:
-                    break
                 case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.JoinedStr():
                     break
             if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.lineno in self._own:
@@ -127,17 +124,18 @@ class _Code:
 
     def _compared(self, test: ast.AST) -> frozenset[str]:
         """What a test finds something equal to, or not."""
-        return _constants(each for node in ast.walk(test) if self._is_equation(node) for each in self._all_of(node))
+        if test not in self._tests:
+            equations = [node for node in ast.walk(test) if self._is_equation(node)]
+            named = [self._said.get(name, _NONE) for node in equations for name in _names(node)]
+            self._tests[test] = _constants(equations).union(*named)
+        return self._tests[test]
 
-    def _is_equation(self, node: ast.AST) -> TypeGuard[ast.Compare]:
+    def _is_equation(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Compare) and not isinstance(node.ops[0], _ORDERS) and not self._is_computed(node)
 
     def _is_computed(self, node: ast.AST) -> bool:
         """Whether there is arithmetic in it: a remainder is not the input itself."""
-        return any(isinstance(each, _SUMS) for value in self._all_of(node) for each in ast.walk(value))
-
-    def _all_of(self, node: ast.AST) -> list[ast.AST]:
-        return [node, *(value for name in _names(node) for value in self._values.get(name, ()))]
+        return not self._computed.isdisjoint(_names(node)) or _has_sum([node])
 
 
 def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[ExampleResult]) -> int:
@@ -148,14 +146,14 @@ def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[Example
     for result in results:
         want, given, lines = _words(result.example.want), inputs.get(result.example, _NONE), result.lines
         taken = [way for way in ways if way.answer == want and not (lines and any(map(lines.isdisjoint, way.lines)))]
-        enough = len(given) if want in _TRUTHS else len(given) / 2
+        enough = len(given) / (1 if want in _TRUTHS else 2)
         told = [(given, way, met) for way in taken if (met := given & way.keys) and len(met) >= enough]
         found += told[:1] if told and not any(told[0][2].union(want) <= rule for rule in rules) else []
         by_default += bool(taken) and not told and want not in _TRUTHS
     asked = Counter((way, met) for _, way, met in {*found})
     recalled = [met for _, way, met in found if asked[way, met] == 1]  # one answer for several inputs is a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
-    others = int(by_default == 1)
+    others = int(by_default == 1)  # of whom every test only said what they are not
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
     shown = _NONE.union(*inputs.values(), *(_words(example.want) for example in target.examples))
     beyond = _NONE.union(*(way.keys for way in ways)) - shown - _BASE
@@ -177,6 +175,10 @@ def _inputs(target: Target) -> dict[Example, frozenset[str]]:
         found[example] = given or whole
         bound |= dict.fromkeys(_names(tree, ast.Store), whole)
     return found
+
+
+def _has_sum(nodes: Iterable[ast.AST]) -> bool:
+    return any(isinstance(each, ast.BinOp | ast.AugAssign) for node in nodes for each in ast.walk(node))
 
 
 def _names(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str]:
