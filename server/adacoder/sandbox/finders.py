@@ -59,11 +59,11 @@ class Unsaved:
 
     def keep(self, path: str, code: CodeType) -> None:
         """Have this code be that of a file, under whatever name it is imported."""
-        self._compiled = realpath(path), code
+        self._compiled = path, code
 
     def code_of(self, path: str) -> CodeType | None:
         """The code that was kept of a file, whatever links lead to it."""
-        if self._compiled is None or self._compiled[0] != realpath(path):
+        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # it takes long
             return None
         return self._compiled[1]
 
