@@ -257,7 +257,7 @@ _EXAMPLES = (
     _example("an example that never ends", ">>> while f(1): pass", Harm.HUNG, FailureKind.TIMED_OUT, timeout=0.3),
     _example("an example that deletes", f">>> os.remove(VICTIM)\n{ONE_EXAMPLE}", Harm.VICTIM_CHANGED,
              "passed", FailureKind.EXCEPTION, FailureKind.DENIED),
-    _example("an example that tells a secret", ">>> open(os.path.join(USER, 'notes.txt')).read() * f(0)\n2",
+    _example("an example that tells a secret", ">>> f(0) * open(os.path.join(USER, 'notes.txt')).read()\n2",
              Harm.SECRET_TOLD, FailureKind.DENIED, FailureKind.EXCEPTION),
     _example("an example that leaves a process", f">>> daemon()\n{ONE_EXAMPLE}", Harm.PROCESS_LEFT,
              "passed", FailureKind.EXCEPTION, FailureKind.DENIED),
