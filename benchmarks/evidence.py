@@ -73,7 +73,7 @@ def files(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
 def targets(folder: Path, parts: Sequence[str]) -> list[Target]:
     """The functions and methods that have examples."""
     found = [one for path in files(folder, parts) for one in functions(path.read_text("utf-8"), path, folder)]
-    return [one.target for one in found if one.target.examples]
+    return [one.target for one in found if one.target.examples or one.target.of_class]
 
 
 def first_parameter(target: Target) -> str | None:

@@ -134,6 +134,7 @@ def told(source: str, module: str, qualname: str, own: Sequence[CodeType], names
     """
     parts = qualname.split(".")
     expected = {f"{module}.{'.'.join(parts[:end])}" for end in range(1, len(parts) + 1)}
+    files = {code.co_filename for code in own}
     for node in _nodes(source):
         dotted = _dotted(node)
         if not dotted or dotted[-1] not in parts[-2:]:
@@ -143,7 +144,9 @@ def told(source: str, module: str, qualname: str, own: Sequence[CodeType], names
         if full and full not in expected:
             return f"`{'.'.join(dotted)}` is `{full}`"
         code = found.__code__ if type(found) is _FUNCTION else None
-        if full and code is not None and not any(code is each for each in own):
+        # A decorator's wrapper says that it is what it wraps, and stands in another file.
+        is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
+        if full and code is not None and is_near and not any(code is each for each in own):
             return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"
     return ""
 
