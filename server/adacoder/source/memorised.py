@@ -35,8 +35,14 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
         count = _from_memory(target, [*islice(_Code(placed).ways(), _MOST)], results)
     except RecursionError:
         return None
-    how = f"{count} of {len(results)} examples are answered by constants under a test on their own input"
-    return f"{how}: nothing is computed for them, so they prove nothing about other inputs." if count else None
+    if not count:
+        return None
+    if len(results) == 1:
+        how, so = "The only example is answered by a constant under a test on its own input", "it, so it proves"
+    else:
+        how = f"{count} of {len(results)} examples are answered by constants under a test on their own input"
+        so = "them, so they prove"
+    return f"{how}: nothing is computed for {so} nothing about other inputs."
 
 
 class _Way(NamedTuple):
