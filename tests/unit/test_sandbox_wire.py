@@ -202,13 +202,27 @@ async def test_a_long_program_goes_through_a_narrow_pipe(worker: Worker) -> None
     assert await loading == Imported((), reachable=Reached(frozenset({1})))
 
 
-async def test_what_was_begun_is_not_asked_again(worker: Worker) -> None:
-    await worker.line.begin(PROGRAM, 3)
+async def test_what_was_asked_ahead_is_not_asked_again(worker: Worker) -> None:
+    await worker.line.ask_ahead(PROGRAM, 3)
     command, nonce, *_ = await worker.heard()
     assert command == "load"
     loading = asyncio.create_task(worker.line.load(PROGRAM, 3))
     worker.say("loaded", nonce, "", "", "")
     assert await loading == Imported(())
+
+
+async def test_what_was_too_long_to_be_asked_ahead_is_asked_in_its_turn(worker: Worker) -> None:
+    sources = [f"'{number}{'x' * 20_000}'\n" for number in range(4)]
+    await worker.line.ask_ahead(PROGRAM, 3, [(source, False) for source in sources])
+    _, nonce, *_ = await worker.heard()
+    worker.say("loaded", nonce, "", "", "")
+    await worker.line.load(PROGRAM, 3)
+    for number, source in enumerate(sources):
+        running = asyncio.create_task(worker.line.run(source))
+        command, nonce, asked, _ = await worker.heard()
+        assert (command, asked) == ("run", source)
+        worker.say("done", nonce, "yes", "", "", "", str(number), "", "", "")
+        assert (await running).printed == str(number)
 
 
 async def test_a_text_that_does_not_compile_is_sent_again_with_its_statements(worker: Worker) -> None:
