@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adacoder.agents import CodeEvaluator
+from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.domain import Attempt, Candidate, Outcome, Target, conclude
 from adacoder.journal import Journal
 from adacoder.pytext import dedent, normalize
