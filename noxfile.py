@@ -81,7 +81,7 @@ def thorough(session: nox.Session) -> None:
     """All of what the tests try a sample of: real code in every dressing, every reader with every shape; an hour."""
     session.install("-e", ".[test]")
     sampling = ("round_trip", "replies_completion", "replies_extract")
-    session.run("pytest", "-n", "2", "--all", *(f"tests/unit/test_{name}.py" for name in sampling))
+    session.run("pytest", "-n", "2", "--all", "tests/observing", *(f"tests/unit/test_{name}.py" for name in sampling))
     session.run("python", "-W", "ignore", "tests/adversarial/growth.py", *session.posargs, env={"PYTHONPATH": "tests"})
 
 

@@ -93,7 +93,12 @@ def test_every_way_has_its_twin() -> None:
         assert path.stem in WITHOUT_WAYS or (0 in numbers and max(numbers) > 0), path.name
 
 
-@pytest.mark.parametrize("python", PYTHONS, ids=minor)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With `--all` all fixtures run under every Python that there is, else under the one that runs the tests."""
+    if "python" in metafunc.fixturenames:
+        metafunc.parametrize("python", PYTHONS if metafunc.config.getoption("all") else PYTHONS[:1], ids=minor)
+
+
 async def test_what_the_examples_run_is_what_was_observed(python: Path, tmp_path: Path) -> None:
     found = targets(copied(tmp_path, minor(python)), tmp_path)
     async with workspace(tmp_path, interpreter=describe(python)) as ws:
