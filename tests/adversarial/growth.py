@@ -202,8 +202,8 @@ READERS: Mapping[str, Reader] = {
     "functions of a docstring": lambda text: list(documented(_docstring(text), PATH, FOLDER)),
     "class examples": _class_example,
     "examples": _all_of(
-        lambda text: examples(f'"""{text}"""', 0, "f", "A"),
-        lambda text: examples(f'"""{text}"""', 0, "f", None, Calls.of(_target())),
+        lambda text: examples(f'"""{text}"""', 0),
+        lambda text: examples(f'"""{text}"""', 0, Calls.of(_target())),
         lambda text: suggested(text, "f"),
     ),
     "context": _context,

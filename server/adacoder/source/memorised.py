@@ -109,7 +109,9 @@ class _Code:
                 case ast.For(target=target, iter=table) | ast.comprehension(target=target, iter=table):
                     if child is table and _names(target, ast.Store) & self._equated:
                         names = _names(target, ast.Store)
-                case ast.NamedExpr(target=target) | ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+                case ast.NamedExpr(target=target) | ast.Assign(targets=[target]) | ast.AnnAssign(target=target) if (
+                    len(getattr(target, "elts", ())) <= _DEEPEST
+                ):
                     names |= _names(target, ast.Store)
                 case ast.Return() | ast.Yield() | ast.YieldFrom() | ast.Call(func=ast.Name(id="print")):
                     is_given = True
