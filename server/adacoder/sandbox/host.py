@@ -317,24 +317,17 @@ class Host:
                         judge.begins(example)
                         judge.answered(example, await line.run(example.source, by_value=example.informal))
                 judge.ended(await line.end(program))
-                if taken.threads > MOST_THREADS:
-                    judge.started_too_many_threads(MOST_THREADS)
+                _has_too_much(taken, judge)
         except TimeoutError:
             judge.timed_out(seconds)
         except HungUpError:
             status = await taken.status()
             if taken.gone:
                 return False
-            if taken.overfull:
-                judge.wrote_too_much(SCRATCH_SIZE)
-            elif taken.crowded:
-                judge.started_too_many_threads(MOST_THREADS)
-            else:
+            if not _has_too_much(taken, judge):
                 judge.died(status)
-        except ProtocolError as breach:
-            if taken.threads > MOST_THREADS:
-                judge.started_too_many_threads(MOST_THREADS)
-            else:
+        except ProtocolError as breach:  # it may also have been ended just after its last answer
+            if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
         return True
 
@@ -342,6 +335,17 @@ class Host:
 def _limit(seconds: float) -> int:
     """The processor time that an evaluation may use, so that it ends even if nobody is there to end it."""
     return math.ceil(seconds) + 1
+
+
+def _has_too_much(taken: Taken, judge: Judge) -> bool:
+    """Whether it has, or was ended because it had, too many files or threads; then the judge is told."""
+    if taken.overfull:
+        judge.wrote_too_much(SCRATCH_SIZE)
+    elif taken.crowded or taken.threads > MOST_THREADS:
+        judge.started_too_many_threads(MOST_THREADS)
+    else:
+        return False
+    return True
 
 
 @asynccontextmanager
