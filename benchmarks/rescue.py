@@ -111,7 +111,7 @@ class Judge:
         interpreter = find(None, folder, folder)
         self.folders = interpreter.folders
         """What the interpreter imports installed packages from."""
-        self._host = Host(interpreter, folder, least=Level.FULL)
+        self._host = Host(interpreter, folder, least=Level.LSM)
         self._known: dict[tuple[str, Task], Verdict] = {}
 
     async def verdict(self, program: str, task: Task) -> Verdict:
@@ -193,7 +193,7 @@ class Rescue:
 
     async def _applied(self, row: Row, target: Target, task: Task, rules: Rules) -> bool:
         """Whether what `apply` ends with passes."""
-        settings = Settings(max_iterations=0, isolation=Level.FULL, timeout=SECONDS, rules=rules)
+        settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, rules=rules)
         outcome = await self._service.run(
             target, from_reply(row["reply"], target), settings, Project(self._folder), Journal()
         )
