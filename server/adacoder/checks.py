@@ -47,6 +47,8 @@ class Checks:
         self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
+        self._preparing = asyncio.Lock()
+        """Keeps checks in the order in which they were asked for, so that none waits for those behind it."""
 
     async def check(
         self,
@@ -67,8 +69,9 @@ class Checks:
         journal.begin_round()
         target = documented.target
         try:
-            await asyncio.to_thread(require, target, settings, project)
-            evaluator = await self._evaluator(target, settings, project, journal, covers=covers)
+            async with self._preparing:
+                await asyncio.to_thread(require, target, settings, project)
+                evaluator = await self._evaluator(target, settings, project, journal, covers=covers)
             verdict = await evaluator.evaluate_as_it_stands(documented, once=once)
             outcome = conclude(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:

@@ -138,12 +138,16 @@ class Host:
         """
         finding = await self._accepted(program)
         async with self._turns:
-            judge, ended = await self._judge(finding, program, examples, timeout)
-            if not ended:  # its template was killed meanwhile
-                judge, ended = await self._judge(finding, program, examples, timeout)
-                if not ended:  # that it happened again is its own doing
-                    judge.died(-signal.SIGKILL)
-            return judge.verdict
+            return await self._alone(finding, program, examples, timeout)
+
+    async def _alone(self, finding: Finding, program: Program, examples: Sequence[Example], seconds: float) -> Verdict:
+        """Evaluate in a process that nothing else was done in; whoever asks has a turn."""
+        judge, ended = await self._judge(finding, program, examples, seconds)
+        if not ended:  # its template was killed meanwhile
+            judge, ended = await self._judge(finding, program, examples, seconds)
+            if not ended:  # that it happened again is its own doing
+                judge.died(-signal.SIGKILL)
+        return judge.verdict
 
     @_by_what_holds
     async def check(
@@ -161,30 +165,28 @@ class Host:
             IsolationRefused, SandboxError: as `evaluate`.
         """
         finding = await self._accepted(program, is_standing=True)
-        apart: Apart | None = None
         async with self._turns:
             recipe = await self._known_recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             try:
                 lent = await self._importers.lend(recipe, program, timeout)
-            except Apart as why:
-                apart = why
-            else:
-                standing = replace(program, text="", overlays={})
-                try:
-                    sources = [(example.source, example.informal) for example in examples if not example.skipped]
-                    with suppress(HungUpError):  # which is noticed anyway
-                        await lent.line.ask_ahead(standing, _limit(timeout), sources)
-                    await self._follow(lent, judge, standing, examples, timeout)
-                finally:
-                    lent.give_back()
-        if apart is None:
+            except Apart as apart:
+                verdict = await self._alone(finding, program, examples, timeout)
+                return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
+            standing = replace(program, text="", overlays={})
+            try:
+                sources = [(example.source, example.informal) for example in examples if not example.skipped]
+                with suppress(HungUpError):  # which is noticed anyway
+                    await lent.line.ask_ahead(standing, _limit(timeout), sources)
+                await self._follow(lent, judge, standing, examples, timeout)
+            finally:
+                lent.give_back()
             verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
-            is_doubtful = verdict.failure is not None and verdict.failure.kind in _OF_COMPANY
-            if not is_doubtful and await self._still_shows(recipe, program) and lent.holds:
-                return verdict
-        verdict = await self.evaluate(program, examples, timeout=timeout)
-        return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart or "")])))
+            if verdict.failure is not None and verdict.failure.kind in _OF_COMPANY:
+                return await self._alone(finding, program, examples, timeout)
+        if await self._still_shows(recipe, program) and lent.holds:
+            return verdict
+        return await self.evaluate(program, examples, timeout=timeout)
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
