@@ -24,7 +24,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """The strict type check of the package, and of the tests' stand-in server."""
+    """The strict type check of the package."""
     session.install("-e", ".[test,types]")
     session.run("mypy")
 
@@ -61,20 +61,27 @@ def bench(session: nox.Session) -> None:
     session.install("--no-deps", "evalplus==0.3.1")  # of all that it names, what is measured needs numpy and psutil
     for script in session.posargs or (
         "request.py",
+        "start.py",
         "evaluator.py",
         "locate.py",
         "context.py",
         "imports.py",
         "cancel.py",
+        "blocking.py",
         "tokens.py",
+        "check.py",
+        "evidence.py",
+        "observing.py",
     ):
         session.run("python", f"benchmarks/{script}")
 
 
 @nox.session
-def growth(session: nox.Session) -> None:
-    """Every reader of foreign text with texts of every shape, for work that grows faster than they do; half an hour."""
+def thorough(session: nox.Session) -> None:
+    """All of what the tests try a sample of: real code in every dressing, every reader with every shape; an hour."""
     session.install("-e", ".[test]")
+    sampling = ("round_trip", "replies_completion", "replies_extract")
+    session.run("pytest", "-n", "2", "--all", "tests/observing", *(f"tests/unit/test_{name}.py" for name in sampling))
     session.run("python", "-W", "ignore", "tests/adversarial/growth.py", *session.posargs, env={"PYTHONPATH": "tests"})
 
 

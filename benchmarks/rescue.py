@@ -111,7 +111,7 @@ class Judge:
         interpreter = find(None, folder, folder)
         self.folders = interpreter.folders
         """What the interpreter imports installed packages from."""
-        self._host = Host(interpreter, folder, least=Level.FULL)
+        self._host = Host(interpreter, folder, least=Level.LSM)
         self._known: dict[tuple[str, Task], Verdict] = {}
 
     async def verdict(self, program: str, task: Task) -> Verdict:
@@ -123,8 +123,8 @@ class Judge:
     async def _run(self, program: str, task: Task) -> Verdict:
         text = f"{program}\n\n{task.tests}\n"
         lines = Lines(text)
-        what = Program(Module(self._path, "program", self._folder), text, task.function, 1, len(lines))
-        example = Example("adacoder_hidden_tests()\n", "", len(lines), runs_target=True)
+        what = Program(Module(self._path, "program", self._folder), text, task.function, 1, len(lines), all_count=True)
+        example = Example("adacoder_hidden_tests()\n", "", len(lines))
         return await self._host.evaluate(what, (example,), timeout=SECONDS)
 
     async def passes(self, program: str, task: Task) -> bool:
@@ -193,7 +193,7 @@ class Rescue:
 
     async def _applied(self, row: Row, target: Target, task: Task, rules: Rules) -> bool:
         """Whether what `apply` ends with passes."""
-        settings = Settings(max_iterations=0, isolation=Level.FULL, timeout=SECONDS, rules=rules)
+        settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, rules=rules)
         outcome = await self._service.run(
             target, from_reply(row["reply"], target), settings, Project(self._folder), Journal()
         )

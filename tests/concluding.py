@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from adacoder.agents import CodeEvaluator
+from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.domain import Attempt, Candidate, Outcome, Verdict, conclude
 from adacoder.journal import Journal
 from adacoder.service import current

@@ -1,26 +1,44 @@
-"""What all tests share: the marker for tests that need isolation, and the record of skipped tests."""
+"""What all tests share: which of them can be isolated here as they need, and the record of skipped tests."""
 
 from __future__ import annotations
 
-import asyncio
 import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from adacoder.domain import Level
-from adacoder.sandbox.probe import probe
+from levels import skip_what_needs_more
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="try all there is where a sample is tried otherwise")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "isolation: runs candidates, and is skipped where they cannot be isolated fully")
+    config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
+    config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
+    # Whatever is activated here: where a test has no environment of its own, AdaCoder's own Python runs its examples.
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        os.environ.pop(variable, None)
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    # What is kept between starts is kept apart from what whoever runs the tests keeps.
+    os.environ["XDG_CACHE_HOME"] = cache = tempfile.mkdtemp(prefix="adacoder-test-cache-")
+    config.add_cleanup(partial(shutil.rmtree, cache, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    needing = [item for item in items if item.get_closest_marker("isolation")]
-    if needing and asyncio.run(probe()).isolation.level is not Level.FULL:
-        for item in needing:
-            item.add_marker(pytest.mark.skip(reason="nothing here isolates code fully: install bubblewrap"))
+    skip_what_needs_more(items)
+
+
+@pytest.fixture
+def one_in(pytestconfig: pytest.Config) -> Callable[[int], int]:
+    """How large a part of all there is a test tries: `[:: one_in(8)]`, and with `--all` each."""
+    return lambda count: 1 if pytestconfig.getoption("all") else count
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

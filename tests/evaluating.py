@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import doctest
 import os
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +26,8 @@ class Workspace:
     """A folder of files; a module's text may differ from what is on disk."""
 
     folder: Path
-    least: Level = Level.FULL
+    least: Level = Level.SEATBELT
+    """The weakest that is accepted; of what there is here, the strongest is taken."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
     hosts: list[Host] = field(default_factory=list)
@@ -65,7 +67,7 @@ class Workspace:
 @asynccontextmanager
 async def workspace(
     folder: Path,
-    least: Level = Level.FULL,
+    least: Level = Level.SEATBELT,
     interpreter: Interpreter | None = None,
     best: Level = Level.FULL,
 ) -> AsyncIterator[Workspace]:
@@ -94,7 +96,6 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
     if docstring is None:
         return ()
     start = Lines(text).line_at(docstring.start)
-    name = function.parents[-1].name if function.name == "__init__" else function.name
     return tuple(
         Example(
             found.source,
@@ -102,10 +103,24 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
             start + found.lineno,
             sum(flag for flag, on in found.options.items() if on),
             found.exc_msg,
-            runs_target=name in found.source,
         )
         for found in doctest.DocTestParser().get_examples(normalize(docstring.of(text)).strip("\"'rR"))
     )
+
+
+def other_pythons() -> list[Path]:
+    """The other versions of Python, 3.8 or later, in PATH and beside the one that runs the tests."""
+    found = {}
+    folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
+    beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
+    for minor in range(8, 30):
+        for folder in (*folders, *beside):
+            path = folder / f"python3.{minor}"
+            if minor != sys.version_info.minor and minor not in found and path.is_file():
+                with path.open("rb") as file:
+                    if file.read(2) != b"#!":
+                        found[minor] = path
+    return list(found.values())
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -4,9 +4,9 @@
  */
 
 import { execFile } from "node:child_process";
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, isAbsolute, join, relative, sep } from "node:path";
+import { delimiter, dirname, isAbsolute, join, relative, sep } from "node:path";
 
 /** Where a server may be found. */
 export interface Sources {
@@ -91,6 +91,22 @@ export function environment(own: NodeJS.ProcessEnv, trusted: boolean): NodeJS.Pr
   const kept = Object.entries(rest).filter(([name]) => trusted || !name.startsWith("PYTHON"));
   const places = trusted ? modules.split(delimiter).filter(isAbsolute) : [];
   return { ...Object.fromEntries(kept), ...(places.length > 0 && { PYTHONPATH: places.join(delimiter) }) };
+}
+
+/**
+ * The environment of the server with the interpreter activated that is selected in VS Code, as a terminal there would
+ * have it: so it is the project's, unless the project has a `.venv`, and whatever VS Code itself was started in.
+ */
+export function activated(own: NodeJS.ProcessEnv, interpreter: string | undefined): NodeJS.ProcessEnv {
+  if (interpreter === undefined || process.platform === "win32") return own;
+  const folder = dirname(interpreter);
+  const prefix = dirname(folder);
+  const others = Object.entries(own).filter(([name]) => name !== "VIRTUAL_ENV" && name !== "CONDA_PREFIX");
+  return {
+    ...Object.fromEntries(others),
+    PATH: [folder, ...(own["PATH"] === undefined ? [] : [own["PATH"]])].join(delimiter),
+    ...(existsSync(join(prefix, "pyvenv.cfg")) && { VIRTUAL_ENV: prefix }),
+  };
 }
 
 /** Whether AdaCoder is installed for a Python interpreter; false too if it is no Python that AdaCoder runs on. */

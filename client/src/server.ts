@@ -11,7 +11,7 @@ import {
 } from "vscode-languageclient/node";
 
 import { selectedInterpreter } from "./interpreter";
-import { chooseLaunch, environment, locate, whyNotStarted, type Launch, type Sources } from "./launch";
+import { activated, chooseLaunch, environment, locate, whyNotStarted, type Launch, type Sources } from "./launch";
 import { ProgressNotifications } from "./progress";
 import { toServerSettings } from "./protocol";
 
@@ -50,7 +50,7 @@ export class Server {
     try {
       const launch = located(await chooseLaunch(sources), sources.trusted);
       this.output.info(`Starting ${[launch.command, ...launch.args].join(" ")}`);
-      const client = new Client(launch, this.output);
+      const client = new Client(launch, sources.interpreter, this.output);
       await client.start();
       return client;
     } catch (error) {
@@ -96,8 +96,8 @@ export class Client extends LanguageClient {
   readonly progress = new ProgressNotifications(this);
   private hasRun = false;
 
-  constructor({ command, args }: Launch, output: LogOutputChannel) {
-    const options = { env: environment(process.env, workspace.isTrusted) };
+  constructor({ command, args }: Launch, interpreter: string | undefined, output: LogOutputChannel) {
+    const options = { env: activated(environment(process.env, workspace.isTrusted), interpreter) };
     super(SECTION, "AdaCoder", { command, args: [...args], options }, optionsOf(output));
     // Only now: the notifications need the client, and the client is made from its options.
     this.middleware.handleWorkDoneProgress = this.progress.handle;

@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { chooseLaunch, environment, hasAdaCoder, locate, whyNotStarted, type Sources } from "../src/launch";
+import { activated, chooseLaunch, environment, hasAdaCoder, locate, whyNotStarted, type Sources } from "../src/launch";
 
 const none: Sources = { path: "", interpreter: undefined, trusted: true };
 const installed = (): Promise<boolean> => Promise.resolve(true);
@@ -37,10 +37,13 @@ test("a program that is no Python, or is not there, has no AdaCoder", async () =
   expect(await hasAdaCoder(process.execPath)).toBe(false);
 });
 
-const PYTHON = "python3";
-const hasPython = spawnSync(PYTHON, ["-P", "-c", ""]).status === 0;
+/** A Python of an environment in `folder` that has nothing installed, whatever the one on the PATH has. */
+function emptyEnvironment(folder: string): string | undefined {
+  const made = spawnSync("python3", ["-m", "venv", "--without-pip", join(folder, "empty")]);
+  return made.status === 0 ? join(folder, "empty", "bin", "python") : undefined;
+}
 
-test.skipIf(!hasPython)("a module of the project is not taken for AdaCoder, one on Python's own path is", async () => {
+test("a module of the project is not taken for AdaCoder, one on Python's own path is", async ({ skip }) => {
   const folder = mkdtempSync(join(tmpdir(), "adacoder-"));
   const before = process.cwd();
   process.chdir(folder);
@@ -49,11 +52,14 @@ test.skipIf(!hasPython)("a module of the project is not taken for AdaCoder, one 
     process.chdir(before);
     rmSync(folder, { recursive: true });
   });
-  writeFileSync("adacoder.py", "");
   vi.stubEnv("PYTHONPATH", "");
-  expect(await hasAdaCoder(PYTHON)).toBe(false);
+  vi.stubEnv("PYTHONSAFEPATH", "");
+  const python = emptyEnvironment(folder) ?? skip("there is no Python to make an environment with");
+  writeFileSync("adacoder.py", "");
+  expect(spawnSync(python, ["-c", "import adacoder"]).status).toBe(0);
+  expect(await hasAdaCoder(python)).toBe(false);
   vi.stubEnv("PYTHONPATH", folder);
-  expect(await hasAdaCoder(PYTHON)).toBe(true);
+  expect(await hasAdaCoder(python)).toBe(true);
 });
 
 const notFound = "Launching server using command adacoder failed. Error: spawn adacoder ENOENT";
@@ -145,4 +151,19 @@ test("the environment makes no module of the project part of the server", () => 
   expect(environment(own, true)).toEqual({ PATH: "/usr/bin", PYTHONPATH: "/lib", PYTHONSTARTUP: "x", HOME: "/h" });
   expect(environment(own, false)).toEqual({ PATH: "/usr/bin", HOME: "/h" });
   expect(environment({ PYTHONPATH: "." }, true)).toEqual({});
+});
+
+test.skipIf(process.platform === "win32")("the selected interpreter is activated, in place of any other", () => {
+  const folder = mkdtempSync(join(tmpdir(), "adacoder-"));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const own = { PATH: "/usr/bin", VIRTUAL_ENV: "/other", CONDA_PREFIX: "/conda", HOME: "/h" };
+  const interpreter = join(folder, "bin/python");
+  const path = [join(folder, "bin"), "/usr/bin"].join(delimiter);
+  expect(activated(own, undefined)).toEqual(own);
+  expect(activated(own, interpreter)).toEqual({ PATH: path, HOME: "/h" });
+  writeFileSync(join(folder, "pyvenv.cfg"), "");
+  expect(activated(own, interpreter)).toEqual({ PATH: path, HOME: "/h", VIRTUAL_ENV: folder });
+  expect(activated({}, interpreter)["PATH"]).toBe(join(folder, "bin"));
 });

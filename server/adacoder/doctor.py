@@ -41,8 +41,9 @@ from adacoder.models.ollama import is_cloud
 from adacoder.models.served import Facts, Thinking, permitted
 from adacoder.models.speed import Speed, measure
 from adacoder.privacy.tree import TooLargeError, hidden
+from adacoder.sandbox.choice import choose
 from adacoder.sandbox.host import ACCEPT_THE_RISK
-from adacoder.sandbox.interpreter import find
+from adacoder.sandbox.interpreter import described
 from adacoder.sandbox.probe import probe
 from adacoder.sandbox.startup import note
 from adacoder.settings import Settings, from_project, project_file
@@ -130,7 +131,7 @@ async def examine(
     yield _project(folder, trusted=settings.trusted)
     on_wait("trying what isolates here")
     yield await _isolation(settings)
-    yield _interpreter(settings, folder)
+    yield interpreter(settings, folder, folder)
     yield await asyncio.to_thread(_private, settings, folder)
     on_wait("asking for models")
     rungs = await _rungs(settings)
@@ -187,7 +188,7 @@ def _key(field_name: str) -> str:
 
 
 async def _isolation(settings: Settings) -> Finding:
-    found = await probe()
+    found = await probe(anew=True, keeps=True)
     level = found.isolation.level
     text = f"{level} ({', '.join(found.isolation.by)})"
     if level is not Level.NONE:
@@ -198,15 +199,17 @@ async def _isolation(settings: Settings) -> Finding:
     return Finding("Isolation", enough, text + reason, f"{advice[:1].upper()}{advice[1:]}." if advice else "")
 
 
-def _interpreter(settings: Settings, folder: Path) -> Finding:
+def interpreter(settings: Settings, near: Path, workspace: Path) -> Finding:
+    """The Python that the examples of files in `near` run on, and why it is that one."""
     name = "Interpreter"
+    if not settings.trusted:
+        return Finding(name, None, f"{workspace} is not trusted, so that none runs")
     try:
-        interpreter = find(settings.interpreter, folder, folder)
+        choice = choose(settings.interpreter, near, workspace)
     except AdaCoderError as error:
         return Finding(name, False, "there is none that could run the examples", str(error))
-    path = interpreter.path
-    own = " (AdaCoder's own: the project has no .venv)" if path == Path(sys.executable) else ""
-    return Finding(name, True, f"{path}{own}", note(interpreter, folder))
+    advice = (*choice.passed_over, note(described(choice.path), workspace))
+    return Finding(name, True, f"{choice.path}: {choice.why}", " ".join(filter(None, advice)))
 
 
 def _private(settings: Settings, folder: Path) -> Finding:

@@ -60,8 +60,6 @@ class Example:
     """The sum of the doctest option flags switched on for this example by its directives."""
     exception: str | None = None
     """The last part of a wanted traceback, such as `"ValueError: no\\n"`."""
-    runs_target: bool = False
-    """Whether the statement calls the target, or uses what an earlier statement got from it."""
     informal: bool = False
     """Whether it was read from prose, such as `f(1) == 2`; then the output is compared by its value, and no output is
     None's."""
@@ -74,9 +72,9 @@ class Example:
         return bool(self.flags & doctest.SKIP)
 
     @property
-    def decides(self) -> bool:
-        """Whether this example can verify a candidate (DESIGN, Words: `verified`)."""
-        return self.runs_target and bool(self.want) and not self.skipped
+    def has_want(self) -> bool:
+        """Whether it runs and shows an output, so that it verifies a candidate if it runs the target."""
+        return bool(self.want) and not self.skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +122,10 @@ class Target:
     """Whether the body is nothing but `pass`, `...`, a bare `raise NotImplementedError` or comments."""
     in_class: bool = False
     """Whether the function stands directly in a class body: a method, property, classmethod, …"""
+    is_function: bool = True
+    """Else it is a class, or the module, whose docstring is checked."""
+    of_class: tuple[Example, ...] = ()
+    """The examples of its class, of which only running them tells which run it, too."""
 
     @property
     def name(self) -> str:
@@ -141,9 +143,9 @@ class Target:
         return self.header.of(self.text)
 
     @property
-    def deciding(self) -> tuple[Example, ...]:
-        """The examples that can verify a candidate."""
-        return tuple(example for example in self.examples if example.decides)
+    def has_wants(self) -> bool:
+        """Whether one of its examples could verify a candidate."""
+        return any(example.has_want for example in self.examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,13 +340,61 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Reached:
+    """What of the target's code ran. Lines are 1-based, and those of the module's text with the candidate in place."""
+
+    lines: frozenset[int] = frozenset()
+    branches: frozenset[tuple[int, int]] = frozenset()
+    """Each the line of a test, and the one that it led to; none where the interpreter does not tell of them."""
+
+
+NOTHING = Reached()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the file with the candidate in place: its number, from 1 on, and its text with its indentation."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What of the new function's `lines` with code the examples did not reach. What a line tells, no branch repeats."""
+
+    lines: tuple[int, ...]
+    unreached: tuple[Line, ...] = ()
+    branches: tuple[tuple[Line, bool], ...] = ()
+    """Tests that were asked, with what they never came to; none where the interpreter tells of none."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExampleResult:
-    """What one Example gave."""
+    """What one Example gave, and whether it ran the target."""
 
     example: Example
     matched: bool
     got: str = ""
     error: str | None = None
+    entered: bool = False
+    """Whether it was observed to run the target's code, or used what came of one that was."""
+    ran: str = ""
+    """What it ran instead, as "`b.f` is `a.c.f`", where its names tell."""
+    counts: bool = True
+    """Whether it had to match."""
+    reached: Reached = NOTHING
+    """What of the target's code it reached, where that was asked for."""
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """The lines of `reached`."""
+        return self.reached.lines
+
+    @property
+    def branches(self) -> frozenset[tuple[int, int]]:
+        """The branches of `reached`."""
+        return self.reached.branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +415,10 @@ class Verdict:
     """How the code ran; None if nothing had to run."""
     notes: tuple[str, ...] = ()
     """What a reader of the evidence should know, such as a part of the module that had to be left out."""
+    reachable: Reached = NOTHING
+    """What there is in the target's code, where that was asked for."""
+    coverage: Coverage | None = None
+    """What the examples reached, of a pass; None where nobody asked, or it could not be told."""
 
     @property
     def passed(self) -> bool:
@@ -379,8 +433,28 @@ class Verdict:
 
     @property
     def examples_passed(self) -> int:
-        """How many of the deciding examples matched."""
-        return sum(result.matched for result in self.results if result.example.decides)
+        """How many of the examples that count and show an output matched."""
+        return sum(result.matched for result in self._counting)
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether an example that shows an output ran the target, and matched."""
+        return any(result.matched for result in self.proving)
+
+    @property
+    def proving(self) -> list[ExampleResult]:
+        """The results of the examples that show an output and ran the target."""
+        return [result for result in self._counting if result.entered]
+
+    @property
+    def _counting(self) -> list[ExampleResult]:
+        return [result for result in self.results if result.counts and result.example.has_want]
+
+    def total(self, target: Target) -> int:
+        """How many examples of `target` there are to pass: those that show an output, less those that ran, and did not
+        run the target."""
+        not_counting = sum(not result.counts and result.example.has_want for result in self.results)
+        return sum(example.has_want for example in target.examples) - not_counting
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
@@ -447,6 +521,16 @@ class Outcome:
     notes: tuple[str, ...] = ()
     """What else a reader of the evidence should know, such as a model that could not be asked."""
 
+    @property
+    def passed(self) -> int:
+        """How many examples passed."""
+        return 0 if self.verdict is None else self.verdict.examples_passed
+
+    @property
+    def total(self) -> int:
+        """How many there were to pass; where nothing was run, all that show an output."""
+        return (self.verdict or Verdict(None)).total(self.target)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -481,29 +565,36 @@ class Step:
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """What an attempt amounts to: the one place that decides `verified` (DESIGN, Words).
 
-    `verified` needs at least one Example that is not skipped, has a `want` and runs the target, and all such
-    Examples passed, by a candidate that did not memorise them.
+    `verified` needs at least one Example that has a `want` and was observed to run the target; and all such Examples
+    passed, by a candidate that did not memorise them. Of a class or a module all that doctest runs counts.
     """
     verdict = attempt.verdict
-    total = len(target.deciding)
+    passed, total = verdict.examples_passed, verdict.total(target)
     if verdict.failure is None:
-        status = Status.VERIFIED if total else Status.UNVERIFIED
-        reason = None if total else _why_nothing_decides(target)
+        is_proved = verdict.is_proved or (passed > 0 and not target.is_function)
+        status = Status.VERIFIED if is_proved else Status.UNVERIFIED
+        reason = None if is_proved else _why_nothing_is_proved(target, verdict)
     elif verdict.failure.kind is FailureKind.MEMORISED:
         status, reason = Status.UNVERIFIED, f"{verdict.failure.message} Read it before you keep it."
-    elif verdict.examples_passed:
+    elif passed:
         status = Status.PARTIAL
-        passed = verdict.examples_passed
         reason = (f"Only {passed} of {total} examples passed. " if passed < total else "") + verdict.failure.message
     else:
         status, reason = Status.FAILED, verdict.failure.message
     return Outcome(status, target, reason, attempt.candidate, verdict, rounds)
 
 
-def _why_nothing_decides(target: Target) -> str:
+def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
+    name = target.name
     if not target.examples:
-        informal = "" if target.in_class else f" and shows no call with its result, such as `{target.name}(…) == …`"
-        return f"The docstring of '{target.name}' has no >>> examples{informal}, so nothing could be verified."
+        informal = "" if target.in_class else f" and shows no call with its result, such as `{name}(…) == …`"
+        return f"The docstring of '{name}' has no >>> examples{informal}, so nothing could be verified."
+    if verdict.imports and not verdict.defines:
+        return f"After its import the module does not define '{name}', nor does doctest find it: it was not checked."
     if all(example.skipped for example in target.examples):
-        return f"All examples of '{target.name}' are skipped, so nothing could be verified."
-    return f"No example of '{target.name}' both uses it and shows an output, so nothing could be verified."
+        return f"All examples of '{name}' are skipped, so nothing could be verified."
+    if not target.has_wants:
+        return f"No example of '{name}' shows an output, so nothing could be verified."
+    instead = dict.fromkeys(result.ran for result in verdict.results if result.ran)
+    told = f": {', and '.join(instead)}" if instead else ""
+    return f"No example that shows an output ran '{name}', so nothing could be verified{told}."

@@ -14,9 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
-from adacoder.domain import JSON, Edit, Level, Outcome, Status, Step, Target, Tokens
+from adacoder.domain import JSON, Coverage, Edit, Level, Line, Outcome, Status, Step, Target, Tokens
 from adacoder.journal import OpenStep, Waiting
-from adacoder.pytext import Lines
 from adacoder.source.text import PositionEncoding, position_at
 
 MODEL_ACTIONS = frozenset({"write", "plan", "suggest"})
@@ -64,6 +63,8 @@ _LINK = re.compile(r"\](?=\()|<(?=[A-Za-z][\w+.-]*:)")
 """What a text that is taken for Markdown has at the places of its links."""
 _LONGEST = 1000
 """Of what an editor is to show in a line or a box; it would lay out all of it."""
+_QUOTED, _LISTED = 60, 3
+"""Of a line of code that is quoted, how many characters; and of several such, how many."""
 _END = 300
 """How much of it is kept for the end, where summaries have their evidence."""
 
@@ -107,7 +108,7 @@ def for_an_editor(outcome: Outcome) -> Outcome:
 
 
 def _ending(outcome: Outcome) -> str:
-    evidence = ", ".join(_evidence(outcome))
+    evidence = _evidence(outcome)
     match outcome.status:
         case Status.VERIFIED:
             return f"Verified '{outcome.target.qualname}': {evidence}."
@@ -122,11 +123,12 @@ def _ending(outcome: Outcome) -> str:
             return outcome.reason or "It could not run."
 
 
-def _evidence(outcome: Outcome) -> list[str]:
+def _evidence(outcome: Outcome) -> str:
     tokens = total_tokens(outcome)
-    parts = []
-    if outcome.target.deciding and outcome.verdict is not None and outcome.verdict.isolation is not None:
-        parts.append(f"{outcome.verdict.examples_passed}/{len(outcome.target.deciding)} examples passed")
+    parts, examples = list[str](), list[str]()
+    verdict = outcome.verdict
+    if verdict is not None and verdict.isolation is not None and outcome.total:
+        examples.append(f"{outcome.passed}/{outcome.total} examples passed")
     if outcome.strategy:
         parts.append(count(outcome.rounds, "round"))
     if outcome.model and not outcome.model.startswith("replay:"):  # a recording is no model, and its path is long
@@ -135,9 +137,59 @@ def _evidence(outcome: Outcome) -> list[str]:
         about = "about " if tokens.estimated else ""
         parts.append(f"{about}{count(tokens.completion, 'token')}")
     parts.append(f"{outcome.seconds:.1f} s")
-    if outcome.verdict is not None and outcome.verdict.isolation is not None:
-        parts.append(f"isolation {outcome.verdict.isolation.level}")
-    return parts
+    if verdict is not None and verdict.isolation is not None:
+        parts.append(f"isolation {verdict.isolation.level}")
+    if unreached_lines := unreached(outcome):
+        return "; ".join([*examples, unreached_lines, ", ".join(parts)])
+    return ", ".join([*examples, *parts])
+
+
+def unreached(outcome: Outcome) -> str:
+    """What no example reached, as far as it is known and something: "no example reaches line 14: `except KeyError`"."""
+    coverage = None if outcome.verdict is None else outcome.verdict.coverage
+    if coverage is None:
+        return ""
+    places = [_place(block) for block in _blocks(coverage)]
+    lines = [f"no example reaches {_listed(places, 'place')}"] if places else []
+    tests = [f"line {line.number} was never {str(never).lower()}: {_quoted(line)}" for line, never in coverage.branches]
+    return "; ".join([*lines, *([_listed(tests, "test")] if tests else [])])
+
+
+def _blocks(coverage: Coverage) -> list[list[Line]]:
+    """Its unreached lines; those that follow each other stand together, without what is deeper than their first."""
+    at = {number: place for place, number in enumerate(coverage.lines)}
+    blocks: list[list[Line]] = []
+    end = 0
+    for line in coverage.unreached:
+        follows = blocks and at[line.number] == end + 1
+        deeper = _depth(line) - _depth(blocks[-1][0]) if follows else -1
+        if deeper < 0:
+            blocks.append([line])
+        elif deeper == 0:
+            blocks[-1].append(line)
+        end = at[line.number]
+    return blocks
+
+
+def _depth(line: Line) -> int:
+    return len(line.text) - len(line.text.lstrip())
+
+
+def _place(block: Sequence[Line]) -> str:
+    first, last = block[0], block[-1]
+    lines = f"line {first.number}" if first is last else f"lines {first.number} to {last.number}"
+    return f"{lines}: {_quoted(first)}"
+
+
+def _quoted(line: Line) -> str:
+    text = line.text.strip().removesuffix(":")
+    return f"`{text if len(text) <= _QUOTED else text[: _QUOTED - 1] + '…'}`"
+
+
+def _listed(things: Sequence[str], noun: str) -> str:
+    """The first of them, and how many more there are."""
+    shown = ", ".join(things[:_LISTED])
+    return shown if len(things) <= _LISTED else f"{shown}, and {count(len(things) - _LISTED, f'more {noun}')}"
 
 
 def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
@@ -189,9 +241,10 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         "summary": summary(outcome),
         "target": label(outcome.target, folder),
         "examples": {
-            "passed": 0 if verdict is None else verdict.examples_passed,
-            "total": len(outcome.target.deciding),
+            "passed": outcome.passed,
+            "total": outcome.total,
         },
+        "coverage": None if verdict is None or verdict.coverage is None else _coverage_json(verdict.coverage),
         "rounds": outcome.rounds,
         "modelCalls": sum(step.action in MODEL_ACTIONS for step in outcome.steps),
         "tokens": total_tokens(outcome).json(),
@@ -201,7 +254,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
         "notes": [*_notes(outcome)],
         "positionEncoding": encoding,
-        "edits": [_edit_json(edit, Lines(outcome.target.text), encoding) for edit in outcome.edits],
+        "edits": [_edit_json(edit, outcome.target.text, encoding) for edit in outcome.edits],
         "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
         "journal": [step.json() for step in outcome.steps],
     }
@@ -214,18 +267,30 @@ def label(target: Target, folder: Path) -> str:
     return f"{shown.as_posix()}::{target.qualname}"
 
 
-def _edit_json(edit: Edit, lines: Lines, encoding: PositionEncoding) -> JSON:
+def _edit_json(edit: Edit, text: str, encoding: PositionEncoding) -> JSON:
     return {
         "range": {
-            "start": _position_json(lines, edit.start, encoding),
-            "end": _position_json(lines, edit.end, encoding),
+            "start": _position_json(text, edit.start, encoding),
+            "end": _position_json(text, edit.end, encoding),
         },
         "newText": edit.text,
     }
 
 
-def _position_json(lines: Lines, offset: int, encoding: PositionEncoding) -> JSON:
-    line, character = position_at(lines, offset, encoding)
+def _coverage_json(coverage: Coverage) -> JSON:
+    return {
+        "lines": len(coverage.lines),
+        "unreached": [_line_json(line) for line in coverage.unreached],
+        "branches": [{**_line_json(line), "never": never} for line, never in coverage.branches],
+    }
+
+
+def _line_json(line: Line) -> dict[str, JSON]:
+    return {"line": line.number, "text": line.text.strip()}
+
+
+def _position_json(text: str, offset: int, encoding: PositionEncoding) -> JSON:
+    line, character = position_at(text, offset, encoding)
     return {"line": line, "character": character}
 
 

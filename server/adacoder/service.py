@@ -6,27 +6,23 @@ The only place that brings models, sandbox, agents and strategies together. It i
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from adacoder.agents import CodeEvaluator, DebugSpecialist, ProgrammingAssistant, PromptEngineer, Team, TestDesigner
+from adacoder.agents import Team
 from adacoder.agents.conversation import Conversation
+from adacoder.agents.debug_specialist import DebugSpecialist
+from adacoder.agents.programming_assistant import ProgrammingAssistant
 from adacoder.agents.prompt import Briefing, brief
-from adacoder.domain import (
-    AdaCoderError,
-    Attempt,
-    Candidate,
-    Edit,
-    Outcome,
-    Reply,
-    Status,
-    Target,
-    conclude,
-)
+from adacoder.agents.prompt_engineer import PromptEngineer
+from adacoder.agents.test_designer import TestDesigner
+from adacoder.aside import aside
+from adacoder.checks import Checks, access, readable, require
+from adacoder.checks import Project as Project
+from adacoder.checks import current as current
+from adacoder.domain import AdaCoderError, Attempt, Candidate, Edit, Outcome, Reply, Status, Target, conclude
 from adacoder.journal import Journal
 from adacoder.models.backends import Experience
 from adacoder.models.errors import ModelError
@@ -35,16 +31,11 @@ from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.window import Window
 from adacoder.privacy.access import Access
-from adacoder.privacy.names import Wishes
-from adacoder.pytext import dedent, normalize
 from adacoder.replies.extract import extract
-from adacoder.sandbox.host import Host, turns_for_all
-from adacoder.sandbox.interpreter import Interpreter, find
 from adacoder.settings import Settings
 from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
-from adacoder.source.locate import Documented
 from adacoder.source.shareable import shareable
 from adacoder.source.splice import splice
 from adacoder.strategies import STRATEGIES
@@ -52,31 +43,14 @@ from adacoder.strategies import STRATEGIES
 _OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
 """Outcomes that carry Edits. An unverified one is marked so, and its door asks before it inserts."""
 
-_MOMENT_SECONDS = 1.0
-"""How long the interpreter that was found for a folder is taken for granted."""
 
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """What surrounds a Target at the moment of a request."""
-
-    folder: Path
-    """The workspace folder, absolute."""
-    overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Whole texts of open files, by path, which may differ from what is on disk."""
-
-
-class Service:
-    """Runs requests. Keeps what is worth keeping between them: evaluator hosts, and what is remembered of models."""
+class Service(Checks):
+    """Runs requests. Keeps what is worth keeping between them: beside that of Checks, what is remembered of models."""
 
     def __init__(self) -> None:
-        self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
-        self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
-        self._turns = turns_for_all()
+        super().__init__()
         self.experience = Experience()
         """What is kept of models between requests, their leases among it."""
-        self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-context")
-        """Reads the module's context; jedi takes too long for the event loop, and must not run twice at a time."""
 
     async def run(
         self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
@@ -87,11 +61,12 @@ class Service:
         a user can mend becomes an Outcome; cancellation goes through.
         """
         try:
-            _access(target, settings, project).require(target.module.path)
+            await asyncio.to_thread(require, target, settings, project)
+            target = await (await self._evaluator(target, settings, project, journal)).with_class_examples(target)
             outcome = await self._climb(target, start, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
-        return _with_evidence(replace(outcome, strategy=settings.strategy), journal)
+        return await _with_evidence(replace(outcome, strategy=settings.strategy), journal)
 
     async def recheck(
         self, target: Target, candidate: Candidate, settings: Settings, project: Project, journal: Journal
@@ -99,49 +74,27 @@ class Service:
         """Only evaluate `candidate` in the text of `target`, which is not the one that it was written for."""
         journal.begin_round()
         try:
-            _access(target, settings, project).require(target.module.path)
-            evaluator = self._evaluator(target, settings, project, journal)
+            await asyncio.to_thread(require, target, settings, project)
+            evaluator = await self._evaluator(target, settings, project, journal, covers=True)
+            target = await evaluator.with_class_examples(target)
             attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
             outcome = conclude(target, attempt, journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
-        return _with_evidence(outcome, journal)
-
-    async def check(self, documented: Documented, settings: Settings, project: Project, journal: Journal) -> Outcome:
-        """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
-
-        A function is `verified` only if one of them runs it and shows an output.
-        """
-        journal.begin_round()
-        target, every = documented.target, documented.as_doctest
-        try:
-            _access(target, settings, project).require(target.module.path)
-            verdict = await self._evaluator(target, settings, project, journal).evaluate_as_it_stands(documented)
-            proves_nothing = verdict.passed and documented.is_function and not target.deciding
-            outcome = conclude(target if proves_nothing else every, Attempt(current(target), verdict), journal.round)
-        except AdaCoderError as error:
-            outcome = Outcome(Status.ERROR, target, str(error))
-        return replace(outcome, steps=journal.steps, seconds=journal.seconds)
+        return await _with_evidence(outcome, journal)
 
     async def suggest(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, its Edits add them.
 
-        Where the function is written already, only examples that it passes are suggested.
+        Only examples that run the function are suggested; and where it is written already, only what it passes.
         """
         journal.begin_round()
         try:
-            _access(target, settings, project).require(target.module.path)
+            await asyncio.to_thread(require, target, settings, project)
             outcome = await self._suggest_by_any(target, settings, project, journal)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
         return replace(outcome, rounds=journal.round, steps=journal.steps, seconds=journal.seconds)
-
-    async def close(self) -> None:
-        """End every process that was kept warm."""
-        hosts = list(self._hosts.values())
-        self._hosts.clear()
-        await asyncio.gather(*(host.close() for host in hosts))
-        self._reader.shutdown(wait=False, cancel_futures=True)
 
     async def _climb(
         self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
@@ -152,8 +105,9 @@ class Service:
         """
         best: Outcome | None = None
         troubles: dict[str, None] = {}
+        python = (await self._interpreter(target, settings, project)).path
         for number, (name, most) in enumerate(settings.rungs(is_started=start is not None), 1):
-            about = partial(self._about, target, start, settings, project, rung=number)
+            about = partial(About, target, start, settings, project.folder, python, shareable, number)
             async with self._model(name, settings, journal, about) as model:
                 try:
                     outcome = await self._run_strategy(target, start, settings, project, journal, model, most)
@@ -177,12 +131,6 @@ class Service:
     def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> HeldModel:
         return HeldModel(name, settings, self.experience, journal, about)
 
-    def _about(
-        self, target: Target, start: Candidate | None, settings: Settings, project: Project, rung: int = 1
-    ) -> About:
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        return About(target, start, settings, project.folder, interpreter.path, shareable, rung)
-
     async def _run_strategy(
         self,
         target: Target,
@@ -199,11 +147,12 @@ class Service:
             raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
 
         conversation = self._conversation(target, settings, project, model)
-        evaluator = self._evaluator(target, settings, project, journal)
+        evaluator = await self._evaluator(target, settings, project, journal, covers=True)
+        index = await self._index(target, settings, project)
         team = Team(
             programming_assistant=ProgrammingAssistant(conversation, journal),
             code_evaluator=evaluator,
-            debug_specialist=DebugSpecialist(self._index(target, settings, project), journal, settings.rules),
+            debug_specialist=DebugSpecialist(index, journal, settings.rules),
             prompt_engineer=PromptEngineer(conversation, journal),
             journal=journal,
         )
@@ -221,8 +170,9 @@ class Service:
     async def _suggest_by_any(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """What the first model of the ladder suggests that can be asked."""
         troubles: dict[str, None] = {}
+        python = (await self._interpreter(target, settings, project)).path
         for number, name in enumerate(settings.ladder, 1):
-            about = partial(self._about, target, None, settings, project, rung=number)
+            about = partial(About, target, None, settings, project.folder, python, shareable, number)
             async with self._model(name, settings, journal, about) as model:
                 try:
                     outcome = await self._suggest(target, settings, project, journal, model)
@@ -235,76 +185,40 @@ class Service:
     async def _suggest(
         self, target: Target, settings: Settings, project: Project, journal: Journal, model: HeldModel
     ) -> Outcome:
-        evaluator = self._evaluator(target, settings, project, journal)
+        evaluator = await self._evaluator(target, settings, project, journal)
+        target = await evaluator.with_class_examples(target)
         designer = TestDesigner(self._conversation(target, settings, project, model), journal)
         suggested = await designer.suggest(target)
-        if not target.is_stub:
-            verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
-            suggested = tuple(result.example for result in verdict.results if result.matched)
+        verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
+        if verdict.results or not target.is_stub:
+            running = (result for result in verdict.results if result.entered and (result.matched or target.is_stub))
+            suggested = tuple(result.example for result in running)
         if not suggested:
             reason = f"The model suggested no example for '{target.name}' that could be used: ask again, or write one."
             return Outcome(Status.FAILED, target, reason)
         shown = "; ".join(f"{example.source.strip()} → {example.want.strip()}" for example in suggested)
         reason = f"A model reads the docstring so: {shown}. Read it before you keep it."
-        return Outcome(Status.UNVERIFIED, target, reason, edits=(add_examples(target, suggested),))
+        return Outcome(Status.UNVERIFIED, target, reason, edits=(await aside(add_examples, target, suggested),))
 
     def _conversation(self, target: Target, settings: Settings, project: Project, model: HeldModel) -> Conversation:
-        access = _access(target, settings, project)
+        allowed = access(target, settings, project)
 
         async def pack(window: Window) -> Briefing:
-            loop = asyncio.get_running_loop()
-            overlays = _allowed(project.overlays, access)
-            found = await loop.run_in_executor(self._reader, pieces, target, overlays, access)
-            return brief(target, found, window=window, instructions=settings.instructions)
+            overlays = await asyncio.to_thread(readable, project.overlays, allowed)
+            return await aside(_packed, target, overlays, allowed, window, settings.instructions)
 
         return Conversation(model, pack)
 
-    def _evaluator(self, target: Target, settings: Settings, project: Project, journal: Journal) -> CodeEvaluator:
-        host = self._host(target, settings, project)
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        access = _access(target, settings, project, *interpreter.added)
-        return CodeEvaluator(host, journal, overlays=_allowed(project.overlays, access), timeout=settings.timeout)
-
-    def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
+    async def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
+        interpreter = await self._interpreter(target, settings, project)
         return ImportIndex(target, project.folder, interpreter.folders, settings.wishes)
 
-    def _host(self, target: Target, settings: Settings, project: Project) -> Host:
-        if not settings.trusted:
-            raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
-        interpreter = self._interpreter(settings.interpreter, target.module.path.parent, project.folder)
-        key = (interpreter, project.folder, settings.isolation, settings.wishes)
-        host = self._hosts.get(key)
-        if host is None:
-            host = self._hosts[key] = Host(
-                interpreter, project.folder, least=settings.isolation, turns=self._turns, wishes=settings.wishes
-            )
-        return host
 
-    def _interpreter(self, setting: Path | None, near: Path, folder: Path) -> Interpreter:
-        """As `find`, which reads many files, so that it is not asked for every function of a file."""
-        now = time.monotonic()
-        key = (setting, near, folder)
-        found, until = self._interpreters.get(key, (None, now))
-        if found is None or now >= until:
-            found = find(setting, near, folder)
-            self._interpreters[key] = (found, now + _MOMENT_SECONDS)
-        return found
-
-
-def _access(target: Target, settings: Settings, project: Project, *others: Path) -> Access:
-    """What may be read for a request; with `others`, what may be shown to the code that it runs."""
-    return Access.around(target.module, project.folder, settings.wishes, *others)
-
-
-def _allowed(overlays: Mapping[Path, str], access: Access) -> dict[Path, str]:
-    """The texts of those open files that may be read for the request: of a private one it is no less so."""
-    return {path: text for path, text in overlays.items() if access.refusal(path) is None}
-
-
-def current(target: Target) -> Candidate:
-    """The function as it stands in the text: where `fix`, `check` and repair begin."""
-    return Candidate(function=dedent(normalize(target.source)))
+def _packed(
+    target: Target, overlays: Mapping[Path, str], allowed: Access, window: Window, instructions: str
+) -> Briefing:
+    """What every call of a request begins with."""
+    return brief(target, pieces(target, overlays, allowed), window=window, instructions=instructions)
 
 
 def from_reply(text: str, target: Target) -> Candidate:
@@ -317,8 +231,8 @@ def _reach(outcome: Outcome) -> tuple[int, ...]:
     return outcome.verdict.reach if outcome.verdict else ()
 
 
-def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:
+async def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:
     edits: tuple[Edit, ...] = ()
     if outcome.status in _OFFERED and outcome.candidate is not None:
-        edits = splice(outcome.target, outcome.candidate).edits
+        edits = (await aside(splice, outcome.target, outcome.candidate)).edits
     return replace(outcome, edits=edits, steps=journal.steps, seconds=journal.seconds)

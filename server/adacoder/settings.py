@@ -55,7 +55,7 @@ class Settings:
     """Seconds one evaluation may take, the import of the module included."""
     rules: Rules = Rules.ORDERED
     interpreter: Path | None = None
-    """The Python that runs the examples; None: the project's `.venv`, else the server's own."""
+    """The Python that runs the examples; None: as `sandbox.choice` has it."""
     isolation: Level = Level.SEATBELT
     """The weakest level accepted; only `none` runs code unconfined."""
     on_unverified: OnUnverified = OnUnverified.ASK

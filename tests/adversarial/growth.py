@@ -18,7 +18,7 @@ from pathlib import Path
 
 from adacoder.agents.paper_rules import debugged
 from adacoder.agents.repairs import mend
-from adacoder.domain import AdaCoderError, Candidate, Example, Reply, Target
+from adacoder.domain import AdaCoderError, Candidate, Example, ExampleResult, Reply, Target
 from adacoder.models.recording.redaction import Redaction, Surroundings, fits
 from adacoder.models.window import Window, estimate
 from adacoder.pytext import (
@@ -114,7 +114,9 @@ def _mended(text: str) -> None:
 
 def _by_heart(text: str) -> None:
     body = "".join(f"    {line}\n" for line in text.split("\n"))
-    memorised(_target(), Candidate(f"def f(x):\n{body}"))
+    target = _target()
+    results = [ExampleResult(example, matched=True, entered=True) for example in target.examples]
+    memorised(target, splice(target, Candidate(f"def f(x):\n{body}")), results)
 
 
 def _around(text: str) -> None:
@@ -125,7 +127,7 @@ def _around(text: str) -> None:
 
 def _positions(text: str) -> None:
     lines = Lines(text)
-    position_at(lines, len(text), "utf-16")
+    position_at(text, len(text), "utf-16")
     offset_at(lines, len(lines) - 1, len(text), "utf-16")
     offset_at(lines, 0, len(text), "utf-8")
 
@@ -200,8 +202,8 @@ READERS: Mapping[str, Reader] = {
     "functions of a docstring": lambda text: list(documented(_docstring(text), PATH, FOLDER)),
     "class examples": _class_example,
     "examples": _all_of(
-        lambda text: examples(f'"""{text}"""', 0, "f", "A"),
-        lambda text: examples(f'"""{text}"""', 0, "f", None, Calls.of(_target())),
+        lambda text: examples(f'"""{text}"""', 0),
+        lambda text: examples(f'"""{text}"""', 0, Calls.of(_target())),
         lambda text: suggested(text, "f"),
     ),
     "context": _context,

@@ -5,13 +5,14 @@ Nor does anybody learn, from what is imported, of names in files that lie elsewh
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from adacoder.domain import Module
-from adacoder.sandbox.imports import imports_ahead
+from adacoder.sandbox.imports import ImportsAhead
 from adacoder.sandbox.program import Program
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import locate
@@ -118,7 +119,7 @@ def test_what_is_imported_ahead_is_not_learned_elsewhere(tmp_path: Path, aim: st
     (ws / "linked").symlink_to(where)
     (ws / "file.py").symlink_to(where / "names.py")
     program = Program(Module(ws / "mod.py", "mod", ws), TARGET, "f", 5, 10)
-    assert ("import windermere" in imports_ahead(program, ws).statements) is is_read
+    assert ("import windermere" in asyncio.run(ImportsAhead(ws).of(program)).statements) is is_read
 
 
 @pytest.mark.parametrize(("aim", "is_read"), [("elsewhere", False), ("env/lib/python3.11/site-packages/real", True)])

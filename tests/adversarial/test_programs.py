@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Level
-from adversarial.conftest import works
+from levels import needs_full
 from standin_ollama import StandIn
 
 MODULE = 'def double(x):\n    """\n    >>> double(2)\n    4\n    """\n    return 2 * x\n'
@@ -111,7 +111,7 @@ WAYS: dict[str, tuple[str, str]] = {
 """Where traps are, as seen from the project, and how PATH names it."""
 
 
-@pytest.mark.isolation
+@needs_full
 @pytest.mark.parametrize("where", WAYS.values(), ids=WAYS.keys())
 def test_no_program_of_the_project_runs_where_path_names_it_first(where: tuple[str, str], project: Project) -> None:
     place, entry = where
@@ -131,7 +131,7 @@ def test_no_program_of_the_project_runs_where_path_names_it_first(where: tuple[s
     assert len(project.sprung) == 1
 
 
-@pytest.mark.isolation
+@needs_full
 def test_not_even_where_all_is_roots_as_in_a_container(in_home: Path) -> None:
     project = Project(in_home)
     project.lay_traps(project.folder / "bin")
@@ -153,8 +153,8 @@ def test_none_runs_either_while_a_model_writes(project: Project) -> None:
     assert project.sprung == set()
 
 
-@pytest.mark.isolation
-@pytest.mark.skipif(not works(Level.LSM), reason="nothing else isolates here")
+@needs_full  # of which a copy is made
+@pytest.mark.isolation(Level.LSM)
 def test_a_bubblewrap_that_is_not_the_systems_is_not_used_and_it_is_said(project: Project, in_home: Path) -> None:
     own = in_home / ".local" / "bin" / "bwrap"
     own.parent.mkdir(parents=True)
@@ -197,7 +197,7 @@ def started(project: Project, tmp_path: Path, script: str, *arguments: str, **en
     return set(seen.read_text(encoding="utf-8").splitlines()) if seen.exists() else set()
 
 
-@pytest.mark.isolation
+@needs_full
 def test_all_that_is_started_is_our_python_or_the_systems_bubblewrap(project: Project, tmp_path: Path) -> None:
     ours = {str(Path(sys.executable).resolve()), os.path.realpath("/usr/bin/bwrap")}
     with StandIn([f"```python\n{MODULE}```", "1, 2, 3"]).in_thread() as server:

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Level
+from levels import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.isolation
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize(("best", "evaluations"), [(Level.FULL, 5000), (Level.LSM, 1000)])
-async def test_nothing_grows(
-    best: Level, evaluations: int, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+@pytest.mark.parametrize("best", LEVELS)
+async def test_nothing_grows(best: Level, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    evaluations = 5000 if best is Level.FULL else 1000
     soak = await asyncio.create_subprocess_exec(
         *(sys.executable, str(HERE / "soak.py"), str(tmp_path), best, str(evaluations)),
         stdout=asyncio.subprocess.PIPE,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"domain", "journal", "settings", "pytext", "privacy"}),
+    frozenset({"domain", "journal", "settings", "pytext", "privacy", "aside"}),
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
+    frozenset({"checks"}),
     frozenset({"service", "report", "doctor"}),
     frozenset({"lsp", "cli", "arena"}),
     frozenset({"__main__"}),
@@ -63,11 +66,29 @@ RUNNING = frozenset(
 
 
 STARTING = {
-    "create_subprocess_exec": ("sandbox/probe.py", "sandbox/process.py"),
+    "create_subprocess_exec": ("aside.py", "sandbox/probe.py", "sandbox/process.py"),
     "execv": ("sandbox/launcher.py",),
-    "which": ("sandbox/interpreter.py", "sandbox/isolation/installed.py"),
+    "which": ("sandbox/choice.py", "sandbox/isolation/installed.py"),
 }
-"""Where programs are started and looked for; the interpreter that is looked for runs inside."""
+"""Where programs are started and looked for; the interpreter that is looked for runs inside, and `aside.py` starts
+nothing but AdaCoder itself."""
+
+ASIDE = frozenset(
+    {
+        "splice",
+        "withheld",
+        "undefined_names",
+        "pieces",
+        "brief",
+        "memorised",
+        "mend",
+        "debugged",
+        "extract",
+        "add_examples",
+    }
+    | {"locate", "locate_again", "definitions", "logical_lines", "parsed", "symbols", "error_line"}
+)
+"""What takes the longer the longer a module or a reply is."""
 
 SHOWING = {
     "Console": (),
@@ -97,9 +118,14 @@ class File:
         """The folder or file directly below the package that it belongs to."""
         return self.place.partition("/")[0].removesuffix(".py")
 
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All of its syntax tree."""
+        return list(ast.walk(self.tree))
+
     def imports(self) -> Iterator[str]:
         """The absolute dotted names it imports; for `from a import b` both `a` and `a.b`."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -110,9 +136,15 @@ class File:
 def files(package: Path) -> list[File]:
     """All Python files below `package`."""
     return [
-        File(path.relative_to(package).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        _file(path.relative_to(package).as_posix(), path.read_text(encoding="utf-8"))
         for path in sorted(package.rglob("*.py"))
     ]
+
+
+@functools.cache
+def _file(place: str, text: str) -> File:
+    """A file as it is read: of a broken copy, only the broken one is read anew."""
+    return File(place, ast.parse(text))
 
 
 def libraries_stay_home(package: Path) -> list[str]:
@@ -132,7 +164,7 @@ def strategies_are_pure(package: Path) -> list[str]:
         if file.room != "strategies":
             continue
         found += [f"{file.place} imports {name}" for name in file.imports() if not _strategies_may_import(name)]
-        found += [f"{file.place} calls {name}" for name in _called(file.tree) if name in {"open", "print", "input"}]
+        found += [f"{file.place} calls {name}" for name in _called(file.nodes) if name in {"open", "print", "input"}]
     return found
 
 
@@ -162,7 +194,9 @@ def floors_are_kept(package: Path) -> list[str]:
     return found
 
 
-INSIDE = ("sandbox/template.py", "sandbox/worker.py", "sandbox/finders.py")
+INSIDE = tuple(
+    f"sandbox/{name}.py" for name in ("template", "worker", "standing", "compiling", "finders", "names", "observing")
+)
 """What the user's interpreter executes."""
 
 
@@ -195,8 +229,8 @@ def only_the_sandbox_runs_code(package: Path) -> list[str]:
             continue
         found += [
             f"{file.place} calls {name}"
-            for name in _called(file.tree)
-            if name in RUNNING | {"exec", "eval", "__import__"}
+            for name in _called(file.nodes)
+            if name in RUNNING | {"exec", "eval", "__import__"} and file.place not in STARTING.get(name, ())
         ]
         found += [f"{file.place} imports {name}" for name in file.imports() if name in ("subprocess", "runpy")]
     return found
@@ -207,7 +241,7 @@ def programs_are_started_in_few_places(package: Path) -> list[str]:
     return [
         f"{file.place} calls {name}"
         for file in files(package)
-        for name in _called(file.tree)
+        for name in _called(file.nodes)
         if name in (RUNNING | {"which"}) - {"fork", "import_module"} and file.place not in STARTING.get(name, ())
     ]
 
@@ -216,8 +250,8 @@ def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
     """Invariant 10: no file but the doors' own draws on a terminal, or writes to one or to an editor past its door."""
     found = []
     for file in files(package):
-        attributes = {node.attr for node in ast.walk(file.tree) if isinstance(node, ast.Attribute)}
-        used = {*_called(file.tree), *(attributes - {"status"})}  # an Outcome's status is no rich.status
+        attributes = {node.attr for node in file.nodes if isinstance(node, ast.Attribute)}
+        used = {*_called(file.nodes), *(attributes - {"status"})}  # an Outcome's status is no rich.status
         found += [
             f"{file.place} uses {name}"
             for name, homes in SHOWING.items()
@@ -226,13 +260,25 @@ def what_is_shown_goes_through_the_doors(package: Path) -> list[str]:
     return found
 
 
+def long_work_is_done_aside(package: Path) -> list[str]:
+    """Invariant 13: no coroutine itself does what grows with a text."""
+    return [
+        f"{file.place}:{node.lineno} calls {name}"
+        for file in files(package)
+        for node in file.nodes
+        if isinstance(node, ast.AsyncFunctionDef) and file.room != "cli"  # where nobody else waits
+        for name in _called(list(ast.walk(node)))
+        if name in ASIDE
+    ]
+
+
 def cancellation_goes_through(package: Path) -> list[str]:
     """Invariant 6: whoever catches a cancellation raises it again."""
     found = []
     for file in files(package):
         if file.place in (*INSIDE, "sandbox/launcher.py"):
             continue  # they run in a process of their own, where nothing is cancelled
-        for node in ast.walk(file.tree):
+        for node in file.nodes:
             if not isinstance(node, ast.ExceptHandler):
                 continue
             caught = "" if node.type is None else ast.unparse(node.type)
@@ -245,7 +291,19 @@ def cancellation_goes_through(package: Path) -> list[str]:
 def serving_is_light(package: Path) -> list[str]:
     """Invariant 7: what answers `initialize` has imported none of the heavy libraries."""
     heavy = ("ollama", "openai", "httpx", "httpx2", "jedi", "parso", "pyflakes", "click", "rich")
-    script = f"import sys, adacoder.lsp.server; print([m for m in {heavy!r} if m in sys.modules])"
+    return _imported_of(heavy, package, "adacoder.lsp.server")
+
+
+def checking_is_light(package: Path) -> list[str]:
+    """Invariant 7: a check of a file has imported nothing of models and their replies, and nothing that draws."""
+    ours = tuple(f"adacoder.{name}" for name in ("models", "replies", "strategies", "service", "source.splice"))
+    heavy = (*ours, "httpx", "jedi", "pyflakes", "rich")
+    return _imported_of(heavy, package, "adacoder.cli.commands, adacoder.cli.checking, adacoder.cli.findings")
+
+
+def _imported_of(heavy: tuple[str, ...], package: Path, modules: str) -> list[str]:
+    """Which heavy ones have been imported along with some modules."""
+    script = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -255,7 +313,7 @@ def serving_is_light(package: Path) -> list[str]:
         timeout=60,
         check=True,
     )
-    return [] if ran.stdout.strip() == "[]" else [f"serving imports {ran.stdout.strip()}"]
+    return [] if ran.stdout.strip() == "[]" else [f"{modules} come with {ran.stdout.strip()}"]
 
 
 def stdout_is_the_protocols(package: Path) -> list[str]:
@@ -264,12 +322,12 @@ def stdout_is_the_protocols(package: Path) -> list[str]:
     for file in files(package):
         if file.room in ("cli", "__main__") or file.place == "lsp/pygls_fixes.py":
             continue
-        found += [f"{file.place} calls print" for name in _called(file.tree) if name == "print"]
+        found += [f"{file.place} calls print" for name in _called(file.nodes) if name == "print"]
         if file.place == "sandbox/worker.py":
             continue  # its stdout is the candidate's, in a process of its own
         found += [
             f"{file.place}:{node.lineno} uses sys.stdout"
-            for node in ast.walk(file.tree)
+            for node in file.nodes
             if isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.__stdout__")
         ]
     return found
@@ -281,7 +339,7 @@ def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
         f"{file.place}:{node.lineno} calls something a syntax error"
         for file in files(package)
         if file.room not in ("domain", "sandbox")
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, ast.Attribute) and node.attr == "SYNTAX_ERROR"
     ]
 
@@ -299,6 +357,7 @@ READERS = {
     "models/replay.py": "the recording that the user named",
     "models/recording/recorder.py": "the recording that the user named",
     "lsp/pygls_fixes.py": "stdin and stdout",
+    "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",
 }
 """Who opens files, and which."""
@@ -310,15 +369,37 @@ def files_are_read_in_one_place(package: Path) -> list[str]:
         f"{file.place} calls {name}"
         for file in files(package)
         if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/imports.py"
-        for name in _called(file.tree)
+        for name in _called(file.nodes)
         if name in OPENING
     ]
 
 
-def _called(tree: ast.AST) -> list[str]:
-    """The last parts of the names that are called or passed along as functions."""
+_MISREAD = re.compile(r"(?<!\\)(?:\((?=\?>)|\)(?:[*+?]|\{[\d,]*\})\+)")
+
+
+def patterns_mean_the_same_to_every_python(package: Path) -> list[str]:
+    """Invariant 12: no group of a pattern is possessive or atomic, which Python before 3.11.5 matches wrongly."""
+    return [
+        f"{file.place}:{node.lineno} holds {found[0]}"
+        for file in files(package)
+        for node in file.nodes
+        if isinstance(node, ast.JoinedStr | ast.Constant) and (found := _MISREAD.search(_text(node)))
+    ]
+
+
+def _text(node: ast.expr) -> str:
+    """What a literal holds, with `()` for each value that an f-string takes in."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(_text, node.values))
+    if isinstance(node, ast.FormattedValue):
+        return "()"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _called(nodes: list[ast.AST]) -> list[str]:
+    """The last parts of the names that are called."""
     names = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 names.append(node.func.id)

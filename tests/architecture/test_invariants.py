@@ -42,10 +42,15 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.what_is_shown_goes_through_the_doors, "cli/demo.py", "import sys\nsys.__stderr__.write('x')"),
     (rules.what_is_shown_goes_through_the_doors, "cli/findings.py", "console().status('x')"),
     (rules.what_is_shown_goes_through_the_doors, "lsp/jobs.py", "server.protocol._send_data({})"),
+    (rules.programs_are_started_in_few_places, "aside.py", "import os\nos.system('x')"),
+    (rules.long_work_is_done_aside, "service.py", "async def f():\n    return splice(1, 2)"),
+    (rules.long_work_is_done_aside, "agents/code_evaluator.py", "async def f(x):\n    return x.parsed('text')"),
     (rules.cancellation_goes_through, "service.py", "try:\n    pass\nexcept BaseException:\n    pass"),
     (rules.serving_is_light, "settings.py", "import jedi"),
     (rules.serving_is_light, "lsp/server.py", "import click"),
     (rules.serving_is_light, "journal.py", "import openai"),
+    (rules.checking_is_light, "agents/code_evaluator.py", "import adacoder.models"),
+    (rules.checking_is_light, "cli/findings.py", "import rich"),
     (rules.stdout_is_the_protocols, "service.py", "print('hello')"),
     (rules.stdout_is_the_protocols, "report.py", "import sys\nsys.stdout.write('hello')"),
     (rules.files_are_read_in_one_place, "source/context.py", "from pathlib import Path\nPath('x').read_text()"),
@@ -53,6 +58,10 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.files_are_read_in_one_place, "lsp/snapshot.py", "import tokenize\ntokenize.open('x')"),
     (rules.files_are_read_in_one_place, "sandbox/imports.py", "import io\nio.FileIO('x')"),
     (rules.syntax_errors_come_from_the_users_python, "agents/repairs.py", "x = FailureKind.SYNTAX_ERROR"),
+    (rules.patterns_mean_the_same_to_every_python, "settings.py", 'r"(?:a|b)*+c"'),
+    (rules.patterns_mean_the_same_to_every_python, "domain.py", 'r"(?>a|b)c"'),
+    (rules.patterns_mean_the_same_to_every_python, "replies/find.py", 'rf"{_NAME}?+c"'),
+    (rules.patterns_mean_the_same_to_every_python, "models/window.py", 'r"(?:ab?){1,2}+c"'),
 ]
 
 

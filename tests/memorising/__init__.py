@@ -40,10 +40,8 @@ def candidate(text: str, name: str = "f") -> Candidate:
 NUMBERS = target("def f(n):", ">>> f(3)\n6\n>>> f(4)\n24\n>>> f(6)\n720")
 LISTS = target("def f(xs):", ">>> f([1, 2, 3])\n6\n>>> f([4, 5])\n9")
 TWO = target("def f(a, b):", ">>> f(3, 4)\n5.0\n>>> f(5, 12)\n13.0")
-TEXTS = target("def f(s):", ">>> f('hello world')\n2\n>>> f('one two three')\n3")
 TRUTHS = target("def f(n):", ">>> f(7)\nTrue\n>>> f(11)\nTrue\n>>> f(9)\nFalse")
 PRINTED = target("def f(n):", ">>> f(3)\n***\n>>> f(5)\n*****")
-LISTED = target("def f(n):", ">>> list(f(3))\n[0, 1, 2]\n>>> list(f(4))\n[0, 1, 2, 3]")
 COMBINED = target(
     "def f(n):",
     """

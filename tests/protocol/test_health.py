@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import layouts
 from protocol.client import PATIENCE, Client, ResponseError
 from protocol.texts import STUB, thinking, told_of
 from standin_ollama import Ending, Model, Script, StandIn
@@ -135,3 +136,17 @@ async def test_cancelling_the_command_leaves_nothing_behind(editor: Client) -> N
 async def test_what_the_doctor_cannot_read_is_told(editor: Client, probe: object) -> None:
     answer = await editor.execute("doctor", {"probe": probe})
     assert answer == {"ok": False, "findings": [], "reason": "'probe' must be true or false."}
+
+
+async def test_status_names_the_python_of_a_document(editor: Client) -> None:
+    assert await editor.execute("status") == {"jobs": []}
+    (editor.folder / "part").mkdir()
+    uri = await editor.write("part/words.py", STUB)
+    own = (await editor.execute("status", {"uri": uri}))["interpreter"]
+    assert own["ok"] is True
+    assert "it is AdaCoder's own" in own["text"]
+    layouts.environment(editor.folder / "part/.venv")
+    found = (await editor.execute("status", {"uri": uri}))["interpreter"]
+    assert found["text"] == f"{editor.folder / 'part/.venv/bin/python'}: it is of the project's own .venv"
+    nothing = (await editor.execute("status", {"uri": f"{uri}.gone"}))["interpreter"]
+    assert nothing["ok"] is None

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.agents import ProgrammingAssistant, PromptEngineer
 from adacoder.agents.conversation import Conversation
+from adacoder.agents.programming_assistant import ProgrammingAssistant
 from adacoder.agents.prompt import DESIGNER, PLANNER, WRITER, Briefing, Role, brief
+from adacoder.agents.prompt_engineer import PromptEngineer
 from adacoder.agents.test_designer import TestDesigner as Designer  # or pytest would collect it
 from adacoder.domain import Ended, Failure, FailureKind, Message, Plan, Reply, Verdict
 from adacoder.journal import Journal

@@ -32,7 +32,7 @@ PLAN = Plan("1. Read the text word by word.\n2. Keep each word once.\n3. Sort wh
 def stubs() -> list[Target]:
     files = sorted(STUBS.rglob("*.py"))
     found = [one.target for path in files for one in functions(text.read(path).text, path, STUBS)]
-    return [target for target in found if target.deciding]
+    return [target for target in found if target.has_wants]
 
 
 def briefing(target: Target, tokens: int = 8192, instructions: str = "") -> prompt.Briefing:
@@ -219,11 +219,11 @@ class Account:
 def test_examples_of_the_class_are_part_of_the_task() -> None:
     target = locate(CLASS, Path("/nowhere/bank.py"), Path("/nowhere"), qualname="Account.deposit")
     text = CLASS.splitlines()
-    own = Example("Account().deposit(1)\n", "1\n", text.index("        >>> Account().deposit(1)"), runs_target=True)
+    own = Example("Account().deposit(1)\n", "1\n", text.index("        >>> Account().deposit(1)"))
     others = (
         Example("account = Account()\n", "", 4),
-        Example("account.deposit(5)\n", "5\n", 5, runs_target=True),
-        Example("for each in (1, 2):\n    account.deposit(each)\n", "6\n8\n", 7, runs_target=True),
+        Example("account.deposit(5)\n", "5\n", 5),
+        Example("for each in (1, 2):\n    account.deposit(each)\n", "6\n8\n", 7),
     )
     alone = prompt.brief(replace(target, examples=(own,)), (), window=Window(8192), instructions="").shared
     both = prompt.brief(replace(target, examples=(*others, own)), (), window=Window(8192), instructions="").shared

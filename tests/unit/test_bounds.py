@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from adacoder.agents import code_evaluator, debug_specialist, programming_assistant, prompt_engineer
+from adacoder.agents import debug_specialist, programming_assistant, prompt_engineer
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
@@ -22,6 +23,7 @@ from adacoder.pytext import error_line, parsed, symbols
 from adacoder.replies.extract import extract
 from adacoder.replies.filters import LONGEST_ANSWER, answer
 from adacoder.sandbox.host import Host
+from adacoder.source import imports
 from adacoder.source.imports import ImportIndex, undefined_names
 from adacoder.source.locate import documented, locate
 from adacoder.source.splice import splice
@@ -89,8 +91,10 @@ async def evaluated() -> object:
         pytest.param(programming_assistant, "extract", written, CANDIDATE, id="extract"),
         pytest.param(prompt_engineer, "steps", planned, "1. Do it.", id="steps"),
         pytest.param(debug_specialist, "mend", repaired, (CANDIDATE, ()), id="mend"),
-        pytest.param(code_evaluator, "splice", evaluated, splice(TARGET, CANDIDATE), id="splice"),
-        pytest.param(code_evaluator, "undefined_names", evaluated, (), id="undefined names"),
+        pytest.param(
+            sys.modules["adacoder.source.splice"], "splice", evaluated, splice(TARGET, CANDIDATE), id="splice"
+        ),
+        pytest.param(imports, "undefined_names", evaluated, (), id="undefined names"),
     ],
 )
 async def test_the_event_loop_goes_on_while_a_reply_is_read(

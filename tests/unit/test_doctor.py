@@ -21,6 +21,7 @@ from adacoder.models import catalog
 from adacoder.settings import Settings
 from commandline import MODEL
 from examining import UNREACHABLE, examined, finding
+from levels import needs_full
 from standin_ollama import Ending, Model, Script, StandIn
 from standin_openai import Engine
 from standin_openai import Model as OpenAIModel
@@ -52,7 +53,7 @@ def names(findings: Sequence[Finding]) -> list[str]:
 # What needs no model.
 
 
-@pytest.mark.isolation
+@needs_full
 async def test_where_all_works_nothing_is_to_be_done(tmp_path: Path) -> None:
     async with StandIn(answers) as standin:
         findings = await examined(Settings(host=standin.host), tmp_path, probes_speed=True)
@@ -64,14 +65,14 @@ async def test_where_all_works_nothing_is_to_be_done(tmp_path: Path) -> None:
     assert {each.model for each in findings} == {None, f"ollama:{MODEL}"}
 
 
-@pytest.mark.isolation
+@needs_full
 async def test_isolation_says_what_was_proved(tmp_path: Path) -> None:
     found = await finding("Isolation", Settings(host=UNREACHABLE), tmp_path)
     assert found.ok
     assert found.text.startswith("full (bubblewrap, landlock, seccomp, rlimits)")
 
 
-@pytest.mark.isolation
+@pytest.mark.isolation(Level.LSM)
 async def test_without_bubblewrap_it_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     for least, ok in (Level.LSM, True), (Level.FULL, False):

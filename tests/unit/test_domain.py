@@ -29,10 +29,14 @@ from adacoder.domain import (
 from adacoder.journal import Journal, OpenStep, Waiting
 
 SPAN = Span(0, 0)
-DECIDING = Example("f(1)\n", "2\n", 3, runs_target=True)
+EXAMPLE = Example("f(1)\n", "2\n", 3)
 CANDIDATE = Candidate("def f(x): return 2")
-PASSED = Verdict(None, parses=True, defines=True, imports=True)
-WRONG = Failure(FailureKind.WRONG_OUTPUT, "It gave 3 instead of 2.", DECIDING, got="3\n")
+RAN = ExampleResult(EXAMPLE, True, entered=True)
+"""An example that ran the target, and passed."""
+ELSE = ExampleResult(EXAMPLE, True, counts=False)
+"""One that passed, and ran something else."""
+PASSED = Verdict(None, parses=True, defines=True, imports=True, results=(RAN,))
+WRONG = Failure(FailureKind.WRONG_OUTPUT, "It gave 3 instead of 2.", EXAMPLE, got="3\n")
 
 
 def target(*examples: Example) -> Target:
@@ -43,32 +47,59 @@ def status(verdict: Verdict, *examples: Example) -> Status:
     return conclude(target(*examples), Attempt(CANDIDATE, verdict), 1).status
 
 
-def test_verified_needs_a_deciding_example() -> None:
-    assert status(PASSED, DECIDING) is Status.VERIFIED
+def test_verified_needs_an_example_that_ran_the_target() -> None:
+    assert status(PASSED, EXAMPLE) is Status.VERIFIED
+    assert status(replace(PASSED, results=(ELSE,)), EXAMPLE) is Status.UNVERIFIED
+    assert status(replace(PASSED, results=(ELSE, RAN)), EXAMPLE, EXAMPLE) is Status.VERIFIED
 
 
 @pytest.mark.parametrize(
-    ("examples", "says"),
+    ("results", "says"),
     [
         ((), "no >>> examples"),
-        ((replace(DECIDING, flags=doctest.SKIP),), "skipped"),
-        ((replace(DECIDING, want=""),), "both uses it and shows an output"),
-        ((replace(DECIDING, runs_target=False),), "both uses it and shows an output"),
+        ((ExampleResult(replace(EXAMPLE, flags=doctest.SKIP), False),), "skipped"),
+        ((ExampleResult(replace(EXAMPLE, want=""), True, entered=True),), "No example of 'f' shows an output"),
+        ((ELSE,), "No example that shows an output ran 'f', so nothing could be verified."),
+        ((replace(ELSE, ran="`b.f` is `a.c.f`"),) * 2, "could be verified: `b.f` is `a.c.f`."),
     ],
 )
-def test_without_a_deciding_example_it_is_unverified(examples: tuple[Example, ...], says: str) -> None:
-    outcome = conclude(target(*examples), Attempt(CANDIDATE, PASSED), 1)
+def test_it_is_said_why_nothing_is_verified(results: tuple[ExampleResult, ...], says: str) -> None:
+    examples = [result.example for result in results]
+    outcome = conclude(target(*examples), Attempt(CANDIDATE, replace(PASSED, results=results)), 1)
     assert outcome.status is Status.UNVERIFIED
     assert outcome.reason is not None
     assert says in outcome.reason
 
 
+def test_of_a_class_all_examples_count() -> None:
+    every = replace(PASSED, results=(replace(ELSE, counts=True),))
+    for is_function, expected in ((True, Status.UNVERIFIED), (False, Status.VERIFIED)):
+        outcome = conclude(replace(target(EXAMPLE), is_function=is_function), Attempt(CANDIDATE, every), 1)
+        assert (outcome.status, outcome.passed, outcome.total) == (expected, 1, 1)
+
+
+def test_what_ran_something_else_is_not_counted_and_what_never_ran_is() -> None:
+    missed = ExampleResult(EXAMPLE, False, entered=True)
+    for results, counts in {
+        (): (0, 3),
+        (RAN,): (1, 3),
+        (RAN, ELSE): (1, 2),
+        (RAN, ELSE, missed): (1, 2),
+        (RAN, RAN, missed): (2, 3),
+        (ELSE, ELSE, ELSE): (0, 0),
+    }.items():
+        outcome = conclude(target(EXAMPLE, EXAMPLE, EXAMPLE), Attempt(CANDIDATE, replace(PASSED, results=results)), 1)
+        assert (outcome.passed, outcome.total) == counts
+
+
 def test_some_examples_passed_is_partial_and_none_is_failed() -> None:
-    other = replace(DECIDING, line=9)
-    some = replace(PASSED, failure=WRONG, results=(ExampleResult(other, True), ExampleResult(DECIDING, False)))
-    none = replace(PASSED, failure=WRONG, results=(ExampleResult(DECIDING, False),))
-    assert status(some, other, DECIDING) is Status.PARTIAL
-    assert status(none, other, DECIDING) is Status.FAILED
+    other = replace(EXAMPLE, line=9)
+    some = replace(
+        PASSED, failure=WRONG, results=(replace(RAN, example=other), ExampleResult(EXAMPLE, False, entered=True))
+    )
+    none = replace(PASSED, failure=WRONG, results=(ExampleResult(EXAMPLE, False, entered=True),))
+    assert status(some, other, EXAMPLE) is Status.PARTIAL
+    assert status(none, other, EXAMPLE) is Status.FAILED
 
 
 def test_how_far_a_candidate_got_is_judged_in_the_designs_order() -> None:
@@ -80,8 +111,8 @@ def test_how_far_a_candidate_got_is_judged_in_the_designs_order() -> None:
         replace(failed, parses=True, defines=True, undefined=("a",)),
         replace(failed, parses=True, defines=True),
         replace(failed, parses=True, defines=True, imports=True),
-        replace(failed, parses=True, defines=True, imports=True, results=(ExampleResult(DECIDING, True),)),
-        replace(PASSED, results=(ExampleResult(DECIDING, True),)),
+        replace(failed, parses=True, defines=True, imports=True, results=(RAN,)),
+        replace(PASSED, results=(RAN,)),
     ]
     attempts = [Attempt(CANDIDATE, verdict) for verdict in ladder]
     for lower, higher in itertools.pairwise(attempts):

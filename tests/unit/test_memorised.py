@@ -161,8 +161,8 @@ async def test_check_says_the_same_of_a_function_as_it_stands(tmp_path: Path, wr
 
 
 def test_of_all_that_is_imported_memory_got_further_only_than_what_passes_nothing() -> None:
-    deciding = Example("f(1)\n", "2\n", 3, runs_target=True)
-    passed, failed = (ExampleResult(deciding, matched) for matched in (True, False))
+    example = Example("f(1)\n", "2\n", 3)
+    passed, failed = (ExampleResult(example, matched, entered=True) for matched in (True, False))
 
     def attempt(failure: FailureKind | None, *results: ExampleResult) -> Attempt:
         told = None if failure is None else Failure(failure, "So it is.")

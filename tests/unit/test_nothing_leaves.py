@@ -156,6 +156,21 @@ async def test_only_the_model_server_is_contacted_and_nothing_is_stored(
     assert household.files() == before
 
 
+async def test_check_keeps_what_was_proved_of_the_machine_and_nothing_else(household: Household) -> None:
+    before = household.files()
+    for _ in range(2):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(WATCHED), str(household.log), "check", "shapes.py"),
+            stdout=asyncio.subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(WATCHED.parent)},
+        )
+        await process.wait()
+        after = household.files()
+        assert after.keys() - before.keys() == {"cache/adacoder/isolation.json"}
+        assert b"shapes" not in after["cache/adacoder/isolation.json"]
+    assert household.contacted() == set()
+
+
 async def test_what_is_asked_for_is_stored(household: Household) -> None:
     before = household.files()
     async with StandIn(REPLIES) as server:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adacoder.domain import Example, FailureKind, Level
+from adacoder.domain import Example, FailureKind
+from adacoder.sandbox.probe import probe
 from evaluating import Workspace, program, workspace
 
 if TYPE_CHECKING:
@@ -186,9 +187,7 @@ async def test_a_pass_has_all_its_evidence(ws: Workspace) -> None:
     assert (verdict.parses, verdict.defines, verdict.imports, verdict.undefined) == (True, True, True, ())
     assert verdict.examples_passed == 2
     assert [result.got for result in verdict.results] == ["2\n", "3\n"]
-    assert verdict.isolation is not None
-    assert verdict.isolation.level is Level.FULL
-    assert verdict.isolation.by[0] == "bubblewrap"
+    assert verdict.isolation == (await probe()).isolation
     assert {"seccomp", "rlimits"} < set(verdict.isolation.by)
 
 
@@ -410,8 +409,7 @@ async def test_a_time_limit_names_the_example(ws: Workspace) -> None:
 
 def informal(*stated: tuple[str, str]) -> tuple[Example, ...]:
     return tuple(
-        Example(f"{call}\n", f"{result}\n", 4 + number, runs_target=True, informal=True)
-        for number, (call, result) in enumerate(stated)
+        Example(f"{call}\n", f"{result}\n", 4 + number, informal=True) for number, (call, result) in enumerate(stated)
     )
 
 
@@ -450,7 +448,6 @@ async def test_an_informal_exception_may_have_any_message(ws: Workspace) -> None
         4,
         flags=doctest.IGNORE_EXCEPTION_DETAIL,
         exception="ValueError\n",
-        runs_target=True,
         informal=True,
     )
     assert (await judged(ws, "raise ValueError('no')", (wanted,))).passed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from importlib._bootstrap_external import SourceLoader
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.sandbox import finders
-from adacoder.sandbox.imports import imports_ahead
+from adacoder.sandbox.imports import ImportsAhead
 from evaluating import Workspace, program
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MODULE = "def f(x):\n    return x\n"
 @pytest.fixture
 def sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SourceLoader, "get_code", SourceLoader.get_code)
-    monkeypatch.setattr(finders, "_compiled", {})
+    monkeypatch.setattr(finders, "compiled", {})
 
 
 def value_of(path: Path) -> object:
@@ -55,7 +56,7 @@ def test_what_was_compiled_ahead_is_used_while_the_text_is_the_same(tmp_path: Pa
     path = tmp_path / "mod.py"
     path.write_text("VALUE = 1\n", encoding="utf-8")
     finders.compile_ahead(str(path))
-    ((_, code),) = finders._compiled.values()
+    ((_, code),) = finders.compiled.values()
     finders.read_sources(lambda _: False, finders.Unsaved({}))
     assert SourceFileLoader("anything", str(path)).get_code("anything") is code
     state = path.stat()
@@ -78,7 +79,7 @@ def test_only_what_can_be_compiled_is(tmp_path: Path) -> None:
     for path in sorted(tmp_path.iterdir()):
         finders.compile_ahead(str(path))
     finders.compile_ahead(str(tmp_path / "none.py"))
-    assert finders._compiled == {}
+    assert finders.compiled == {}
 
 
 def test_finders_that_ask_all_the_others_find_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,6 +103,6 @@ def test_the_files_that_run_with_a_module_may_be_compiled_ahead(tmp_path: Path) 
     ws = Workspace(tmp_path)
     ws.write({"pkg/__init__.py": "from . import one", "pkg/one.py": "import two", "two.py": "", "three.py": ""})
     what = program(tmp_path / "mod.py", tmp_path, f"import pkg, textwrap\n{MODULE}", "f")
-    ahead = imports_ahead(what, tmp_path)
+    ahead = asyncio.run(ImportsAhead(tmp_path).of(what))
     assert set(ahead.files) == {tmp_path / "pkg/__init__.py", tmp_path / "pkg/one.py", tmp_path / "two.py"}
     assert "import textwrap" in ahead.statements

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from adacoder.sandbox.choice import look_up
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.interpreter import describe, find, look_up
+from adacoder.sandbox.interpreter import describe, find
 
 
 def installation(folder: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,8 @@ import pytest
 
 from adacoder.domain import FailureKind, Level
 from adacoder.sandbox.interpreter import describe, find
-from evaluating import Workspace, workspace
+from evaluating import Workspace, other_pythons, workspace
+from levels import LSM, NONE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -219,27 +219,12 @@ async def test_an_environment_outside_the_workspace(environment: Path, tmp_path:
         assert (await ws.evaluate("import installed\n" + GOOD)).passed
 
 
-def other_pythons() -> list[Path]:
-    """The other versions of Python, 3.8 or later, in PATH and beside the one that runs the tests."""
-    found = {}
-    folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
-    beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
-    for minor in range(8, 30):
-        for folder in (*folders, *beside):
-            path = folder / f"python3.{minor}"
-            if minor != sys.version_info.minor and minor not in found and path.is_file():
-                with path.open("rb") as file:
-                    if file.read(2) != b"#!":
-                        found[minor] = path
-    return list(found.values())
-
-
 @pytest.mark.parametrize("path", other_pythons(), ids=lambda path: path.name)
 async def test_other_versions_of_python(path: Path, tmp_path: Path) -> None:
     text = (
         "import sys, asyncio\nfrom pkg.helper import ONE\nX = 1 +\nVERSION = '%d.%d' % sys.version_info[:2]\n"
-        'def f(x):\n    """\n    >>> f(1)\n    2\n    >>> print(VERSION)  # f\n    '
-        f"{path.name.removeprefix('python')}\n"
+        'def f(x):\n    """\n    >>> f(1)\n    2\n    >>> print(VERSION, f(1))\n    '
+        f"{path.name.removeprefix('python')} 2\n"
         "    >>> f('')\n    Traceback (most recent call last):\n    TypeError: can only concatenate str"
         ' (not "int") to str\n'
         '    """\n    return x + ONE\n'
@@ -254,7 +239,7 @@ async def test_other_versions_of_python(path: Path, tmp_path: Path) -> None:
         assert (await ws.evaluate(GOOD, file="pkg/mod.py")).passed
 
 
-@pytest.mark.parametrize("best", [Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [LSM, NONE])
 async def test_with_less_isolation_it_is_the_same(best: Level, tmp_path: Path) -> None:
     async with workspace(tmp_path, Level.NONE, best=best) as ws:
         ws.write({"pkg/__init__.py": "", "pkg/helper.py": "ONE = 1"})

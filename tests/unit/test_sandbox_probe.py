@@ -20,6 +20,7 @@ from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.probe import probe
 from adacoder.sandbox.space import TOOLS, Space
 from evaluating import workspace
+from levels import needs_full
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,7 @@ def no_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: locks.Locks(0, os.uname().machine))
 
 
-@pytest.mark.isolation
+@needs_full
 async def test_what_works_is_found_once() -> None:
     finding = await probe()
     assert finding.isolation.level is Level.FULL
@@ -66,7 +67,7 @@ async def test_what_works_is_found_once() -> None:
     assert await probe() is finding
 
 
-@pytest.mark.isolation
+@pytest.mark.isolation(Level.LSM)
 async def test_landlock_and_seccomp_isolate_without_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     finding = await probe()
@@ -76,7 +77,21 @@ async def test_landlock_and_seccomp_isolate_without_bubblewrap(monkeypatch: pyte
     assert finding.remedy.startswith("install bubblewrap (")
 
 
-@pytest.mark.isolation
+@pytest.mark.isolation(Level.LSM)
+async def test_what_was_proved_holds_where_it_cannot_be_proved_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("adacoder.sandbox.probe._KEPT_SECONDS", 0.0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    proved = (await probe()).isolation
+    assert proved.level is Level.LSM
+    monkeypatch.setattr("adacoder.sandbox.probe.locks", lambda: None)
+    assert (await probe()).isolation == proved
+    assert (await probe(anew=True)).isolation.level is Level.NONE
+    assert (await probe()).isolation == proved
+
+
+@pytest.mark.isolation(Level.LSM)
 async def test_nothing_stronger_is_tried_than_asked_for(tmp_path: Path) -> None:
     for best in Level.LSM, Level.NONE:
         finding = await probe(best)
@@ -87,7 +102,7 @@ async def test_nothing_stronger_is_tried_than_asked_for(tmp_path: Path) -> None:
         assert verdict.isolation == finding.isolation
 
 
-@pytest.mark.isolation
+@needs_full
 @pytest.mark.usefixtures("no_landlock")
 async def test_without_landlock_bubblewrap_keeps_evaluations_apart_from_all_but_each_other(
     fake_bwrap: Callable[[str], None],
@@ -115,7 +130,8 @@ async def test_a_bubblewrap_that_fails_is_not_trusted(fake_bwrap: Callable[[str]
     assert finding.remedy.startswith("let bubblewrap create user namespaces (")
 
 
-@pytest.mark.isolation
+@needs_full
+@pytest.mark.isolation(Level.LSM)
 async def test_a_bubblewrap_that_confines_nothing_is_not_trusted(
     fake_bwrap: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +167,7 @@ async def test_it_refuses_rather_than_run_unconfined(tmp_path: Path, monkeypatch
     assert mark.exists()
 
 
-@pytest.mark.isolation
+@pytest.mark.isolation(Level.LSM)
 async def test_what_is_weaker_than_accepted_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     async with workspace(tmp_path, Level.FULL) as ws:
@@ -166,7 +182,7 @@ async def test_what_is_weaker_than_accepted_is_refused(tmp_path: Path, monkeypat
         assert (await ws.evaluate(GOOD)).passed
 
 
-@pytest.mark.isolation
+@needs_full
 async def test_who_accepts_none_still_gets_the_best(tmp_path: Path) -> None:
     async with workspace(tmp_path, Level.NONE) as ws:
         verdict = await ws.evaluate(GOOD)

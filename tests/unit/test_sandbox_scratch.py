@@ -15,6 +15,7 @@ import pytest
 from adacoder.domain import Level
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left, scratch
 from evaluating import processes_in, until, workspace
+from levels import LSM, NONE
 
 GOOD = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x + 1\n'
 SERVER = """
@@ -63,8 +64,7 @@ def left(name: str = "left") -> Path:
     return made
 
 
-@pytest.mark.isolation
-@pytest.mark.parametrize("best", [Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [LSM, NONE])
 async def test_what_a_killed_server_left_goes_with_the_next_start(best: Level, tmp_path: Path, temporary: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()

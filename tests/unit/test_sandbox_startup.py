@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.doctor import _interpreter
+from adacoder.doctor import interpreter
 from adacoder.sandbox.interpreter import Interpreter, describe, find
 from adacoder.sandbox.startup import _files, note
 from adacoder.settings import Settings
@@ -75,7 +75,7 @@ def test_what_runs_at_the_start_is_told(name: str, content: bytes, packages: Pat
     path.write_bytes(content)
     assert name.partition("/")[0] in told(tmp_path)
     _files.cache_clear()
-    assert name.partition("/")[0] in _interpreter(Settings(), tmp_path).advice
+    assert name.partition("/")[0] in interpreter(Settings(), tmp_path, tmp_path).advice
 
 
 def test_what_every_environment_has_is_not_told(packages: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_what_every_environment_has_is_not_told(packages: Path, tmp_path: Path) 
     (packages / "package/sitecustomize.py").write_text("", encoding="utf-8")
     install(packages, "distutils-precedence.pth", b"import os; __import__('_distutils_hack')\n")
     assert told(tmp_path) == ""
-    assert _interpreter(Settings(), tmp_path).advice == ""
+    assert interpreter(Settings(), tmp_path, tmp_path).advice == ""
 
 
 @pytest.mark.parametrize("record", ["hook.pth,,", "hook.pth,sha256=AAAA,11", "other.pth,sha256=AAAA,11"])

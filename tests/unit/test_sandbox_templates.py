@@ -14,10 +14,11 @@ import pytest
 from adacoder.domain import FailureKind, Level
 from adacoder.sandbox import process, templates
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.host import Host
+from adacoder.sandbox.host import PROCESSORS, Host
 from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.probe import probe
 from evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
+from levels import LEVELS, NONE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,7 +29,6 @@ GOOD = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x + 1\n'
 SLOW = GOOD.replace("return", "import time; time.sleep(60); return")
 ONE = GOOD.replace("+ 1", "+ ONE")
 PYTHON = Path(sys.executable).resolve()
-LEVELS = [Level.FULL, Level.LSM]
 
 
 @pytest.fixture
@@ -323,7 +323,7 @@ async def test_a_template_that_grew_is_made_anew(ws: Workspace, monkeypatch: pyt
 # --- the end of things -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [*LEVELS, NONE])
 @pytest.mark.parametrize("delay", [0.0, 0.001, 0.005, 0.01, 0.02, 0.04, 0.3])
 async def test_a_cancelled_evaluation_leaves_nothing(delay: float, best: Level, tmp_path: Path) -> None:
     await probe(best)
@@ -336,7 +336,7 @@ async def test_a_cancelled_evaluation_leaves_nothing(delay: float, best: Level, 
             with pytest.raises(asyncio.CancelledError):
                 await task
         assert (await ws.evaluate(GOOD)).passed
-        await until(lambda: len(evaluations_in(tmp_path)) <= 1)  # the one that is kept ready
+        await until(lambda: len(evaluations_in(tmp_path)) <= PROCESSORS)  # those that are kept ready
     assert processes_in(tmp_path) == []
     assert descriptors() == before
 
@@ -351,7 +351,7 @@ async def test_what_is_closed_while_it_evaluates_does_not_begin_anew(ws: Workspa
     assert processes_in(ws.folder) == []
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [*LEVELS, NONE])
 async def test_a_host_that_is_closed_early_leaves_nothing(
     best: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -381,7 +381,7 @@ async def test_many_at_a_time(ws: Workspace) -> None:
 
 
 async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) -> None:
-    tasks = [asyncio.create_task(ws.evaluate(SLOW, timeout=2)) for _ in range(3 * (os.cpu_count() or 1))]
+    tasks = [asyncio.create_task(ws.evaluate(SLOW, timeout=2)) for _ in range(3 * PROCESSORS)]
     most = 0
     for _ in range(20):
         await asyncio.sleep(0.05)
@@ -389,13 +389,59 @@ async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) ->
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
-    assert 1 <= most <= (os.cpu_count() or 1) + 1  # and one that is kept ready
+    assert 1 <= most <= PROCESSORS  # and none is made ready meanwhile
+
+
+async def test_while_none_runs_as_many_are_ready_as_there_are_processors(ws: Workspace) -> None:
+    assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: len(evaluations_in(ws.folder)) == PROCESSORS)
+    assert (await ws.evaluate(GOOD)).passed
+    await until(lambda: len(evaluations_in(ws.folder)) == PROCESSORS)
+
+
+async def test_the_template_that_serves_makes_no_room_for_another(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(templates, "_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(templates, "MOST_TEMPLATES", 1)
+    names = ("json", "random", "hashlib", "datetime", "decimal", "statistics")
+    texts = [f"import {name}\n" + good for name in names for good in (GOOD, GOOD.replace("+ 1", "+ 2"))]
+    verdicts = await asyncio.gather(*(ws.evaluate(text) for text in texts))
+    assert [verdict.passed for verdict in verdicts] == [True, False] * len(names)
+
+
+@pytest.fixture
+async def unprepared(tmp_path: Path) -> AsyncIterator[Workspace]:
+    """A workspace in which no process is made ready before an evaluation asks for it."""
+    host = Host(describe(PYTHON), tmp_path, least=Level.LSM, spares=0)
+    async with workspace(tmp_path) as opened:
+        opened.hosts.append(host)
+        yield opened
+
+
+async def test_what_was_made_for_a_cancelled_evaluation_serves_no_other(unprepared: Workspace) -> None:
+    assert (await unprepared.evaluate(GOOD)).passed
+    for delay in (0.0, 0.0005, 0.001, 0.002, 0.004, 0.008):
+        task = asyncio.create_task(unprepared.evaluate(GOOD.replace("+ 1", "+ 2")))
+        await asyncio.sleep(delay)
+        task.cancel()
+        await asyncio.wait([task])
+        assert (await unprepared.evaluate(GOOD)).passed
+    await until(lambda: evaluations_in(unprepared.folder) == [])
+
+
+async def test_code_that_ends_its_process_at_once_is_run_once(unprepared: Workspace) -> None:
+    for _ in range(5):
+        verdict = await unprepared.evaluate("import os; os._exit(0)\n" + GOOD)
+        assert verdict.failure is not None
+        assert verdict.failure.kind is FailureKind.KILLED
+        assert (await unprepared.evaluate(GOOD)).passed
 
 
 # --- faults ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM])
+@pytest.mark.parametrize("best", LEVELS)
 async def test_whatever_is_killed_the_next_evaluation_works(best: Level, tmp_path: Path) -> None:
     async with workspace(tmp_path, best=best) as ws:
         assert (await ws.evaluate(GOOD)).passed
@@ -424,7 +470,7 @@ asyncio.run(main(Path(sys.argv[1]), Level(sys.argv[2]), sys.argv[3]))
 """
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM, Level.NONE])
+@pytest.mark.parametrize("best", [*LEVELS, NONE])
 @pytest.mark.parametrize("delay", [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.5])
 async def test_nothing_survives_a_server_that_is_killed(delay: float, best: Level, tmp_path: Path) -> None:
     server = await asyncio.create_subprocess_exec(
@@ -461,7 +507,7 @@ async def test_an_interpreter_that_cannot_start_is_told_apart_from_a_candidate(
     assert (await ws.evaluate(GOOD)).passed
 
 
-@pytest.mark.parametrize("best", [Level.FULL, Level.LSM])
+@pytest.mark.parametrize("best", LEVELS)
 @pytest.mark.parametrize(
     "mess",
     [

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adacoder.domain import Module
+from adacoder.domain import Module, Reached
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.wire import (
     MESSAGE_LIMIT,
@@ -86,13 +86,18 @@ async def asked(worker: Worker) -> tuple[asyncio.Task[Answer], str]:
 
 async def test_an_answer(worker: Worker) -> None:
     asking, nonce = await asked(worker)
-    worker.say("done", nonce, "out", "2\n", "2", "int")
-    assert await asking == Answer("out", "2\n", None, "2", "int")
+    worker.say("done", nonce, "yes", "", "3 4", "3>4", "out", "2\n", "2", "int")
+    reached = Reached(frozenset({3, 4}), frozenset({(3, 4)}))
+    assert await asking == Answer("out", "2\n", None, "2", "int", True, "", reached)
     asking, other = await asked(worker)
     assert other != nonce
-    worker.say("raised", other, "out", "E: no", "OSError Exception", "12", "example")
+    worker.say("raised", other, "no", "`f` is `g`", "", "", "out", "E: no", "OSError Exception", "12", "example")
     raised = Raised("E: no", frozenset({"OSError", "Exception"}), 12, "example")
-    assert await asking == Answer("out", raised=raised)
+    assert await asking == Answer("out", raised=raised, ran=False, instead="`f` is `g`")
+
+
+DONE = ("", "", "", "", "", "2\n", "", "")
+"""What an answer holds after its nonce."""
 
 
 @pytest.mark.parametrize(
@@ -100,16 +105,19 @@ async def test_an_answer(worker: Worker) -> None:
     [
         [],
         ["done"],
-        ["done", "0000000000000000", "", "2\n", "", ""],
+        ["done", "0000000000000000", *DONE],
         ["done", "NONCE"],
         ["done", "NONCE", "2\n"],
-        ["done", "NONCE", "", "2\n", "", "", "more"],
-        ["passed", "NONCE", "", "2\n", "", ""],
+        ["done", "NONCE", *DONE, "more"],
+        ["passed", "NONCE", *DONE],
         ["loaded", "NONCE", ""],
-        ["raised", "NONCE", "", "E", "", "-1", ""],
-        ["raised", "NONCE", "", "E", "", "9" * 5000, ""],
-        ["raised", "NONCE", "", "E", "", "²", ""],
-        ["done", "NONCE\ud800", "", "2\n", "", ""],
+        ["done", "NONCE", "", "", "-1", *DONE[3:]],
+        ["done", "NONCE", "", "", "", "3", *DONE[4:]],
+        ["done", "NONCE", "", "", "", "3>4>5", *DONE[4:]],
+        ["raised", "NONCE", "", "", "", "", "", "E", "", "-1", ""],
+        ["raised", "NONCE", "", "", "", "", "", "E", "", "9" * 5000, ""],
+        ["raised", "NONCE", "", "", "", "", "", "E", "", "²", ""],
+        ["done", "NONCE\ud800", *DONE],
     ],
 )
 async def test_what_is_no_answer(texts: list[str], worker: Worker) -> None:
@@ -121,8 +129,8 @@ async def test_what_is_no_answer(texts: list[str], worker: Worker) -> None:
 
 async def test_bytes_between_the_answers_betray_themselves(worker: Worker) -> None:
     asking, nonce = await asked(worker)
-    worker.say("done", nonce, "", "2\n", "", "")
-    worker.say("done", nonce, "", "2\n", "", "")
+    worker.say("done", nonce, *DONE)
+    worker.say("done", nonce, *DONE)
     assert await asking == Answer(shown="2\n")
     with pytest.raises(ProtocolError, match="out of turn"):
         await worker.line.end(PROGRAM)
@@ -139,7 +147,7 @@ async def test_an_answer_that_is_too_long_is_not_even_read(size: int, worker: Wo
 @pytest.mark.parametrize("suspects", [(), ("a",)])
 async def test_bytes_after_the_last_answer_betray_themselves(suspects: tuple[str, ...], worker: Worker) -> None:
     asking, nonce = await asked(worker)
-    worker.say("done", nonce, "", "2\n", "", "")
+    worker.say("done", nonce, *DONE)
     assert await asking == Answer(shown="2\n")
     worker.connection.sendall(b"\0" * 4)
     with pytest.raises(ProtocolError):
@@ -188,19 +196,42 @@ async def test_a_long_program_goes_through_a_narrow_pipe(worker: Worker) -> None
     command, nonce, *fields = unpack(body)
     assert command == "load"
     assert fields == [
-        "3", "mod", "/x/mod.py", "f", "1", "1", "", "", program.text, "/x/o.py", "other",
+        "3", "mod", "/x/mod.py", "f", "1", "1", "", "", "", program.text, "/x/o.py", "other",
     ]  # fmt: skip
-    worker.say("loaded", nonce, "")
+    worker.say("loaded", nonce, "", "1", "")
+    assert await loading == Imported((), reachable=Reached(frozenset({1})))
+
+
+async def test_what_was_asked_ahead_is_not_asked_again(worker: Worker) -> None:
+    await worker.line.ask_ahead(PROGRAM, 3)
+    command, nonce, *_ = await worker.heard()
+    assert command == "load"
+    loading = asyncio.create_task(worker.line.load(PROGRAM, 3))
+    worker.say("loaded", nonce, "", "", "")
     assert await loading == Imported(())
+
+
+async def test_what_was_too_long_to_be_asked_ahead_is_asked_in_its_turn(worker: Worker) -> None:
+    sources = [f"'{number}{'x' * 20_000}'\n" for number in range(4)]
+    await worker.line.ask_ahead(PROGRAM, 3, [(source, False) for source in sources])
+    _, nonce, *_ = await worker.heard()
+    worker.say("loaded", nonce, "", "", "")
+    await worker.line.load(PROGRAM, 3)
+    for number, source in enumerate(sources):
+        running = asyncio.create_task(worker.line.run(source))
+        command, nonce, asked, _ = await worker.heard()
+        assert (command, asked) == ("run", source)
+        worker.say("done", nonce, "yes", "", "", "", str(number), "", "", "")
+        assert (await running).printed == str(number)
 
 
 async def test_a_text_that_does_not_compile_is_sent_again_with_its_statements(worker: Worker) -> None:
     program = Program(PROGRAM.module, "a = 1\nb = (\n2)\n\ndef f():\n    pass\n", "f", 5, 6)
     loading = asyncio.create_task(worker.line.load(program, 3))
     _, nonce, *fields = await worker.heard()
-    assert fields[7] == ""
+    assert fields[8] == ""
     worker.say("unparsed", nonce)
     _, nonce, *fields = await worker.heard()
-    assert fields[7] == "1 2 5"
+    assert fields[8] == "1 2 5"
     worker.say("broken", nonce, "5", "SyntaxError: no")
     assert await loading == SyntaxBroken(5, "SyntaxError: no", in_candidate=True)

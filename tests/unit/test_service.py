@@ -19,6 +19,7 @@ from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Rules, Settings
 from adacoder.source.locate import Documented, locate
 from adacoder.source.text import apply_edits
+from concluding import verdict_of
 
 pytestmark = pytest.mark.isolation
 
@@ -178,7 +179,7 @@ async def test_apply_takes_a_reply_from_anywhere_and_asks_no_model(desk: Desk) -
 async def test_check_judges_what_stands_there(desk: Desk) -> None:
     statuses = []
     for body in ("    return (a * a + b * b) ** 0.5\n", "    pass\n"):
-        documented = Documented(desk.target(STUB.replace("    pass\n", body)), is_function=True)
+        documented = Documented(desk.target(STUB.replace("    pass\n", body)))
         outcome = await desk.service.check(documented, desk.settings, Project(desk.folder), Journal())
         statuses.append(outcome.status)
         (step,) = outcome.steps
@@ -215,13 +216,23 @@ async def test_a_model_that_never_replied_is_an_error_though_something_was_evalu
     assert (outcome.status, outcome.reason) == (Status.ERROR, "Start the server.")
 
 
-async def test_an_example_that_cannot_run_ends_the_loop_at_once(desk: Desk) -> None:
-    text = STUB.replace(">>> hypotenuse(5, 12)", ">>> rounded(hypotenuse(5, 12))")
+async def test_examples_that_cannot_run_end_the_loop_at_once(desk: Desk) -> None:
+    text = STUB.replace(">>> hypotenuse(", ">>> rounded(hypotenuse)(")
     outcome, model = await desk.run(desk.target(text), GOOD, PLAN, GOOD)
-    assert outcome.status in (Status.FAILED, Status.PARTIAL)
+    assert outcome.status is Status.FAILED
     assert len(model.asked) == 1
     assert outcome.reason is not None
     assert "rounded" in outcome.reason
+
+
+async def test_an_example_that_cannot_run_the_function_is_told_and_fails_nothing(desk: Desk) -> None:
+    text = STUB.replace(">>> hypotenuse(5, 12)", ">>> rounded(hypotenuse(5, 12))")
+    outcome, model = await desk.run(desk.target(text), GOOD, PLAN, GOOD)
+    assert (outcome.status, outcome.passed, outcome.total) == (Status.VERIFIED, 1, 1)
+    assert len(model.asked) == 1
+    (note,) = verdict_of(outcome).notes
+    assert "'rounded'" in note
+    assert note.endswith("It did not run 'hypotenuse', so it counts for nothing.")
 
 
 async def test_a_module_that_cannot_be_imported_ends_the_loop_at_once(desk: Desk) -> None:
@@ -398,6 +409,14 @@ async def test_a_written_function_must_pass_what_is_suggested(desk: Desk) -> Non
     outcome = await suggest(desk, 'def double(x):\n    """Twice x."""\n    return 2 * x\n', SUGGESTION)
     assert "double(-1)" in inserted(outcome)
     assert "'b'" not in inserted(outcome)
+
+
+async def test_only_what_runs_the_function_is_suggested(desk: Desk) -> None:
+    suggestion = SUGGESTION + "\n>>> 1 + 1\n2\n>>> double.__name__\n'double'\n"
+    outcome = await suggest(desk, 'def double(x):\n    """Twice x."""\n    return 2 * x\n', suggestion)
+    assert "double(-1)" in inserted(outcome)
+    assert "__name__" not in inserted(outcome)
+    assert "1 + 1" not in inserted(outcome)
 
 
 @pytest.mark.parametrize(

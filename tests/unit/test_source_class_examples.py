@@ -1,4 +1,7 @@
-"""The examples in a class's docstring that run a method, with what they need before them, are the method's too."""
+"""The examples in a class's docstring that run a method, with what they need before them, are the method's too.
+
+Which do is seen by running them; what could not be run in good faith is left out by reading.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.journal import Journal
 from adacoder.source.locate import documented, functions, locate
 from evaluating import Workspace, program, workspace
 
 if TYPE_CHECKING:
-    from adacoder.domain import Example, Verdict
+    from collections.abc import AsyncIterator, Iterable
+
+    from adacoder.domain import Example, Target, Verdict
 
 DOCSTRING = """
     A stack.
@@ -80,60 +87,100 @@ def stack(docstring: str = DOCSTRING, own: str = "") -> str:
     return STACK.format(docstring=indent(dedent(docstring), "    "), own=own)
 
 
-def found(name: str, text: str) -> tuple[Example, ...]:
-    return locate(text, Path("/w/mod.py"), Path("/w"), qualname=f"Stack.{name}").examples
+def located(name: str, text: str, path: Path = Path("/w/mod.py")) -> Target:
+    return locate(text, path, path.parent, qualname=f"Stack.{name}")
 
 
-def sources(name: str, text: str) -> list[str]:
-    return [example.source.rstrip("\n") for example in found(name, text)]
+def sources(examples: Iterable[Example]) -> list[str]:
+    return [example.source.rstrip("\n") for example in examples]
 
 
-def examples_of(docstring: str, name: str = "push", own: str = "") -> list[str]:
-    return sources(name, stack(docstring, own))
+def candidates(name: str, text: str) -> list[str]:
+    """What may run a method, as far as reading tells."""
+    return sources(located(name, text).of_class)
 
 
+@pytest.fixture
+async def ws(tmp_path: Path) -> AsyncIterator[Workspace]:
+    async with workspace(tmp_path) as opened:
+        yield opened
+
+
+async def running(ws: Workspace, name: str, text: str) -> Target:
+    """A method with its examples, those of its class among them."""
+    ws.write({"mod.py": text})
+    evaluator = CodeEvaluator(ws.host(), Journal(), overlays={}, timeout=10)
+    return await evaluator.with_class_examples(located(name, text, ws.folder / "mod.py"))
+
+
+@pytest.mark.isolation
 @pytest.mark.parametrize(
-    ("name", "last", "decide"),
+    ("name", "last"),
     [
-        ("push", "s.pop()", ["s.size", "s.name", "s.pop()"]),
-        ("pop", "s.pop()", ["s.pop()"]),
-        ("size", "s.size", ["s.size"]),
-        ("named", 'Stack.named("x").name', ['Stack.named("x").name']),
-        ("__init__", 'Stack.named("x").name', ["s.size", "s.name", "s.pop()", 'Stack.named("x").name']),
+        ("push", "s.pop()"),  # what it changed is used further on
+        ("pop", "s.pop()"),
+        ("size", "s.size"),
+        ("named", 'Stack.named("x").name'),
+        ("__init__", 'Stack.named("x").name'),
     ],
 )
-def test_examples_up_to_the_last_that_runs_the_method(name: str, last: str, decide: list[str]) -> None:
-    examples = found(name, stack())
-    assert [example.source.rstrip("\n") for example in examples if example.decides] == decide
-    assert examples[0].source == "s = Stack()\n"
-    assert examples[-1].source.rstrip("\n") == last
+async def test_examples_up_to_the_last_that_runs_the_method(name: str, last: str, ws: Workspace) -> None:
+    every = candidates(name, stack())
+    for body in ("", "raise NotImplementedError", "return (  # it is no Python"):
+        text = with_body(stack(), name, body)
+        assert sources((await running(ws, name, text)).examples) == every[: every.index(last) + 1]
 
 
-def test_each_stands_on_its_line_of_the_file_after_the_method_s_own() -> None:
+def with_body(text: str, name: str, body: str) -> str:
+    """`text` with another body of one of its methods, if it is any."""
+    target = located(name, text)
+    head, tail = text[: target.body.start], text[target.body.end :]
+    return f"{head}\n        {body}{tail}" if body else text
+
+
+@pytest.mark.isolation
+async def test_each_stands_on_its_line_of_the_file_after_the_method_s_own(ws: Workspace) -> None:
     text = stack(own="\n\n        >>> Stack().push(1)\n        ")
     lines = text.split("\n")
-    own, *others = found("push", text)
+    own, *others = (await running(ws, "push", text)).examples
+    assert others
     assert own.line > others[-1].line
     assert all(lines[example.line].strip() == f">>> {example.source.rstrip()}" for example in (own, *others))
 
 
-@pytest.mark.parametrize("name", ["get", "__len__"])
-def test_a_method_that_no_example_calls_has_none(name: str) -> None:
-    assert found(name, stack()) == ()
+@pytest.mark.isolation
+@pytest.mark.parametrize(
+    ("docstring", "name", "expected"),
+    [
+        (">>> d = {1: 2}\n>>> d.get(1)\n2", "get", 0),  # of something else
+        (">>> s = Stack()\n>>> s.push(1); s.get(0)\n1", "get", 2),
+        (">>> s = Stack()\n>>> s.push(1)  # doctest: +SKIP", "push", 0),
+        (">>> s = Stack()\n>>> s.push(1)  # doctest: +ELLIPSIS", "push", 2),
+        (">>> s = Stack()\n>>> Stack.push\n", "push", 0),  # only its name
+        (">>> s = Stack()\n>>> len(s)\n0", "__len__", 2),
+        (">>> s = Stack()\n>>> bool(s)\nFalse", "__len__", 2),  # not even its name
+        (">>> s = Stack()\n>>> s is s\nTrue", "__len__", 0),
+    ],
+)
+async def test_examples_that_do_not_run_the_method_are_none_of_its(
+    docstring: str, name: str, expected: int, ws: Workspace
+) -> None:
+    assert len((await running(ws, name, stack(docstring))).examples) == expected
 
 
 @pytest.mark.parametrize(
-    ("docstring", "name"),
+    "docstring",
     [
-        (">>> d = {1: 2}\n>>> d.get(1)\n2", "get"),  # of something else
-        (">>>broken\n>>> s = Stack()\n>>> s.push(1)", "push"),
-        (">>> s = Stack()\n>>> s.push(1)  # doctest: +SKIP", "push"),
-        (">>> s = np.stack(Stack())\n>>> s.push(1)", "push"),  # nothing defines np
-        ("push(1) == 2, for s = 1 the output is 2", "push"),
+        ">>>broken\n>>> s = Stack()\n>>> s.push(1)",
+        ">>> s = np.stack(Stack())\n>>> s.push(1)",  # nothing defines np
+        "push(1) == 2, for s = 1 the output is 2",
     ],
 )
-def test_examples_that_show_nothing_of_the_method_are_none_of_its(docstring: str, name: str) -> None:
-    assert examples_of(docstring, name) == []
+def test_what_cannot_be_read_or_run_may_not_be_its(docstring: str) -> None:
+    assert candidates("push", stack(docstring)) == []
+
+
+EVERY = ["s = Stack()", "s.push(3)", "s.size", "s.name", "s.pop()", 'Stack.named("x").name']
 
 
 @pytest.mark.parametrize(
@@ -141,10 +188,10 @@ def test_examples_that_show_nothing_of_the_method_are_none_of_its(docstring: str
     [
         ("def pop(self):", ["s = Stack()", "s.push(3)", "s.size", "s.name"]),
         ("def size(self):", ["s = Stack()", "s.push(3)"]),
-        ("def push(self, item):", ["s = Stack()", "s.push(3)", "s.size", "s.name", "s.pop()"]),
+        ("def push(self, item):", EVERY),
         ("def __init__(self):", []),
         ("def __len__(self):", []),
-        ("def get(self, index):", ["s = Stack()", "s.push(3)", "s.size", "s.name", "s.pop()"]),
+        ("def get(self, index):", EVERY),
     ],
 )
 def test_examples_end_where_another_method_is_still_a_stub(stub: str, left: list[str]) -> None:
@@ -153,19 +200,20 @@ def test_examples_end_where_another_method_is_still_a_stub(stub: str, left: list
     body, blank, others = rest.partition("\n\n")
     text = f"{before}{header}{docstring}\n        raise NotImplementedError\n{blank}{others}"
     assert body
-    assert sources("push", text) == left
+    assert candidates("push", text) == left
 
 
 def test_a_stub_elsewhere_ends_them_where_it_is_named() -> None:
     docstring = ">>> s = Stack()\n>>> s.push(1)\n>>> helper(s.size)\n1"
-    assert examples_of(docstring) == ["s = Stack()", "s.push(1)", "helper(s.size)"]
+    assert candidates("push", stack(docstring)) == ["s = Stack()", "s.push(1)", "helper(s.size)"]
     text = stack(docstring).replace("    return n\n", "    ...\n", 1)
-    assert sources("push", text) == ["s = Stack()", "s.push(1)"]
+    assert candidates("push", text) == ["s = Stack()", "s.push(1)"]
     other = "\n\nclass Other:\n    def work(self): ...\n"
     using = ">>> s = Stack()\n>>> s.push(1)\n>>> s.push(Other())"
-    assert sources("push", stack(using) + other) == ["s = Stack()", "s.push(1)"]
+    assert candidates("push", stack(using) + other) == ["s = Stack()", "s.push(1)"]
 
 
+@pytest.mark.isolation
 @pytest.mark.parametrize(
     ("own", "docstring", "is_used"),
     [
@@ -176,8 +224,11 @@ def test_a_stub_elsewhere_ends_them_where_it_is_named() -> None:
         (">>> math = 3  # doctest: +SKIP", ">>> s = Stack()\n>>> s.push(math.pi)", True),
     ],
 )
-def test_names_that_the_own_docstring_leaves_behind_are_not_used(own: str, docstring: str, is_used: bool) -> None:
-    examples = examples_of(docstring, own=f"\n\n        {own}\n        ")
+async def test_names_that_the_own_docstring_leaves_behind_are_not_used(
+    own: str, docstring: str, is_used: bool, ws: Workspace
+) -> None:
+    target = await running(ws, "push", stack(docstring, f"\n\n        {own}\n        "))
+    examples = sources(target.examples)
     assert examples[0] == own.removeprefix(">>> ")
     assert bool(examples[1:]) == is_used
 
@@ -185,31 +236,29 @@ def test_names_that_the_own_docstring_leaves_behind_are_not_used(own: str, docst
 def test_whoever_looks_for_docstrings_finds_each_example_once() -> None:
     path, folder = Path("/w/mod.py"), Path("/w")
     text = stack(own="\n\n        >>> Stack().push(1)\n        ")
-    by_docstring = {one.target.qualname: one for one in documented(text, path, folder)}
-    assert len(by_docstring["Stack"].target.examples) == 6
-    assert len(by_docstring["Stack.push"].target.examples) == 1
+    by_docstring = {one.target.qualname: one.target for one in documented(text, path, folder)}
+    assert len(by_docstring["Stack"].examples) == 6
+    assert (len(by_docstring["Stack.push"].examples), by_docstring["Stack.push"].of_class) == (1, ())
     (push,) = (one.target for one in functions(text, path, folder) if one.target.name == "push")
-    assert len(push.examples) == 6
-    assert locate(text, path, folder, qualname="Stack.push").examples == push.examples
+    assert (len(push.examples), len(push.of_class)) == (1, 6)
+    assert locate(text, path, folder, qualname="Stack.push") == push
     line = text.split("\n").index("        self.items.append(item)")
-    assert locate(text, path, folder, line=line).examples == push.examples
-    one = by_docstring["Stack.push"]
-    assert type(one)(push, is_function=True).as_doctest.examples == one.as_doctest.examples
+    assert locate(text, path, folder, line=line) == push
 
 
 @pytest.mark.isolation
-async def test_only_what_runs_the_method_can_fail_it(tmp_path: Path) -> None:
-    text = stack(DOCSTRING.replace("'stack'", "'wrong'").replace("    >>> s.push(3)\n", ""))
-    async with workspace(tmp_path) as ws:
-        verdict = await named(ws, text)
-        assert verdict.passed
-        assert verdict.examples_passed == 1
-        assert [result.matched for result in verdict.results] == [True, False, False, False, True]
-        failure = (await named(ws, text.replace("stack.name = name", "stack.name = 1"))).failure
-        assert failure is not None
-        assert failure.message == "The example on line 20 gave 1 instead of 'x'."
+async def test_only_what_runs_the_method_can_fail_it(ws: Workspace) -> None:
+    text = stack(DOCSTRING.replace("'stack'", "'wrong'"))
+    verdict = await named(ws, text)
+    assert verdict.passed
+    assert verdict.examples_passed == 1
+    assert [result.matched for result in verdict.results] == [True, True, True, False, True, True]
+    failure = (await named(ws, text.replace("stack.name = name", "stack.name = 1"))).failure
+    assert failure is not None
+    assert failure.message == "The example on line 21 gave 1 instead of 'x'."
 
 
 async def named(ws: Workspace, text: str) -> Verdict:
+    target = await running(ws, "named", text)
     what = program(ws.folder / "mod.py", ws.folder, text, "Stack.named")
-    return await ws.host().evaluate(what, found("named", text), timeout=10)
+    return await ws.host().evaluate(what, target.examples, timeout=10)

@@ -72,7 +72,7 @@ def found(text: str) -> list[Documented]:
 
 
 def test_the_module_its_classes_and_its_functions_in_order() -> None:
-    assert [(one.target.qualname, one.is_function, len(one.target.examples)) for one in found(TEXT)] == [
+    assert [(one.target.qualname, one.target.is_function, len(one.target.examples)) for one in found(TEXT)] == [
         ("__doc__", False, 1),
         ("Outer", False, 1),
         ("Outer.Inner", False, 0),
@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_known_and_stops_nothing() -> None:
 
 def test_functions_are_the_same_as_those_that_can_be_written() -> None:
     text = TEXT.replace(">>>f(1)", ">>> f(1)")
-    assert tuple(one for one in found(text) if one.is_function) == functions(text, PATH, PATH.parents[1])
+    assert tuple(one for one in found(text) if one.target.is_function) == functions(text, PATH, PATH.parents[1])
 
 
 def test_an_example_of_the_module_knows_its_line() -> None:

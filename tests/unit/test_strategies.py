@@ -25,7 +25,7 @@ from adacoder.domain import (
 from adacoder.journal import Journal
 from adacoder.strategies import STRATEGIES
 
-EXAMPLES = tuple(Example(f"area({n})\n", f"{n * n}\n", n, runs_target=True) for n in (1, 2, 3))
+EXAMPLES = tuple(Example(f"area({n})\n", f"{n * n}\n", n) for n in (1, 2, 3))
 SPAN = Span(0, 0)
 TARGET = Target(Module(Path("/w/m.py"), "m", Path("/w")), "", "area", SPAN, SPAN, SPAN, "", SPAN, "", EXAMPLES, True)
 
@@ -40,7 +40,7 @@ def mended(candidate: Candidate) -> Candidate:
 
 def passing(count: int) -> Verdict:
     """A verdict with `count` of the three examples passed."""
-    results = tuple(ExampleResult(example, index < count) for index, example in enumerate(EXAMPLES))
+    results = tuple(ExampleResult(example, index < count, entered=True) for index, example in enumerate(EXAMPLES))
     failure = None if count == 3 else Failure(FailureKind.WRONG_OUTPUT, "wrong", EXAMPLES[count], got="0")
     return Verdict(failure, parses=True, defines=True, imports=True, results=results)
 

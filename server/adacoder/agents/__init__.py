@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.agents.debug_specialist import DebugSpecialist
-from adacoder.agents.programming_assistant import ProgrammingAssistant
-from adacoder.agents.prompt_engineer import PromptEngineer
-from adacoder.agents.test_designer import TestDesigner
-from adacoder.journal import Journal
+if TYPE_CHECKING:
+    from adacoder.agents.code_evaluator import CodeEvaluator
+    from adacoder.agents.debug_specialist import DebugSpecialist
+    from adacoder.agents.programming_assistant import ProgrammingAssistant
+    from adacoder.agents.prompt_engineer import PromptEngineer
+    from adacoder.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,3 @@ class Team:
     debug_specialist: DebugSpecialist
     prompt_engineer: PromptEngineer
     journal: Journal
-
-
-__all__ = ["CodeEvaluator", "DebugSpecialist", "ProgrammingAssistant", "PromptEngineer", "Team", "TestDesigner"]

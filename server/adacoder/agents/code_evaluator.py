@@ -6,20 +6,33 @@ isolation; nothing of it runs in our own process.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
-from adacoder.domain import JSON, Attempt, Candidate, Example, Failure, FailureKind, Target, Verdict, further
+from adacoder.aside import aside
+from adacoder.domain import (
+    JSON,
+    Attempt,
+    Candidate,
+    Example,
+    ExampleResult,
+    Failure,
+    FailureKind,
+    Target,
+    Verdict,
+    further,
+)
 from adacoder.journal import Journal
-from adacoder.pytext import Lines, dedent, normalize
+from adacoder.pytext import CountedLines, Lines
+from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
+from adacoder.source.class_examples import running
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.imports import undefined_names
 from adacoder.source.locate import Documented
-from adacoder.source.splice import Splice, splice
+from adacoder.source.splicing import Splice
 from adacoder.source.text import apply_edits
 from adacoder.source.withheld import withheld
 
@@ -31,11 +44,15 @@ _AS_WRITTEN = "The module's code reads docstrings, so it ran as it is written: t
 class CodeEvaluator:
     """A rule-based Agent. It remembers its verdicts: identical candidates are not evaluated twice."""
 
-    def __init__(self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float) -> None:
+    def __init__(
+        self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
+    ) -> None:
+        """`covers`: of what passes, also tell what no example reached."""
         self._host = host
         self._journal = journal
         self._overlays = overlays
         self._timeout = timeout
+        self._covers = covers
         self._verdicts: dict[Candidate, Verdict] = {}
 
     @property
@@ -50,8 +67,31 @@ class CodeEvaluator:
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        text = await asyncio.to_thread(withheld, target)
+        text = await aside(withheld, target)
         await self._host.ready(self._program(target, _as_it_stands(target), text))
+
+    async def with_class_examples(self, target: Target) -> Target:
+        """`target` with those examples of its class that run it, as is seen on the module as it stands.
+
+        Where it cannot be imported so, a body that does nothing takes the place of the target's.
+
+        Raises:
+            SandboxError: nothing could be run: no isolation, no interpreter.
+        """
+        if not target.of_class:
+            return target
+        from adacoder.agents.prompt import bodiless  # much to import, and needed for candidates only
+        from adacoder.source.splice import splice
+
+        every = replace(target, examples=target.of_class)
+        text = await aside(withheld, every)
+        stub = Candidate(f"{bodiless(target)}\n    raise NotImplementedError")
+        for placed in (_as_it_stands(target), await aside(splice, target, stub)):
+            what = self._program(target, placed, text)
+            verdict = await self._host.evaluate(what, target.of_class, timeout=self._timeout)
+            if verdict.defines:
+                return replace(target, examples=(*target.examples, *running(target, verdict.results)))
+        return target
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         """What the examples of `target` make of `candidate`.
@@ -69,22 +109,20 @@ class CodeEvaluator:
                 step.details["known"] = True
             return verdict
 
-    async def evaluate_as_it_stands(self, documented: Documented) -> Verdict:
+    async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """What the text as it stands makes of the examples in one of its docstrings.
 
         As in doctest all of them count, those too that do not run the function; and one that shows no output must
-        give none. As with a candidate, a function that has them by heart has not passed, whoever wrote it.
+        give none. As with a candidate, a function that has them by heart has not passed, whoever wrote it. `once`: as
+        `Service.check`.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        target = documented.as_doctest
+        target = documented.target
         with self._journal.step("code_evaluator", "evaluate") as step:
             step.details["code"] = target.source
-            verdict = await self._judge_as_it_stands(target, documented.unreadable)
-            if documented.is_function:
-                standing = Candidate(dedent(normalize(target.source)))
-                verdict = await _minding_memory(verdict, documented.target, standing)
+            verdict = await self._judge_as_it_stands(target, documented.unreadable, once=once)
             step.details |= _details(target, verdict)
             return verdict
 
@@ -93,34 +131,75 @@ class CodeEvaluator:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
         if candidate.cut:
             return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
-        text = await asyncio.to_thread(withheld, target)
-        placed = await asyncio.to_thread(splice, target, candidate)
+        from adacoder.source.splice import splice  # as above
+
+        text = await aside(withheld, target)
+        placed = await aside(splice, target, candidate)
         verdict = await self._run(target, placed, target.examples, text)
         if verdict.failure is None or verdict.failure.kind not in _AT_IMPORT or verdict.imports:
-            return await _minding_memory(verdict, target, candidate)
+            return await self._looked_into(verdict, target, placed, text)
         standing = await self._run(target, _as_it_stands(target), (), text)
         if text is not None and not standing.imports:
             as_written = await self._run(target, _as_it_stands(target), (), None)
             if as_written.imports:  # something that it imports reads docstrings, as decorators do
-                verdict, standing = await self._run(target, placed, target.examples, None), as_written
+                text, standing = None, as_written
+                verdict = await self._run(target, placed, target.examples, text)
         failure = _failed_import(verdict)
         if failure is None or standing.imports:
-            return await _minding_memory(verdict, target, candidate)
+            return await self._looked_into(verdict, target, placed, text)
         return _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
 
-    async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None) -> Verdict:
+    async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None, *, once: bool) -> Verdict:
         if unreadable is not None:
             source = Lines(target.text)[unreadable.line].strip() + "\n"
             example = Example(source, "", unreadable.line)
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
-        what = self._program(target, _as_it_stands(target), None)
-        verdict = await self._host.evaluate(what, target.examples, timeout=self._timeout)
+        what = replace(self._program(target, _as_it_stands(target), None), all_count=True)
+        run = self._host.check if once else self._host.evaluate
+        verdict = await run(what, target.examples, timeout=self._timeout)
+        if verdict.imports and not verdict.defines:
+            # It was deleted after it was defined, or defined on another condition: doctest does not see it.
+            unseen = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
+            return replace(verdict, failure=None, results=unseen)
         failure = _failed_import(verdict)
-        return _minding_what_is_not_shown(verdict) if failure is None else _blaming_the_module(verdict, failure)
+        if failure is not None:
+            return _blaming_the_module(verdict, failure)
+        return await self._looked_into(
+            _minding_what_is_not_shown(verdict), target, _as_it_stands(target), None, once=once
+        )
+
+    async def _looked_into(
+        self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
+    ) -> Verdict:
+        """`verdict`; of a pass, what is seen when it runs once more, line by line: what came from memory fails, and of
+        the rest it is told what no example reached. A run that ends otherwise tells nothing of lines.
+        """
+        if not (verdict.passed and target.is_function and verdict.is_proved):
+            return verdict
+        from adacoder.source.coverage import coverage  # as above
+        from adacoder.source.memorised import memorised
+
+        why = await aside(memorised, target, placed, verdict.proving)
+        if why is None and not self._covers:
+            return verdict
+        what = replace(self._program(target, placed, text), by_line=True)
+        run = self._host.check if once else self._host.evaluate
+        seen = Verdict(None)
+        with suppress(SandboxError):
+            seen = await run(what, target.examples, timeout=self._timeout)
+        if why is not None and seen.is_proved:
+            why = await aside(memorised, target, placed, seen.proving)
+        if why is not None:
+            return replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
+        if not (self._covers and seen.passed):
+            return verdict
+        return replace(verdict, coverage=await aside(coverage, placed, seen))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
         """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
-        suspects = await asyncio.to_thread(undefined_names, placed.text, [placed.function, *placed.added])
+        from adacoder.source.imports import undefined_names  # as above
+
+        suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
         verdict = await self._host.evaluate(what, examples, timeout=self._timeout)
         return verdict if text is not None else replace(verdict, notes=(*verdict.notes, _AS_WRITTEN))
@@ -130,7 +209,7 @@ class CodeEvaluator:
 
         `text`: that of the module with the wants withheld, in which the edits are made; None: it runs as it is written.
         """
-        lines = Lines(placed.text)
+        lines = CountedLines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
         return Program(
             module=target.module,
@@ -175,16 +254,6 @@ def _minding_what_is_not_shown(verdict: Verdict) -> Verdict:
     return replace(verdict, failure=Failure(FailureKind.WRONG_OUTPUT, message, unshown.example, unshown.got))
 
 
-async def _minding_memory(verdict: Verdict, target: Target, candidate: Candidate) -> Verdict:
-    """`verdict`; a pass fails that proves nothing, as the candidate has the examples by heart."""
-    if not verdict.passed:
-        return verdict
-    from adacoder.source.memorised import memorised  # much to import, and needed only here
-
-    why = await asyncio.to_thread(memorised, target, candidate)
-    return verdict if why is None else replace(verdict, failure=Failure(FailureKind.MEMORISED, why))
-
-
 def _not_run(kind: FailureKind, message: str, example: Example | None = None) -> Verdict:
     return Verdict(Failure(kind, message, example))
 
@@ -193,7 +262,7 @@ def _details(target: Target, verdict: Verdict) -> dict[str, JSON]:
     return {
         "ran": verdict.isolation is not None,
         "passed": verdict.examples_passed,
-        "total": len(target.deciding),
+        "total": verdict.total(target),
         "failure": None if verdict.failure is None else verdict.failure.json(),
         "notes": list(verdict.notes),
     }

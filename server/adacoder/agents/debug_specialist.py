@@ -6,12 +6,12 @@ the Code Evaluator judges what comes of them all.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from functools import cache
 
 from adacoder.agents.paper_rules import debugged
 from adacoder.agents.repairs import mend
+from adacoder.aside import aside
 from adacoder.domain import Candidate, Failure, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.settings import Rules
@@ -29,31 +29,38 @@ class DebugSpecialist:
 
     async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
         """The candidate with what rules could mend; the same candidate if they could mend nothing."""
-        if verdict.failure is None or (candidate.cut and not target.deciding):
+        if verdict.failure is None or (candidate.cut and not target.has_wants):
             # A mended end is a guess; without an example that passes on it, it may not be offered.
             return candidate
 
-        @cache  # the rules are judged by it, and the one for imports works by it
-        def undefined(changed: Candidate) -> tuple[str, ...]:
-            placed = splice(target, changed)
-            return undefined_names(placed.text, [placed.function, *placed.added])
-
         with self.journal.step("debug_specialist", "repair") as step:
             if self.rules is Rules.PAPER:
-                mended, rules = await asyncio.to_thread(self._by_the_paper, candidate, verdict.failure)
+                mended, rules = await aside(_by_the_paper, candidate, verdict.failure, self.index)
             else:
-                mended, rules = await asyncio.to_thread(mend, candidate, target, undefined, self.index.import_for)
+                mended, rules = await aside(_in_order, candidate, target, self.index)
             step.details.update(rules=list(rules), code=mended.text)
             return mended
 
-    def _by_the_paper(self, candidate: Candidate, failure: Failure) -> tuple[Candidate, tuple[str, ...]]:
-        """What Algorithm 3 makes of the candidate's function; imports and helpers that came with it stay."""
-        imports: list[str] = []
 
-        def noted(name: str) -> None:
-            if (statement := self.index.import_for(name)) is not None:
-                imports.append(statement)
+def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
+    """What the rules of `repairs.py` make of the candidate."""
 
-        function = debugged(candidate.function, failure.error, noted).rstrip()
-        mended = replace(candidate, function=function, imports=(*candidate.imports, *imports))
-        return (candidate, ()) if mended == candidate else (mended, (debugged.__name__,))
+    @cache  # the rules are judged by it, and the one for imports works by it
+    def undefined(changed: Candidate) -> tuple[str, ...]:
+        placed = splice(target, changed)
+        return undefined_names(placed.text, [placed.function, *placed.added])
+
+    return mend(candidate, target, undefined, index.import_for)
+
+
+def _by_the_paper(candidate: Candidate, failure: Failure, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
+    """What Algorithm 3 makes of the candidate's function; imports and helpers that came with it stay."""
+    imports: list[str] = []
+
+    def noted(name: str) -> None:
+        if (statement := index.import_for(name)) is not None:
+            imports.append(statement)
+
+    function = debugged(candidate.function, failure.error, noted).rstrip()
+    mended = replace(candidate, function=function, imports=(*candidate.imports, *imports))
+    return (candidate, ()) if mended == candidate else (mended, (debugged.__name__,))

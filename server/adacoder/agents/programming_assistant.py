@@ -5,10 +5,10 @@ It is never shown its earlier code: writing afresh is what the paper found to wo
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
+from adacoder.aside import aside
 from adacoder.domain import Candidate, Plan, Target
 from adacoder.journal import Journal
 from adacoder.replies.completion import completion
@@ -31,4 +31,4 @@ class ProgrammingAssistant:
         with self.journal.step("programming_assistant", "write") as step:
             call = (await self.conversation.briefing()).to_write(plan)
             reply = await self.conversation.ask(call, step, enough=completion(target))
-            return await asyncio.to_thread(extract, reply, target)
+            return await aside(extract, reply, target)

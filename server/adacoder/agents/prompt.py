@@ -188,7 +188,7 @@ def _planning(error: str) -> str:
 
 def _task(target: Target) -> str:
     """The function, and those of its examples that do not stand in its own docstring."""
-    task = _fill("task", place=_place(target), function=_stub(target))
+    task = _fill("task", place=_place(target), function=bodiless(target))
     lines = Lines(target.text)
     span = target.docstring_span
     own = range(lines.line_at(span.start), lines.line_at(span.end) + 1)
@@ -208,7 +208,7 @@ def _place(target: Target) -> str:
     return f", a method of the class `{owner}`" if target.in_class else ""
 
 
-def _stub(target: Target) -> str:
+def bodiless(target: Target) -> str:
     """The function without its body: decorators, signature and docstring, at column 0."""
     text = normalize(target.text[target.definition.start : target.docstring_span.end])
     return "\n".join(line.removeprefix(target.indent) for line in text.split("\n"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
+from adacoder.aside import aside
 from adacoder.domain import Plan, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.replies.steps import are_complete, steps
@@ -30,4 +30,4 @@ class PromptEngineer:
         with self.journal.step("prompt_engineer", "plan") as step:
             call = (await self.conversation.briefing()).to_plan(verdict.failure)
             reply = await self.conversation.ask(call, step, enough=are_complete)
-            return Plan(await asyncio.to_thread(steps, reply.text))
+            return Plan(await aside(steps, reply.text))

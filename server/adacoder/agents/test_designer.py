@@ -6,10 +6,10 @@ decides anything: a person reads the examples before they enter the docstring.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from adacoder.agents.conversation import Conversation
+from adacoder.aside import aside
 from adacoder.domain import Example, Target
 from adacoder.journal import Journal
 from adacoder.replies.filters import answer
@@ -24,7 +24,7 @@ class TestDesigner:
     journal: Journal
 
     async def suggest(self, target: Target) -> tuple[Example, ...]:
-        """Examples that use the target, show an output, and are not in its docstring yet.
+        """Examples that show an output, and are not in its docstring yet.
 
         Raises:
             ModelError: the model could not reply.
@@ -33,11 +33,10 @@ class TestDesigner:
             call = (await self.conversation.briefing()).to_suggest()
             reply = await self.conversation.ask(call, step, enough=lambda text: False)
             known = {example.source for example in target.examples}
-            owner = target.qualname.rpartition(".")[0].rpartition(".")[2] or None
-            text = await asyncio.to_thread(answer, reply.text)
-            found = await asyncio.to_thread(suggested, text, target.name, owner)
+            text = await aside(answer, reply.text)
+            found = await aside(suggested, text)
             return tuple(
-                example for example in found if example.decides and example.source not in known and _fits(example)
+                example for example in found if example.has_want and example.source not in known and _fits(example)
             )
 
 

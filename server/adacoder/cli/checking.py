@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adacoder import report
+from adacoder.checks import Checks, Project
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Found, View
@@ -22,13 +23,13 @@ from adacoder.cli.place import Place, project_around, python_files, workspace
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
 from adacoder.pytext import Lines
-from adacoder.service import Project, Service
+from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.locate import Documented, documented, locate
+from adacoder.source.locate import Documented, documented, locate, may_have_examples
 from adacoder.source.text import SourceFile, read
 
-_AHEAD = 4 * (os.cpu_count() or 1)
+_AHEAD = 32 + 4 * (os.cpu_count() or 1)
 """How many docstrings may be on their way; of these the evaluator takes as many at a time as are good for it."""
 
 
@@ -47,14 +48,27 @@ class _Unit:
 class Checking:
     """One check."""
 
-    def __init__(self, values: Mapping[str, object], view: View) -> None:
-        """`values` are what the options say, by the fields of Settings; None: not said."""
+    def __init__(
+        self, values: Mapping[str, object], view: View, *, covers: bool = False, junit: Path | None = None
+    ) -> None:
+        """Args:
+        values: what the options say, by the fields of Settings; None: not said.
+        view: shows what it finds.
+        covers: as of `Checks.check`.
+        junit: where a report is to be written.
+        """
         self._tell = Told()
         self._choices = Choices(values, self._tell)
         self._view = view
-        self._service = Service()
+        self._covers = covers
+        self._checks = Checks()
         self._codes = [0]
+        self._junit = junit
         self._found: list[Found] = []
+        self._shown: list[Found] = []
+        """With those that could not run."""
+        self._troubles: list[str] = []
+        """Why files could not be read."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
         """Check all that is at `places`, by default in the workspace around the current folder.
@@ -64,12 +78,24 @@ class Checking:
         here = Path.cwd()
         places = places or [Place(project_around(here) or here)]
         began = time.monotonic()
+        junit = None
+        if self._junit is not None:
+            from adacoder.cli.junit import JUnit  # few ask for it
+
+            junit = JUnit(self._junit)
         try:
-            await self._check_all(self._units(places))
+            try:
+                await self._check_all(self._units(places))
+            finally:
+                self._view.close()
+                await self._checks.close()
+            if junit is not None:
+                junit.write(self._shown, self._troubles, time.monotonic() - began)
         finally:
-            self._view.close()
-            await self._service.close()
+            if junit is not None:
+                junit.close()
         if self._found:
+            await probe(keeps=True)  # of all commands this one is started most often
             self._view.end(self._found, time.monotonic() - began)
         elif max(self._codes) == 0:
             self._tell("There are no examples in what was named: nothing was checked.")
@@ -79,8 +105,12 @@ class Checking:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
         try:
             for unit in units:
-                check = self._service.check(unit.documented, unit.settings, Project(unit.folder), Journal())
+                project, journal = Project(unit.folder), Journal()
+                check = self._checks.check(
+                    unit.documented, unit.settings, project, journal, once=True, covers=self._covers
+                )
                 running.append((unit, asyncio.create_task(check)))
+                await asyncio.sleep(0)  # what is on its way goes on while more is read
                 if len(running) == _AHEAD:
                     await self._show_first(running)
             while running:
@@ -93,9 +123,10 @@ class Checking:
     async def _show_first(self, running: deque[tuple[_Unit, asyncio.Task[Outcome]]]) -> None:
         unit, task = running[0]
         self._view.waits_for(unit.documented.target)
-        found = Found(await task, unit.folder)
+        found = Found(await task, unit.folder, unit.is_named)
         running.popleft()
         self._view.show(found)
+        self._shown.append(found)
         outcome = found.outcome
         if outcome.status is Status.ERROR:
             self._could_not_run(report.summary(outcome))
@@ -112,7 +143,7 @@ class Checking:
                 try:
                     units = list(self._in_file(path, place))
                 except AdaCoderError as error:
-                    self._could_not_run(str(error))
+                    self._could_not_read(str(error))
                     continue
                 for unit in units:
                     key = path, unit.documented.target.docstring_span.start
@@ -122,7 +153,7 @@ class Checking:
 
     def _files(self, place: Place) -> Iterator[Path]:
         if place.is_whole_file and os.path.isdir(place.path):  # noqa: PTH112  # is_dir() raises where it may not look
-            yield from python_files(place.path, self._could_not_run)
+            yield from python_files(place.path, self._could_not_read)
         else:
             yield place.path
 
@@ -133,9 +164,13 @@ class Checking:
         if not place.is_whole_file:
             yield _Unit(_named(place, file, folder), folder, settings, is_named=True)
             return
-        for one in documented(file.text, path, folder):
+        for one in documented(file.text, path, folder) if may_have_examples(file.text) else ():
             if one.target.examples or one.unreadable:
                 yield _Unit(one, folder, settings, is_named=False)
+
+    def _could_not_read(self, message: str) -> None:
+        self._troubles.append(message)
+        self._could_not_run(message)
 
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
@@ -157,11 +192,11 @@ def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
             raise
         return found
     except TargetError:
-        found = next((one for one in others if not one.is_function and _is_at(one.target, place)), None)
+        found = next((one for one in others if not one.target.is_function and _is_at(one.target, place)), None)
         if found is None:
             raise
         return found
-    return Documented(function, is_function=True)
+    return Documented(function)
 
 
 def _is_at(target: Target, place: Place) -> bool:

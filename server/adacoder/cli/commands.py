@@ -112,7 +112,7 @@ def _usable(context: click.Context, parameter: click.Parameter, value: object) -
 
 def _interpreter_at(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The path of the interpreter that an option names."""
-    from adacoder.sandbox.interpreter import look_up
+    from adacoder.sandbox.choice import look_up
 
     return None if value is None else str(look_up(value, Path.cwd(), "option '--interpreter'"))
 
@@ -194,7 +194,8 @@ _interpreter = click.option(
     "--interpreter",
     metavar="PYTHON",
     callback=_interpreter_at,
-    help="Runs the examples: a path, or a name in PATH. [default: the project's .venv]",
+    help="Runs the examples: a path, or a name in PATH. [default: the project's .venv, else that of the activated"
+    " environment, else python3]",
 )
 _timeout = click.option(
     "--timeout",
@@ -274,9 +275,13 @@ def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified:
 @adacoder.command()
 @click.argument("places", metavar="[PATH[::NAME|:LINE]]...", nargs=-1)
 @click.option("-v", "--verbose", is_flag=True, help="Say of every docstring what came of it.")
+@click.option("--coverage", is_flag=True, help="Say which lines and branches of functions no example reaches.")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write a report in JUnit's XML, too.")
 @_as_json
 @_evaluation
-def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: object) -> int:
+def check(
+    places: tuple[str, ...], *, verbose: bool, coverage: bool, junit: Path | None, as_json: bool, **values: object
+) -> int:
     """Run the examples of docstrings, in isolation, and show what fails.
 
     PATH is a file or a folder: every docstring in it that has examples. By default it is the whole workspace.
@@ -287,7 +292,8 @@ def check(places: tuple[str, ...], *, verbose: bool, as_json: bool, **values: ob
 
     if verbose and as_json:
         raise click.UsageError("Only one of --verbose and --json can be given.", click.get_current_context())
-    checking = Checking(values, Objects() if as_json else Findings(verbose=verbose))
+    view = Objects() if as_json else Findings(verbose=verbose)
+    checking = Checking(values, view, covers=coverage, junit=junit)
     return _await(checking.carry_out([Place.parse(place) for place in places]))
 
 

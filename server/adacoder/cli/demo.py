@@ -15,7 +15,7 @@ import adacoder
 from adacoder import report
 from adacoder.cli.output import unified_diff
 from adacoder.cli.story import Story
-from adacoder.cli.terminal import complain, console
+from adacoder.cli.terminal import complain, screen
 from adacoder.domain import AdaCoderError, Level, Outcome, Status
 from adacoder.journal import Journal
 from adacoder.models.catalog import best
@@ -64,7 +64,7 @@ class Demo:
             base = replace(base, models=(recorded,), isolation=Level.NONE)
         self._settings = merge(base, values, complain)
         self._keep = keep
-        self._story = Story(console())
+        self._story = Story(screen())
 
     async def show(self) -> int:
         """Show it. Returns the exit code."""

@@ -25,6 +25,8 @@ class Found:
     outcome: Outcome
     folder: Path
     """Its workspace."""
+    is_named: bool = False
+    """Whether it was asked for by name, so that it matters if nothing is proved."""
 
 
 class View(Protocol):
@@ -101,6 +103,9 @@ class Findings:
             self._out.print(_RULER)
             for found in failed:
                 self._out.print(_line_of(found))
+        for found in all_found if not self._verbose else ():
+            if unreached := report.unreached(found.outcome):
+                self._out.print(f"{_named(found)}  {unreached}")
         style = STYLES[Status.FAILED if failed else Status.VERIFIED]
         self._out.print(_total([found.outcome for found in all_found], seconds), style=style)
 
@@ -114,16 +119,24 @@ class Findings:
     def _lines(self, outcome: Outcome) -> Iterator[str]:
         """What failed; what makes the whole module fail is told once."""
         failure = None if outcome.verdict is None else outcome.verdict.failure
-        if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
-            return  # nothing failed, but all passed in vain
-        if failure.example is None:
+        if failure is not None and failure.example is None:
             key = (outcome.target.module.path, failure.message)
-            if key not in self._told:
-                self._told.add(key)
-                yield from _place(outcome.target, _own_line(outcome.target, failure))
-                yield failure.message
-            return
-        yield from _examples(outcome.target, failure, outcome.verdict.results)
+            if key in self._told:
+                return
+            self._told.add(key)
+        yield from told(outcome)
+
+
+def told(outcome: Outcome) -> Iterator[str]:
+    """What failed, as doctest shows it."""
+    failure = None if outcome.verdict is None else outcome.verdict.failure
+    if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
+        return  # nothing failed, but all passed in vain
+    if failure.example is None:
+        yield from _place(outcome.target, _own_line(outcome.target, failure))
+        yield failure.message
+        return
+    yield from _examples(outcome.target, failure, outcome.verdict.results)
 
 
 def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]) -> Iterator[str]:
@@ -157,8 +170,12 @@ def _own_line(target: Target, failure: Failure) -> int:
 
 def _name(target: Target) -> str:
     """As doctest names it."""
-    own = "" if target.qualname == "__doc__" else f".{target.qualname}"
-    return f"{target.module.name}{own}"
+    return ".".join(filter(None, dict.fromkeys(module_and_name(target))))
+
+
+def module_and_name(target: Target) -> tuple[str, str]:
+    """As doctest names it, in two parts; the docstring of a module bears that module's name."""
+    return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
 
 def _what_came(result: ExampleResult) -> Iterator[str]:
@@ -176,13 +193,18 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def _line_of(found: Found) -> str:
-    """One of what failed, by the name under which `adacoder fix` takes it."""
+    """One of what failed."""
+    return f"{_named(found)}  {_score(found.outcome)}"
+
+
+def _named(found: Found) -> str:
+    """The name under which `adacoder fix` takes it."""
     target = found.outcome.target
-    return f"{shown_path(target.module.path)}::{target.qualname}  {_score(found.outcome)}"
+    return f"{shown_path(target.module.path)}::{target.qualname}"
 
 
 def _score(outcome: Outcome) -> str:
-    verdict, passed, total = outcome.verdict, _passed(outcome), len(outcome.target.deciding)
+    verdict, passed, total = outcome.verdict, outcome.passed, outcome.total
     if verdict is None or verdict.isolation is None:
         return "examples unreadable"
     failed = verdict.failure and verdict.failure.example
@@ -195,7 +217,7 @@ def _total(outcomes: Sequence[Outcome], seconds: float) -> str:
     """One line about all of them."""
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)
-    examples = f"{sum(map(_passed, outcomes))}/{sum(len(one.target.deciding) for one in outcomes)} examples passed"
+    examples = f"{sum(one.passed for one in outcomes)}/{sum(one.total for one in outcomes)} examples passed"
     files = report.count(len({outcome.target.module.path for outcome in outcomes}), "file")
     levels = sorted({one.verdict.isolation.level for one in outcomes if one.verdict and one.verdict.isolation})
     how = "".join(f", isolation {level}" for level in levels)
@@ -204,7 +226,3 @@ def _total(outcomes: Sequence[Outcome], seconds: float) -> str:
     verb = "proves" if unproved == 1 else "prove"
     rest = f" Of them {unproved} {verb} nothing; -v says why." if unproved else ""
     return f"{head} in {files}, {examples} ({seconds:.1f} s{how}).{rest}"
-
-
-def _passed(outcome: Outcome) -> int:
-    return 0 if outcome.verdict is None else outcome.verdict.examples_passed

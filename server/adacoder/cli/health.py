@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.cli import COULD_NOT_RUN
-from adacoder.cli.terminal import complain, console, moving_line, visible
+from adacoder.cli.terminal import complain, console, moving_line, screen, visible
 from adacoder.doctor import Finding, examine
 from adacoder.settings import Settings, from_project, merge
 
@@ -46,7 +46,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
     """All findings, shown as they come; on a terminal it is seen meanwhile what is waited for."""
-    out, waiting = console(), moving_line(console(stderr=True))
+    out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 
     def show_dimly(what: str) -> None:

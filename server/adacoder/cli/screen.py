@@ -30,15 +30,13 @@ class Screen(Console):
 
 
 class MovingLine:
-    """The last line of a terminal, which says what is waited for; elsewhere it says nothing."""
+    """The last line of a terminal, which says what is waited for."""
 
     def __init__(self, console: Console) -> None:
-        self._line = console.status("", spinner_style="cyan") if console.is_terminal else None
+        self._line = console.status("", spinner_style="cyan")
 
     def show(self, what: str, style: str = "") -> None:
         """Say that `what` is waited for now."""
-        if self._line is None:
-            return
         self._line.update(Text(visible(what), style))  # of a string rich would obey the markup
         self._line.start()
         # Meanwhile rich has put streams of its own in place, and would obey codes in what is printed.
@@ -49,5 +47,4 @@ class MovingLine:
 
     def hide(self) -> None:
         """Leave the line to others."""
-        if self._line is not None:
-            self._line.stop()
+        self._line.stop()

@@ -6,18 +6,17 @@ printed as it is.
 
 from __future__ import annotations
 
+import os
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TextIO
 
 from adacoder.journal import OpenStep, Waiting
 from adacoder.report import Visible, progress
 from adacoder.report import visible as visible  # for what is laid out before it is printed
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from adacoder.cli.screen import MovingLine
+    from adacoder.cli.screen import MovingLine, Screen
     from adacoder.domain import Step
 
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
@@ -28,7 +27,39 @@ def complain(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def console(*, stderr: bool = False) -> Console:
+class Plain:
+    """Where no terminal is: lines of text, as they are."""
+
+    is_terminal = False
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def print(self, text: str, style: str | None = None) -> None:
+        """Print a line; there is no style here."""
+        del style
+        print(text, file=self._stream, flush=True)
+
+
+class StandingLine:
+    """The line that moves on a terminal, where there is none: it says nothing."""
+
+    def show(self, what: str, style: str = "") -> None:
+        """As `MovingLine.show`."""
+
+    def hide(self) -> None:
+        """As `MovingLine.hide`."""
+
+
+def console(*, stderr: bool = False) -> Screen | Plain:
+    """What lines are printed on: a Screen on a terminal; elsewhere that is not worth what it takes to be imported."""
+    stream = sys.stderr if stderr else sys.stdout
+    # The variables by which rich is told to draw elsewhere too.
+    draws = stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
+    return screen(stderr=stderr) if draws else Plain(stream)
+
+
+def screen(*, stderr: bool = False) -> Screen:
     """A console that shows text as it is. Colours only on a terminal, and never with NO_COLOR."""
     from adacoder.cli.screen import Screen
 
@@ -38,14 +69,16 @@ def console(*, stderr: bool = False) -> Console:
     return Screen(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
-def moving_line(console: Console) -> MovingLine:
+def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
     """What says on a terminal what is waited for."""
+    if isinstance(console, Plain) or not console.is_terminal:
+        return StandingLine()
     from adacoder.cli.screen import MovingLine
 
     return MovingLine(console)
 
 
-def show_diff(console: Console, diff: str) -> None:
+def show_diff(console: Screen | Plain, diff: str) -> None:
     """A unified diff, coloured by line."""
     for line in diff.split("\n")[:-1]:
         style = next((style for begin, style in _DIFF_STYLES.items() if line.startswith(begin)), "")
@@ -58,7 +91,7 @@ class Progress:
     A step that failed with an error is left to the line that tells the error.
     """
 
-    def __init__(self, console: Console, name: str, most_rounds: int) -> None:
+    def __init__(self, console: Screen | Plain, name: str, most_rounds: int) -> None:
         self._console = console
         self._name = name
         self._most_rounds = most_rounds

@@ -50,7 +50,7 @@ async def _fix(service: Service, target: Target, settings: Settings, project: Pr
 
 
 def _has_examples(one: Documented) -> bool:
-    return bool(one.target.examples) or one.unreadable is not None
+    return bool(one.target.examples or one.target.of_class) or one.unreadable is not None
 
 
 GENERATE = Command(

@@ -15,10 +15,10 @@ from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 from adacoder import report
+from adacoder.aside import aside
 from adacoder.domain import Edit, Outcome, Status, Target, TargetError
-from adacoder.lsp.snapshot import Snapshot, find_again, take
+from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.lsp.workspace import encoding_of
-from adacoder.pytext import Lines
 from adacoder.settings import OnUnverified
 from adacoder.source.text import PositionEncoding, position_at
 
@@ -118,9 +118,11 @@ class Insertion:
             raise NotInsertedError(f"{error} Nothing was inserted.") from error
 
     async def _found_again(self, finding: Finding, now: Snapshot) -> Finding:
+        from adacoder.source.locate import locate_again
+
         outcome = finding.outcome
         name = outcome.target.name
-        target = find_again(now, outcome.target)
+        target = await aside(locate_again, outcome.target, now.text, now.folder)
         if target is None:
             raise NotInsertedError(f"'{name}' changed while AdaCoder was working; nothing was inserted.")
         again = await self._recheck(now, target)
@@ -176,10 +178,9 @@ def workspace_edit(server: AdaCoderServer, finding: Finding) -> types.WorkspaceE
 
 def text_edits(text: str, edits: Sequence[Edit], encoding: PositionEncoding) -> list[types.TextEdit]:
     """Edits of `text` in the units that the client counts in."""
-    lines = Lines(text)
 
     def position(offset: int) -> types.Position:
-        return types.Position(*position_at(lines, offset, encoding))
+        return types.Position(*position_at(text, offset, encoding))
 
     return [
         types.TextEdit(range=types.Range(position(edit.start), position(edit.end)), new_text=edit.text)

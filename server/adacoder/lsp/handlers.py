@@ -9,6 +9,7 @@ twice.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 def register(server: AdaCoderServer) -> None:
     """Let `server` answer all of AdaCoder's features and commands."""
     server.feature(types.INITIALIZE)(on_initialize)
+    server.feature(types.INITIALIZED)(on_initialized)
     server.feature(types.SHUTDOWN)(on_shutdown)
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(on_configuration)
     kinds = types.CodeActionOptions(code_action_kinds=KINDS)
@@ -49,6 +51,11 @@ def register(server: AdaCoderServer) -> None:
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
     """`initialize`: keep the settings it brings."""
     ls.configuration.begin(params.initialization_options)
+
+
+def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
+    """`initialized`: get ready for the messages that will come most."""
+    threading.Thread(target=ls.protocol.prepare, daemon=True).start()  # a daemon, so that no exit waits for it
 
 
 async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
@@ -86,8 +93,7 @@ async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     except ParametersError as error:
         raise JsonRpcInvalidParams(str(error)) from None
     try:
-        job = _job(ls, place, mode, apply=apply, announced=False, token=token)
-        ls.jobs.start(job)
+        job = await _started(ls, place, mode, apply=apply, announced=False, token=token)
     except AdaCoderError as error:
         return _not_started(str(error))
     return await ls.jobs.result(job)
@@ -117,11 +123,10 @@ def _not_started(reason: str) -> dict[str, Any]:
 def _starter(mode: Mode) -> Any:
     """The command that starts a job of a mode."""
 
-    def start(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    async def start(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
         try:
             place = read_place(_first(arguments))
-            job = _job(ls, place, mode, apply=mode is not Mode.CHECK, announced=True)
-            ls.jobs.start(job)
+            job = await _started(ls, place, mode, apply=mode is not Mode.CHECK, announced=True)
         except AdaCoderError as error:
             ls.show(str(error), warning=True)
             return {"accepted": False, "jobId": None, "reason": str(error)}
@@ -130,7 +135,7 @@ def _starter(mode: Mode) -> Any:
     return start
 
 
-def _job(
+async def _started(
     ls: AdaCoderServer,
     place: Place,
     mode: Mode,
@@ -139,18 +144,31 @@ def _job(
     announced: bool,
     token: types.ProgressToken | None = None,
 ) -> Job:
+    """A job on the function that is meant in the text as it is now, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
-    return Job(mode, snapshot, find(snapshot, place), apply, announced, token)
+    async with ls.looking_up:
+        target = await asyncio.to_thread(find, snapshot, place)
+        job = Job(mode, snapshot, target, apply, announced, token)
+        ls.jobs.start(job)
+        return job
 
 
-def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
-    """`.cancel` `{jobId?}`: cancel that job, or all."""
-    return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
+async def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
+    async with ls.looking_up:
+        return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
 
 
-def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
-    """`.status`: the running jobs, each with its latest progress."""
-    return {"jobs": ls.jobs.status()}
+async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.status` `{uri?}`: the running jobs, each with its latest progress; and the Python that a document runs on."""
+    options = _first(arguments)
+    uri = options.get("uri") if isinstance(options, Mapping) else None
+    if not isinstance(uri, str):
+        return {"jobs": ls.jobs.status()}
+    from adacoder.lsp.health import interpreter_for
+
+    _cancel_with_request(ls)
+    return {"jobs": ls.jobs.status(), "interpreter": await interpreter_for(ls, uri)}
 
 
 def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:

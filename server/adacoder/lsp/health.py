@@ -1,4 +1,4 @@
-"""The command `.doctor`: the examination of what works here, shown while it runs."""
+"""The command `.doctor`: the examination of what works here, shown while it runs; and the part of it in `.status`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adacoder.doctor import Finding
+from adacoder.doctor import Finding, interpreter
 from adacoder.doctor import examine as examination
+from adacoder.domain import JSON, AdaCoderError
 from adacoder.lsp.progress import new_token, progress
-from adacoder.lsp.snapshot import first_folder
+from adacoder.lsp.snapshot import first_folder, take
 from adacoder.report import in_an_editor
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
     token = await new_token(server) if probes_speed else None
 
     async def collect() -> None:
+        experience = (await server.service()).experience
         async with progress(server, "AdaCoder: examining what works here", token, work.cancel) as show:
             async for finding in examination(
-                settings, folder, probes_speed=probes_speed, experience=server.service.experience, on_wait=show
+                settings, folder, probes_speed=probes_speed, experience=experience, on_wait=show
             ):
-                text, advice = in_an_editor(finding.text), in_an_editor(finding.advice)
-                # One by one, since what was found counts, also where no more follows.
-                findings.append(replace(finding, text=text, advice=advice))
+                shown = _in_an_editor(finding)
+                findings.append(shown)  # one by one, since what was found counts, also where no more follows
 
     work = asyncio.create_task(collect())
     try:
@@ -44,3 +45,18 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
     if not work.cancelled():
         work.result()
     return findings
+
+
+async def interpreter_for(server: AdaCoderServer, uri: str) -> dict[str, JSON]:
+    """The finding about the Python that the examples of a document run on, and why it is that one."""
+    try:
+        snapshot = take(server.workspace, uri)
+    except AdaCoderError as error:
+        return Finding("Interpreter", None, str(error)).json()
+    near, folder = snapshot.path.parent, snapshot.folder
+    settings = await server.configuration.settings(near, uri, top=folder)
+    return _in_an_editor(await asyncio.to_thread(interpreter, settings, near, folder)).json()
+
+
+def _in_an_editor(finding: Finding) -> Finding:
+    return replace(finding, text=in_an_editor(finding.text), advice=in_an_editor(finding.advice))

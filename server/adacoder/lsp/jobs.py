@@ -222,7 +222,7 @@ class Jobs:
         async def recheck(snapshot: Snapshot, target: Target) -> Outcome:
             job.show("the text changed; running the examples again")
             candidate = outcome.candidate or _current(target)
-            project, service = _project(snapshot), self._server.service
+            project, service = _project(snapshot), await self._server.service()
             return report.for_an_editor(
                 await service.recheck(target, candidate, settings, project, Journal(job.listen))
             )
@@ -235,14 +235,14 @@ class Jobs:
         return Ending(inserted, applied=True)
 
     async def _outcome(self, job: Job, settings: Settings, journal: Journal) -> Outcome:
-        service, project, target = self._server.service, _project(job.snapshot), job.target
+        service, project, target = await self._server.service(), _project(job.snapshot), job.target
         match job.mode:
             case Mode.GENERATE:
                 return await service.run(target, None, settings, project, journal)
             case Mode.FIX | Mode.REPAIR:
                 return await service.run(target, _current(target), settings, project, journal)
             case Mode.CHECK:
-                return await service.check(Documented(target, is_function=True), settings, project, journal)
+                return await service.check(Documented(target), settings, project, journal)
             case Mode.SUGGEST_EXAMPLES:
                 return await service.suggest(target, settings, project, journal)
 

@@ -25,6 +25,7 @@ from pygls.io_ import StdinAsyncReader, run_async
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import RPCMessage, RPCRequest
 
+from adacoder.aside import in_a_process
 from adacoder.lsp.display import displayed
 from adacoder.lsp.workspace import Workspace
 
@@ -42,6 +43,9 @@ RUN = "adacoder/run"
 
 _STREAM_LIMIT = 1 << 20
 """Bytes read ahead of what has been handled."""
+
+_SLICE = 0.001
+"""Seconds after which a thread lets the event loop go on, which comes to its turn several times for each message."""
 
 Handled = Generator[Any, Any, Any]
 """What pygls's built-in handlers are: generators that yield the handlers to run inside them."""
@@ -112,6 +116,14 @@ class Protocol(LanguageServerProtocol):
     def _serialize_message(self, data: Any) -> dict[str, Any]:
         """A message as JSON. Nothing leaves that an editor could obey, or that hides from its reader."""
         return displayed(super()._serialize_message(data))
+
+    def prepare(self) -> None:
+        """Make what reads and writes an editor's usual messages, which takes 50 ms. It can be made in a thread, while
+        with the first message of each kind all others wait for it."""
+        for read in (types.CodeActionRequest, types.DidChangeTextDocumentNotification, types.ExecuteCommandRequest):
+            self._converter.get_structure_hook(read)
+        for written in (types.CodeAction, types.WorkDoneProgressCreateRequest, types.ApplyWorkspaceEditRequest):
+            self._converter.get_unstructure_hook(written)
 
     # The order of messages
 
@@ -258,6 +270,7 @@ def serve_stdio(server: AdaCoderServer) -> int:
     server.protocol.set_writer(_Writer(stdout))
     # What exists by now lives as long as we do; the first requests would spend 20 ms on looking at it again.
     gc.freeze()
+    sys.setswitchinterval(_SLICE)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         asyncio.run(_serve(server, stdin, must_block=are_one))
@@ -292,7 +305,7 @@ def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
     try:
-        async with _reader(server, stdin, must_block=must_block) as reader:
+        async with in_a_process(), _reader(server, stdin, must_block=must_block) as reader:
             await run_async(
                 stop_event=server.stopping,
                 reader=reader,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
 import threading
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -38,14 +39,18 @@ class AdaCoderServer(LanguageServer):
         self.jobs = Jobs(self)
         self.stopping = threading.Event()
         """Set when the main loop is to end."""
+        self.looking_up = asyncio.Lock()
+        """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
         self._noticed: set[str] = set()
+        self._service: Service | None = None
+        self._importing = asyncio.Lock()
 
-    @cached_property
-    def service(self) -> Service:
-        """What runs requests. It brings in much that answering `initialize` must not wait for."""
-        from adacoder.service import Service
-
-        return Service()
+    async def service(self) -> Service:
+        """What runs requests. It brings in much, for which neither `initialize` nor any other message waits."""
+        async with self._importing:
+            if self._service is None:
+                self._service = (await asyncio.to_thread(_service))()
+            return self._service
 
     def log(self, message: str) -> None:
         """Write a line to the editor's log."""
@@ -74,8 +79,16 @@ class AdaCoderServer(LanguageServer):
     async def close(self) -> None:
         """End all jobs, and every process that was kept for more of them."""
         await self.jobs.close()
-        if "service" in vars(self):
-            await self.service.close()
+        if self._service is not None:
+            await self._service.close()
+
+
+def _service() -> type[Service]:
+    from adacoder.service import Service
+
+    # What was imported lives as long as we do: the collector, which lets nothing else run, need not look at it again.
+    gc.freeze()
+    return Service
 
 
 def create() -> AdaCoderServer:

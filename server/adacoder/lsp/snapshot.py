@@ -15,7 +15,6 @@ from urllib.parse import unquote
 from pygls.uris import to_fs_path, uri_scheme
 
 from adacoder.domain import AdaCoderError, Target, TargetError
-from adacoder.pytext import Lines, definitions
 
 if TYPE_CHECKING:
     from pygls.workspace import Workspace
@@ -151,22 +150,6 @@ def find(snapshot: Snapshot, place: Place) -> Target:
     if place.qualname is not None:
         return locate(snapshot.text, snapshot.path, snapshot.folder, qualname=place.qualname)
     raise TargetError("The text has changed since AdaCoder was asked: ask again.")
-
-
-def find_again(snapshot: Snapshot, target: Target) -> Target | None:
-    """`target` in a later text, if its own source is untouched there; of several the nearest."""
-    from adacoder.source.locate import locate
-
-    same = [
-        each.span.start
-        for each in definitions(snapshot.text)
-        if each.qualname == target.qualname and each.span.of(snapshot.text) == target.source
-    ]
-    if not same:
-        return None
-    nearest = min(same, key=lambda start: abs(start - target.definition.start))
-    line = Lines(snapshot.text).line_at(nearest)
-    return locate(snapshot.text, snapshot.path, snapshot.folder, line=line)
 
 
 def _path(uri: str) -> Path | None:

@@ -10,6 +10,7 @@ changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from lsprotocol import types
 from pygls import workspace
@@ -71,8 +72,7 @@ def encoding_of(owner: workspace.TextDocument | workspace.Workspace) -> Position
 
 
 def _lines(text: str) -> list[str]:
-    lines = Lines(text)
-    return [lines[index] for index in range(len(lines))]
+    return [text[start:end] for start, end in pairwise([*Lines(text).starts, len(text)])]
 
 
 class Workspace(workspace.Workspace):

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypedDict
 
+import anyio._backends._asyncio  # noqa: F401  # else httpx brings it in with its first request, on the event loop
 import httpx
 
 from adacoder.models.address import Address

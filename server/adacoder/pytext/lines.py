@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 LINE_END = re.compile(r"\r\n|\r|\n")
 _NEWLINE = re.compile(r"\n")
@@ -23,8 +23,7 @@ class Lines:
     @cached_property
     def starts(self) -> list[int]:
         """The offset that each line starts at."""
-        terminator = LINE_END if has_lone_returns(self.text) else _NEWLINE  # which is found three times as fast
-        return [0, *[match.end() for match in terminator.finditer(self.text)]]
+        return _starts(self.text)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -54,6 +53,12 @@ class CountedLines(Lines):
     def line_at(self, offset: int) -> int:
         """The 0-based line that holds `offset`."""
         return line_number(self.text, offset)
+
+
+@lru_cache(maxsize=4)  # whoever goes through the functions of a file asks for each of them
+def _starts(text: str) -> list[int]:
+    terminator = LINE_END if has_lone_returns(text) else _NEWLINE  # which is found three times as fast
+    return [0, *[match.end() for match in terminator.finditer(text)]]
 
 
 def line_number(text: str, offset: int) -> int:

@@ -40,8 +40,9 @@ _TYPESET = str.maketrans(
 )
 _IS_TYPESET = re.compile("[" + "".join(map(chr, _TYPESET)) + "]")
 _STRING_OR_COMMENT = (
-    r"""(?P<triple>\"{3}|'{3})(?:\\.|(?!(?P=triple)).)*+(?:(?P=triple)|\Z)"""
-    r"""|"(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+'|\#[^\n]*"""
+    r"""\"{3}[^"\\]*(?:(?:\\(?:.|\Z)|"{1,2}(?!"))[^"\\]*)*(?:"{3}|\Z)"""
+    r"""|'{3}[^'\\]*(?:(?:\\(?:.|\Z)|'{1,2}(?!'))[^'\\]*)*(?:'{3}|\Z)"""
+    r"""|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*'|\#[^\n]*"""
 )
 """A pattern, for `re.DOTALL`, of what Python does not read as code."""
 _STRINGS_COMMENTS_AND_TYPESET = re.compile(

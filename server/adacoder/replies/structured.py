@@ -34,7 +34,7 @@ _FENCE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
 _VALUE_BEGINS = re.compile(r"(?:^|[>\]])[ \t]*(?=\{\s*[\"'}]|\[\s*[\[{\"'])", re.MULTILINE)
 _ATTEMPTS = 32
 """So many values of JSON in one reply are looked at."""
-_LAST_TEXT = re.compile(r'"\w+"\s*:\s*"(?P<text>(?:[^"\\]|\\.)*+)(?P<closed>"?)', re.DOTALL)
+_LAST_TEXT = re.compile(r'"\w+"\s*:\s*"(?P<text>[^"\\]*(?:\\.[^"\\]*)*)(?P<closed>"?)', re.DOTALL)
 _HALF_AN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 
 

@@ -45,6 +45,7 @@ class Unsaved:
         self._written = texts
         self._names: set[str] | None = None
         self._real: Mapping[str, str] | None = None
+        self._compiled: tuple[str, CodeType] | None = None
 
     def text_of(self, path: str) -> str | None:
         """The text of a file, whatever links lead to it; None if what is on disk counts."""
@@ -55,6 +56,16 @@ class Unsaved:
         if self._real is None:  # it takes long, and is seldom asked for
             self._real = {realpath(each): text for each, text in self._written.items()}
         return self._real.get(realpath(path))
+
+    def keep(self, path: str, code: CodeType) -> None:
+        """Have this code be that of a file, under whatever name it is imported."""
+        self._compiled = path, code
+
+    def code_of(self, path: str) -> CodeType | None:
+        """The code that was kept of a file, whatever links lead to it."""
+        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # it takes long
+            return None
+        return self._compiled[1]
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
@@ -69,22 +80,24 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
         text = unsaved.text_of(path)
         if text is not None:
             remember(path, text)
-            return loader.source_to_code(text, path)
+            code = unsaved.code_of(path) if type(loader).source_to_code is _source_to_code else None
+            return code or loader.source_to_code(text, path)
         if is_installed(path):
             return _get_code(loader, fullname)
         source = loader.get_data(path)
-        ahead, code = _compiled.get(path, (None, None))
-        if ahead == source and type(loader).source_to_code is _source_to_code:
-            return code
-        return loader.source_to_code(source, path)
+        known, code = compiled.get(path, (None, None))
+        if code is None or known != source or type(loader).source_to_code is not _source_to_code:
+            code = loader.source_to_code(source, path)
+            compiled[path] = source, code
+        return code
 
     SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # of all that read sources
 
 
 _get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
 
-_compiled: dict[str, tuple[bytes, CodeType]] = {}
-"""What was compiled ahead of the project's files, by their paths, with the texts it was compiled of."""
+compiled: dict[str, tuple[bytes, CodeType]] = {}
+"""What was compiled of the project's files, some of it ahead, by their paths, with the texts it was compiled of."""
 
 
 def compile_ahead(path: str) -> None:
@@ -93,7 +106,7 @@ def compile_ahead(path: str) -> None:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
                 source = file.read(_LARGEST)
-            _compiled[path] = source, compile(source, path, "exec", 0, True)
+            compiled[path] = source, compile(source, path, "exec", 0, True)
     except Exception:  # noqa: S110  # whatever it is, the evaluation will meet it again
         pass
 
@@ -149,7 +162,7 @@ class TextFinder:
         if spec is not None and spec.has_location and spec.origin is not None:
             text = self._unsaved.text_of(spec.origin)
             if text is not None:
-                spec.loader = TextLoader(fullname, spec.origin, text)
+                spec.loader = TextLoader(fullname, spec.origin, text, self._unsaved.code_of(spec.origin))
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
@@ -161,7 +174,7 @@ class TextFinder:
             for file in (join(folder, tail, "__init__.py"), join(folder, tail + ".py")):
                 text = self._unsaved.text_of(file)
                 if text is not None:
-                    return _spec(fullname, TextLoader(fullname, file, text))
+                    return _spec(fullname, TextLoader(fullname, file, text, self._unsaved.code_of(file)))
             found = PathFinder.find_spec(fullname, [folder])
             if found is not None and found.loader is not None:
                 return found

@@ -11,29 +11,37 @@ import math
 import os
 import signal
 import threading
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+import time
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from adacoder.domain import Example, Level, Verdict
+from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
-from adacoder.sandbox.imports import imports_ahead
+from adacoder.sandbox.importers import Apart, Importers
+from adacoder.sandbox.imports import NOTHING_AHEAD, ImportsAhead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Finding, probe
-from adacoder.sandbox.process import Recipe
+from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
 from adacoder.sandbox.startup import note
 from adacoder.sandbox.templates import Taken, Templates
-from adacoder.sandbox.wire import HungUpError, ProtocolError
+from adacoder.sandbox.wire import HungUpError, Line, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
     from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.isolation import Mechanism
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
@@ -41,14 +49,38 @@ _WATCHED_SECONDS = 0.03
 """How often it is seen what an evaluation does."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """How many evaluations run at a time, of all Hosts that share their turns."""
+_LOOKED_SECONDS = 0.03
+_SHARE = 20
+"""How often it is looked whether what docstrings see is still what they may see: not more often, nor for a larger share
+of the time."""
 _MOST_RUNS = 3
 """How often code is run anew because files came to light meanwhile that it must not see."""
+_OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
+"""What may be another's doing, where a process does not have everything for itself."""
 ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
 
 
 def turns_for_all() -> asyncio.Semaphore:
     """Lets as many evaluations through at a time as there are processors."""
     return asyncio.Semaphore(PROCESSORS)
+
+
+def _by_what_holds(
+    method: Callable[Concatenate[Host, P], Awaitable[T]],
+) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
+    """Where a method fails by what was proved at an earlier start only, prove anew what isolates, and try again."""
+
+    @wraps(method)
+    async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
+        try:
+            return await method(host, *values, **named)
+        except SandboxError:
+            if not (await probe(host._best)).is_kept:  # noqa: SLF001  # the Host's own
+                raise
+        await probe(host._best, anew=True)  # noqa: SLF001  # as above
+        return await method(host, *values, **named)
+
+    return tried
 
 
 class Host:
@@ -61,15 +93,15 @@ class Host:
         *,
         least: Level,
         best: Level = Level.FULL,
-        spares: int = 1,
+        spares: int = PROCESSORS,
         turns: asyncio.Semaphore | None = None,
         wishes: Wishes = NO_WISHES,
     ) -> None:
         """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
 
-        `spares`: how many processes are kept ready for the next evaluations. `turns`: as many evaluations as it lets
-        through run at a time, in the order in which they came; Hosts may share it. `wishes`: what of the workspace
-        is private beyond what is known.
+        `spares`: how many processes are kept ready for the next evaluations while none runs. `turns`: as many
+        evaluations as it lets through run at a time, in the order in which they came; Hosts may share it. `wishes`:
+        what of the workspace is private beyond what is known.
         """
         self._interpreter = interpreter
         self._workspace = workspace
@@ -78,9 +110,17 @@ class Host:
         self._best = best
         self._turns = turns or turns_for_all()
         self._templates = Templates(PROCESSORS, spares)
+        self._importers = Importers(PROCESSORS)
+        self._looks: dict[Recipe, asyncio.Task[bool]] = {}
+        self._looked, self._pause = 0.0, _LOOKED_SECONDS
+        self._recipes: dict[tuple[Mechanism, Path, str], tuple[Recipe, float]] = {}
+        self._ahead = ImportsAhead(workspace)
+        self._booting: asyncio.Task[None] | None = None
+        self._has_looked = False
         self._clearing = threading.Thread(target=remove_left, daemon=True)  # a daemon, so that no exit waits for it
         self._clearing.start()
 
+    @_by_what_holds
     async def evaluate(
         self,
         program: Program,
@@ -96,15 +136,59 @@ class Host:
             IsolationRefused: what works here is weaker than the least level accepted.
             SandboxError: the interpreter does not start.
         """
-        finding = await self._accepted()
+        finding = await self._accepted(program)
         async with self._turns:
-            judge, ended = await self._judge(finding, program, examples, timeout)
-            if not ended:  # its template was killed meanwhile
-                judge, ended = await self._judge(finding, program, examples, timeout)
-                if not ended:  # that it happened again is its own doing
-                    judge.died(-signal.SIGKILL)
-            return judge.verdict
+            return await self._alone(finding, program, examples, timeout)
 
+    async def _alone(self, finding: Finding, program: Program, examples: Sequence[Example], seconds: float) -> Verdict:
+        """Evaluate in a process that nothing else was done in; whoever asks has a turn."""
+        judge, ended = await self._judge(finding, program, examples, seconds)
+        if not ended:  # its template was killed meanwhile
+            judge, ended = await self._judge(finding, program, examples, seconds)
+            if not ended:  # that it happened again is its own doing
+                judge.died(-signal.SIGKILL)
+        return judge.verdict
+
+    @_by_what_holds
+    async def check(
+        self,
+        program: Program,
+        examples: Sequence[Example],
+        *,
+        timeout: float,  # noqa: ASYNC109  # as `evaluate`
+    ) -> Verdict:
+        """As `evaluate`, of a module as it stands: where that can be, it is imported once for all of its docstrings.
+
+        What may have failed for the company that its process had is evaluated anew, by itself.
+
+        Raises:
+            IsolationRefused, SandboxError: as `evaluate`.
+        """
+        finding = await self._accepted(program, is_standing=True)
+        async with self._turns:
+            recipe = await self._known_recipe(finding.mechanism, program)
+            judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
+            try:
+                lent = await self._importers.lend(recipe, program, timeout)
+            except Apart as apart:
+                verdict = await self._alone(finding, program, examples, timeout)
+                return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
+            standing = replace(program, text="", overlays={})
+            try:
+                sources = [(example.source, example.informal) for example in examples if not example.skipped]
+                with suppress(HungUpError):  # which is noticed anyway
+                    await lent.line.ask_ahead(standing, _limit(timeout), sources)
+                await self._follow(lent, judge, standing, examples, timeout)
+            finally:
+                lent.give_back()
+            verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
+            if verdict.failure is not None and verdict.failure.kind in _OF_COMPANY:
+                return await self._alone(finding, program, examples, timeout)
+        if await self._still_shows(recipe, program) and lent.holds:
+            return verdict
+        return await self.evaluate(program, examples, timeout=timeout)
+
+    @_by_what_holds
     async def ready(self, program: Program) -> None:
         """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
 
@@ -112,18 +196,31 @@ class Host:
             IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
             SandboxError: the interpreter does not start.
         """
-        await self._templates.ready(self._recipe(await self._accepted(), program))
+        await self._templates.ready(await self._recipe((await self._accepted(program)).mechanism, program))
 
     async def close(self) -> None:
         """End every process, for good."""
-        await self._templates.close()
+        if self._booting is not None:
+            self._booting.cancel()
+        await asyncio.gather(self._templates.close(), self._importers.close())
         if self._clearing.is_alive():
             await asyncio.to_thread(self._clearing.join)
 
-    def _recipe(self, finding: Finding, program: Program) -> Recipe:
+    async def _recipe(
+        self,
+        mechanism: Mechanism,
+        program: Program,
+        permitted: Permit | None = None,
+        *,
+        is_standing: bool = False,
+    ) -> Recipe:
+        """What a template is made for that evaluates the program, or imports its module as it stands."""
+        if not self._has_looked:  # which takes so much longer the first time
+            await asyncio.to_thread(self._space, program)
+            self._has_looked = True
         view = self._space(program)
-        ahead = imports_ahead(program, self._workspace)
-        return Recipe(finding.mechanism, view, self._workspace, program.module.root, ahead)
+        ahead = NOTHING_AHEAD if is_standing else await self._ahead.of(program)
+        return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted)
 
     def _space(self, program: Program, *, after: bool = False) -> Space:
         """What the program may see; `after`: as `space` has it."""
@@ -141,9 +238,10 @@ class Host:
             SandboxError: as `evaluate`, or that happened again and again.
         """
         for _ in range(_MOST_RUNS):
-            recipe = self._recipe(finding, program)
+            recipe = await self._recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
-            taken = await self._templates.take(recipe)
+            begin = partial(Line.ask_ahead, program=program, seconds=_limit(seconds))
+            taken = await self._templates.take(recipe, begin)
             try:
                 ended = await self._follow(taken, judge, program, examples, seconds)
                 if taken.holds and recipe.space == self._space(program, after=True):
@@ -153,9 +251,44 @@ class Host:
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
-    async def _accepted(self) -> Finding:
-        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not."""
-        finding = await probe(self._best)
+    async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
+        """Whether the program may still see what it was shown; it is looked once for all that end within a moment."""
+        look = self._looks.get(recipe)
+        if look is None:
+            look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))
+        return await asyncio.shield(look)
+
+    async def _look(self, recipe: Recipe, program: Program) -> bool:
+        await asyncio.sleep(max(0.0, self._looked + self._pause - time.monotonic()))
+        del self._looks[recipe]  # who ends from now on waits for the next
+        began = time.monotonic()
+        shows = recipe.space == self._space(program, after=True)
+        self._looked = time.monotonic()
+        self._pause = max(_LOOKED_SECONDS, _SHARE * (self._looked - began))
+        return shows
+
+    async def _known_recipe(self, mechanism: Mechanism, program: Program) -> Recipe:
+        """As `_recipe`, of a module as it stands; for a while that of its package's last docstring is as good, since
+        afterwards it is seen whether it still is.
+        """
+        key = mechanism, program.module.root, program.module.name.partition(".")[0]
+        recipe, until = self._recipes.get(key, (None, 0.0))
+        if recipe is None or time.monotonic() > until:
+            recipe = await self._recipe(mechanism, program, is_standing=True)
+            self._recipes[key] = recipe, time.monotonic() + self._pause
+        return recipe
+
+    async def _accepted(self, program: Program, *, is_standing: bool = False) -> Finding:
+        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not.
+
+        While that is still to be proved, what `program` will most likely run in is booted, but for what is the user's.
+        """
+
+        def boot(mechanism: Mechanism, permitted: Permit) -> None:
+            if mechanism.isolation.level.is_at_least(self._least):
+                self._booting = asyncio.create_task(self._boot(mechanism, program, permitted, is_standing=is_standing))
+
+        finding = await probe(self._best, meanwhile=boot)
         if finding.isolation.level.is_at_least(self._least):
             return finding
         remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))
@@ -167,6 +300,11 @@ class Host:
             remedies = ", or ".join(filter(None, [finding.remedy, f"accept it with `--isolation {level}`"]))
         raise IsolationRefused(f"{what} ({finding.reason}): {remedies}.")
 
+    async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit, *, is_standing: bool) -> None:
+        recipe = await self._recipe(mechanism, program, permitted, is_standing=is_standing)
+        with suppress(SandboxError):  # whoever then wants it is told
+            (self._importers if is_standing else self._templates).begin(recipe)
+
     async def _follow(
         self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
     ) -> bool:
@@ -174,33 +312,42 @@ class Host:
         line = taken.line
         try:
             async with asyncio.timeout(seconds), _bounded(taken):
-                if not judge.loaded(await line.load(program, math.ceil(seconds) + 1)):
+                if not judge.loaded(await line.load(program, _limit(seconds))):
                     return True
                 for example in examples:
                     if not example.skipped:
                         judge.begins(example)
                         judge.answered(example, await line.run(example.source, by_value=example.informal))
                 judge.ended(await line.end(program))
-                if taken.threads > MOST_THREADS:
-                    judge.started_too_many_threads(MOST_THREADS)
+                _has_too_much(taken, judge)
         except TimeoutError:
             judge.timed_out(seconds)
         except HungUpError:
             status = await taken.status()
             if taken.gone:
                 return False
-            if taken.overfull:
-                judge.wrote_too_much(SCRATCH_SIZE)
-            elif taken.crowded:
-                judge.started_too_many_threads(MOST_THREADS)
-            else:
+            if not _has_too_much(taken, judge):
                 judge.died(status)
-        except ProtocolError as breach:
-            if taken.threads > MOST_THREADS:
-                judge.started_too_many_threads(MOST_THREADS)
-            else:
+        except ProtocolError as breach:  # it may also have been ended just after its last answer
+            if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
         return True
+
+
+def _limit(seconds: float) -> int:
+    """The processor time that an evaluation may use, so that it ends even if nobody is there to end it."""
+    return math.ceil(seconds) + 1
+
+
+def _has_too_much(taken: Taken, judge: Judge) -> bool:
+    """Whether it has, or was ended because it had, too many files or threads; then the judge is told."""
+    if taken.overfull:
+        judge.wrote_too_much(SCRATCH_SIZE)
+    elif taken.crowded or taken.threads > MOST_THREADS:
+        judge.started_too_many_threads(MOST_THREADS)
+    else:
+        return False
+    return True
 
 
 @asynccontextmanager

@@ -15,12 +15,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adacoder.aside import aside
 from adacoder.privacy.access import Access
-from adacoder.pytext import parsed, statements
+from adacoder.pytext import line_start, parsed, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from adacoder.domain import Module
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
@@ -34,6 +36,8 @@ _MOST_PARTS = 50
 """Of a dotted name."""
 _MOST_BYTES = 1 << 20
 """How many files are read, and of how many bytes at most."""
+_MOST_KEPT = 64
+"""Modules that it is remembered of."""
 _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
@@ -53,13 +57,32 @@ class Ahead:
     """The project's other files that run with the module: they may be compiled ahead, and no more."""
 
 
-def imports_ahead(program: Program, workspace: Path) -> Ahead:
-    """What a template may import ahead for the program, whatever the candidate in it imports."""
-    lines = program.text.split("\n")
-    around = "\n".join([*lines[: program.first_line - 1], *lines[program.last_line :]])
-    module = program.module
-    moment = int(time.monotonic() / RECHECK_SECONDS), _changed(module.root), _changed(workspace)
-    return _ahead(around, module.path, module.name.partition(".")[0], module.root, workspace, moment)
+NOTHING_AHEAD = Ahead(())
+"""For a template that imports nothing."""
+
+
+class ImportsAhead:
+    """What templates may import ahead for the programs of a workspace, whatever the candidates in them import."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+        self._known: dict[Path, tuple[tuple[str, str, Module], tuple[int, int, int], Ahead]] = {}
+        """By file: of which texts around a candidate, at which moment, and what was found then."""
+
+    async def of(self, program: Program) -> Ahead:
+        """What may be imported ahead for the program. Nothing is read if that was known a moment ago."""
+        module, text = program.module, program.text
+        begin, end = line_start(text, program.first_line - 1), line_start(text, program.last_line)
+        around = text[:begin], "" if end is None else text[end:], module
+        moment = int(time.monotonic() / RECHECK_SECONDS), _changed(module.root), _changed(self._workspace)
+        if (known := self._known.get(module.path)) is not None and known[:2] == (around, moment):
+            return known[2]
+        package = module.name.partition(".")[0]
+        found = await aside(_ahead, "".join(around[:2]), module.path, package, module.root, self._workspace)
+        while len(self._known) >= _MOST_KEPT:
+            del self._known[next(iter(self._known))]
+        self._known[module.path] = around, moment, found
+        return found
 
 
 def _changed(folder: Path) -> int:
@@ -69,9 +92,7 @@ def _changed(folder: Path) -> int:
         return 0
 
 
-@lru_cache(maxsize=64)
-def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path, moment: tuple[int, int, int]) -> Ahead:
-    del moment  # what was found is found anew in the next
+def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path) -> Ahead:
     access = Access((workspace, root))
     own = {name, *_modules_in(root), *_modules_in(workspace)}
     found = dict.fromkeys(_COMMON)
@@ -79,9 +100,10 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path, moment
     waiting = [(text, path)]
     while waiting:
         text, path = waiting.pop(0)
-        if _UNPREDICTABLE.search(text) or len(seen) > _MOST_FILES:
+        imports = _imports(text)
+        if imports is None or len(seen) > _MOST_FILES:
             return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
-        for each in _imports(text):
+        for each in imports:
             if not each.level and each.module.partition(".")[0] not in own:
                 found[each.source] = None
                 continue
@@ -101,8 +123,10 @@ class _Import:
 
 
 @lru_cache(maxsize=256)
-def _imports(text: str) -> tuple[_Import, ...]:
-    """The import statements of a module that run whenever it is imported."""
+def _imports(text: str) -> tuple[_Import, ...] | None:
+    """The import statements of a module that run whenever it is imported; None where nobody can tell."""
+    if _UNPREDICTABLE.search(text):
+        return None
     return tuple(
         found
         for statement in statements(text)

@@ -1,4 +1,4 @@
-"""Finding the user's interpreter, and what must be visible for it to start. Nothing here runs it.
+"""What is known of the user's interpreter, and what must be visible for it to start. Nothing here runs it.
 
 Everything that is read here may be hostile: an environment comes with a repository. So a file is read only if it is
 one, no further than what is needed; and whatever a link, a `.pth` file or `pyvenv.cfg` names is shown only if `places`
@@ -10,9 +10,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import shutil
-import stat
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,16 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.choice import choose
 from adacoder.sandbox.isolation import is_within
 from adacoder.sandbox.places import (
     OF_THE_SYSTEM,
     Followed,
+    beginning,
     entries,
     follow,
     home,
     is_environment,
-    is_file,
     is_installation,
     is_wide,
     libraries,
@@ -43,8 +40,6 @@ from adacoder.sandbox.places import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-SETTING = "setting 'adacoder.interpreter'"
-_ENVIRONMENTS = (".venv", "venv")
 _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
@@ -77,41 +72,15 @@ class Interpreter:
 
 
 def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
-    """The interpreter for files in folder `near` of `workspace`.
-
-    The setting; else the nearest `.venv` (or `venv`) from `near` up to `workspace`; else the one that runs
-    AdaCoder.
+    """The interpreter for files in folder `near` of `workspace`, as `choice` has it.
 
     Raises:
-        SandboxError: there is none where the setting or an environment says there is one.
+        SandboxError: there is none where the setting or the project says there is one.
     """
-    if setting is not None:
-        return _described(look_up(str(setting), workspace, SETTING))
-    for environment in _environments(near, workspace):
-        path = environment / "bin" / "python"
-        _must_be_interpreter(path, str(path), f"create the virtual environment {environment} anew")
-        return _described(path)
-    return _described(Path(sys.executable))
+    return described(choose(setting, near, workspace).path)
 
 
-def look_up(name: str, folder: Path, said_by: str) -> Path:
-    """The absolute path of the interpreter that a user named: a command in PATH, or a path as seen from `folder`.
-
-    `said_by`: where it was named, for the message.
-
-    Raises:
-        SandboxError: there is none.
-    """
-    remedy = f"correct the {said_by}"
-    command = shutil.which(name) if os.sep not in name else None
-    path = Path(os.path.abspath(folder / (command or name)))  # noqa: PTH100  # resolve() would follow the links
-    if os.sep not in name and not is_file(path):
-        raise SandboxError(f"There is no Python interpreter '{name}' in PATH: {remedy}.")
-    _must_be_interpreter(path, name if name == str(path) else f"{name} ({path})", remedy)
-    return path
-
-
-def _described(path: Path) -> Interpreter:
+def described(path: Path) -> Interpreter:
     """As `describe`, which takes long: anew where something was installed, and else from time to time."""
     prefix = path.parent.parent
     places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
@@ -187,23 +156,6 @@ class _Shown:
         """Let a way lead inside to where it leads outside, if that is shown."""
         if is_within(way.real, (*self.folders, *OF_THE_SYSTEM)):
             self.links |= dict.fromkeys(way.links)
-
-
-def _must_be_interpreter(path: Path, shown: str, remedy: str) -> None:
-    if not is_file(path) or not os.access(path, os.X_OK):
-        raise SandboxError(f"There is no Python interpreter at {shown}: {remedy}.")
-    if beginning(path, 2) == b"#!":
-        raise SandboxError(f"{shown} is a script that chooses an interpreter, not an interpreter: {remedy}.")
-
-
-def _environments(near: Path, workspace: Path) -> Iterator[Path]:
-    """The virtual environments from `near` up to `workspace`, the nearest first."""
-    inside = near.is_relative_to(workspace)
-    folders = [f for f in (near, *near.parents) if f.is_relative_to(workspace)] if inside else [near, workspace]
-    for folder in folders:
-        for name in _ENVIRONMENTS:
-            if is_file(folder / name / "pyvenv.cfg"):
-                yield folder / name
 
 
 def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
@@ -310,13 +262,3 @@ def _in_place(file: Path) -> Iterator[Path]:
 
 def _lines(path: Path) -> list[str]:
     return beginning(path, _MOST_BYTES).replace(b"\0", b"").decode(errors="replace").splitlines()
-
-
-def beginning(path: Path, size: int) -> bytes:
-    """The first bytes of a regular file; none of what cannot be read, or would make the reader wait."""
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as file:  # noqa: PTH123  # it is open
-            if stat.S_ISREG(os.fstat(handle).st_mode):
-                return file.read(size)
-    return b""

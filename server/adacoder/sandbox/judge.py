@@ -51,8 +51,10 @@ class Judge:
     """The first thing that failed."""
     _current: Example | None = field(init=False, default=None)
     """The example that runs; None while the module is imported."""
-    _troubled: list[tuple[Example, Raised]] = field(init=False, default_factory=list)
+    _troubled: list[tuple[ExampleResult, Raised]] = field(init=False, default_factory=list)
     """The examples that raised what they were not to raise."""
+    _unrelated: list[Failure] = field(init=False, default_factory=list)
+    """How examples failed that did not run the target."""
 
     def __post_init__(self) -> None:
         self._verdict = Verdict(None, isolation=self.isolation, notes=(self.note,) if self.note else ())
@@ -71,6 +73,7 @@ class Judge:
         self._verdict = replace(
             self._verdict,
             parses=True,
+            reachable=answer.reachable,
             imports=raised is None,
             defines=answer.defines,
             # After a failed import names are missing that the rest of the module would have defined.
@@ -99,22 +102,38 @@ class Judge:
         got = _displayed(example, answer)
         matched = _matches(example, got, answer)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        result = ExampleResult(example, matched, got, error)
+        # What may be due to the target must match, but proves nothing.
+        entered = (not matched) if answer.ran is None else answer.ran
+        counts = entered or self.program.all_count
+        result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
         self._verdict = replace(self._verdict, results=(*self._verdict.results, result))
-        if answer.raised is not None and not matched:
-            self._troubled.append((example, answer.raised))
+        if matched:
+            return
+        if answer.raised is not None:
+            self._troubled.append((result, answer.raised))
+        failure = (
+            self._wrong_output(example, got, answer)
+            if answer.raised is None
+            else self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got)
+        )
         # One that shows no output cannot verify anything, but to raise is wrong all the same.
-        counts = example.decides or (example.runs_target and answer.raised is not None)
-        if counts and not matched:
-            self._fail(
-                self._wrong_output(example, got, answer)
-                if answer.raised is None
-                else self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got)
-            )
+        if counts and (example.has_want or answer.raised is not None):
+            self._fail(failure)
+        elif example.has_want:
+            self._unrelated.append(failure)
 
     def ended(self, missing: tuple[str, ...]) -> None:
         """All examples ran; what was missing after the import may have been defined since."""
         self._verdict = replace(self._verdict, undefined=missing)
+        unrelated = self._unrelated
+        if not any(result.entered for result in self._verdict.results):
+            for failure in [each for each in unrelated if each.kind is FailureKind.BROKEN_EXAMPLE][:1]:
+                unrelated = []
+                self._fail(failure)
+        told = (
+            f"{each.message} It did not run '{self.program.qualname}', so it counts for nothing." for each in unrelated
+        )
+        self._verdict = replace(self._verdict, notes=(*self._verdict.notes, *told))
 
     def timed_out(self, seconds: float) -> None:
         """The time was over."""
@@ -230,10 +249,11 @@ class Judge:
         if raised.origin != "example" or name is None:
             return None
         mentions = re.compile(rf"\b{re.escape(name)}\b")
-        for earlier, trouble in self._troubled:
+        for result, trouble in self._troubled:
+            earlier = result.example
             if earlier is example or not mentions.search(earlier.source):
                 continue
-            if earlier.runs_target or trouble.line is not None:
+            if result.entered or trouble.line is not None:
                 return self._exception(earlier, trouble, "")
             cause = f"{_place(earlier)} raised {_brief(trouble.message)}"
             message = f"{cause}, so that '{name}' is missing: correct it."

@@ -9,7 +9,8 @@ With a LIFELINE, a descriptor that nothing is ever written to, it forks, and sta
 the lifeline's other end is gone, because the server closed it or died, when the child has ended, or when more
 processes or threads came of it than a template and its evaluations have, it kills whatever came of the child and ends
 when nothing is left. The child becomes WRAPPER, a command that runs this file again inside,
-with an empty LIFELINE; where there is no WRAPPER it goes on itself: it confines itself and becomes PROGRAM.
+with an empty LIFELINE; where there is no WRAPPER it goes on itself: it confines itself and, as soon as descriptor 0
+has something to read, becomes PROGRAM.
 
 Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
@@ -21,6 +22,7 @@ Each CONFINEMENT is a KEY=VALUE, all of them optional:
     landlock=ABI    hold files, network and signals with this version of Landlock; then `read`, `list` and `device`
                     are all that may be got at besides the scratch folder
     rulesets=D      leave a Landlock ruleset that allows of the scratch folder only slot I open as descriptor D + I
+    group=N         after those leave one open for each N slots, that allows these
     read=PATH       may be read and executed, with all that is in it
     list=PATH       its entries may be listed, and those of the folders in it
     device=PATH     may be read and written
@@ -86,6 +88,7 @@ def main(arguments: list[str]) -> None:
             become([*wrapper, *us, "", "--", *inside])
         end = inside.index("--")
         confine(inside[:end])
+        wait_for_word()
         become(inside[end + 1 :])
 
     if lifeline:
@@ -209,7 +212,8 @@ def confine(confinement: Sequence[str]) -> None:
         prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if "landlock" in wishes:
         drop_capabilities()
-        hold(int(*wishes["landlock"]), int(*wishes["rulesets"]), wishes, scratch, slots)
+        group = int(*wishes.get("group", ["1"]))
+        hold(int(*wishes["landlock"]), int(*wishes["rulesets"]), wishes, scratch, slots, group)
     for program in wishes.get("filter", ()):
         load_filter(bytes.fromhex(program))
 
@@ -232,8 +236,10 @@ def drop_capabilities() -> None:
     syscall(_CAPSET[os.uname().machine], struct.pack("Ii", _CAPABILITY_VERSION_3, 0), nothing)
 
 
-def hold(abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: str, slots: Sequence[str]) -> None:
-    """Restrict this process by Landlock, and prepare the narrower ruleset of each slot."""
+def hold(
+    abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: str, slots: Sequence[str], group: int
+) -> None:
+    """Restrict this process by Landlock, and prepare the narrower rulesets of each slot and of each group of them."""
     everything = all_rights(abi)
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
@@ -241,8 +247,9 @@ def hold(abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: 
         *((path, _READ_FILE | _WRITE_FILE) for path in wishes.get("device", ())),
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
-    for number, slot in enumerate(slots):
-        keep_open(ruleset(abi, everything, [*rules, (slot, writing)]), rulesets + number)
+    groups = [slots[start : start + group] for start in range(0, len(slots), group)] if group > 1 else []
+    for number, places in enumerate([*([slot] for slot in slots), *groups]):
+        keep_open(ruleset(abi, everything, [*rules, *((place, writing) for place in places)]), rulesets + number)
     # Of the scratch folder the template too may fill the slots only, whose files are counted.
     own = ruleset(abi, everything, [*rules, (scratch, _READ_DIR), *((slot, writing) for slot in slots)])
     syscall(_RESTRICT_SELF, own, 0)
@@ -281,6 +288,18 @@ def load_filter(program: bytes) -> None:
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HP", len(program) // 8, ctypes.addressof(buffer))
     prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header)
+
+
+def wait_for_word() -> None:
+    """Wait for the first message to the interpreter, which is on descriptor 0: nothing of the user's runs before it.
+
+    So all that takes time is done while it is still proved that this confines.
+    """
+    watch = select.poll()
+    watch.register(0, select.POLLIN)
+    ((_, events),) = watch.poll()
+    if events & ~select.POLLIN:  # whoever was to send it is gone
+        os._exit(1)
 
 
 # --- the kernel ------------------------------------------------------------------------------

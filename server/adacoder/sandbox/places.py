@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import stat
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -204,3 +205,13 @@ def entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
     with suppress(OSError), os.scandir(folder) as found:
         return list(itertools.islice(found, most))
     return []
+
+
+def beginning(path: Path, size: int) -> bytes:
+    """The first bytes of a regular file; none of what cannot be read, or would make the reader wait."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(handle, "rb") as file:  # noqa: PTH123  # it is open
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                return file.read(size)
+    return b""

@@ -12,31 +12,35 @@ import socket
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from adacoder.domain import Isolation, Level, Module
+from adacoder.domain import JSON, Isolation, Level, Module
+from adacoder.sandbox import kept
 from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.grounds import grounds
 from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
 from adacoder.sandbox.isolation.installed import environment, program_of_others, program_of_system
-from adacoder.sandbox.isolation.locks import locks
+from adacoder.sandbox.isolation.locks import Locks, locks
 from adacoder.sandbox.isolation.lsm import Landlocked
 from adacoder.sandbox.isolation.none import Unconfined
 from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
-from adacoder.sandbox.process import Evaluation, Recipe, Template
+from adacoder.sandbox.process import Evaluation, Permit, Recipe, Template
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space
-from adacoder.sandbox.wire import Answer, HungUpError, Imported, Line, ProtocolError
+from adacoder.sandbox.wire import HungUpError, Imported, Line, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from adacoder.sandbox.isolation import Mechanism
 
 _PROBE_SECONDS = 20
+_BEGUN_SECONDS = 0.005
+"""After which a canary starts by itself, so that something else may be begun meanwhile."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -112,6 +116,10 @@ def fork():
 """
 
 
+Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
+"""Is told of a mechanism that is being tried; the Permit says in the end whether it isolates."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What works here."""
@@ -120,6 +128,8 @@ class Finding:
     mechanism: Mechanism
     reason: str
     """Why it is no better than it is; empty at the best level."""
+    is_kept: bool = False
+    """Whether it was proved at an earlier start, and nothing has changed that it rests on."""
 
     @property
     def remedy(self) -> str:
@@ -135,49 +145,117 @@ class Finding:
         return "let bubblewrap create user namespaces (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`)"
 
 
-async def probe(best: Level = Level.FULL) -> Finding:
+async def probe(
+    best: Level = Level.FULL, *, anew: bool = False, keeps: bool = False, meanwhile: Meanwhile | None = None
+) -> Finding:
     """The strongest that can isolate code here, but nothing stronger than `best`.
 
-    What was found is kept: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
-    since what is missing may be installed.
+    What was found is known: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
+    since what is missing may be installed. `anew`: it is to be tried now, whatever was found before. `keeps`: what is
+    proved is written down for later starts. `meanwhile` is called while the first mechanism is tried, if any has to be.
     """
-    key = best, os.environ.get("PATH"), asyncio.get_running_loop()
-    known = _known.get(key[:2])
-    if known is not None and (known[0].isolation.level is best or time.monotonic() < known[1]):
-        return known[0]
-    if key not in _under_way:
-        _under_way[key] = asyncio.create_task(_try_all(best, program_of_system(_BUBBLEWRAP)))
-    try:
-        found = await asyncio.shield(_under_way[key])
-    finally:
-        if key in _under_way and _under_way[key].done():
-            del _under_way[key]
-    _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS
+    key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
+    known = None if anew else _known.get(key[:2])
+    if known is None or not (known[0].isolation.level is best or time.monotonic() < known[1]):
+        if key not in _under_way:
+            _under_way[key] = asyncio.create_task(_find(best, meanwhile or _nothing_else, anew=anew))
+        try:
+            found, record = await asyncio.shield(_under_way[key])
+        finally:
+            if key in _under_way and _under_way[key].done():
+                del _under_way[key]
+        before = _known.get(key[:2])
+        if found.isolation.level is Level.NONE and before is not None and before[0].isolation.level is not Level.NONE:
+            # It failed for a moment, as where descriptors run out; what was proved refuses what it cannot confine.
+            if anew:
+                return found
+            found, _, record = before
+        known = _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS, record
+    found, until, record = known
+    if keeps and record is not None:
+        kept.keep(record)
+        _known[key[:2]] = found, until, None
     return found
 
 
 _KEPT_SECONDS = 30.0
-_known: dict[tuple[Level, str | None], tuple[Finding, float]] = {}
-"""What was found, and until when it holds if it is worse than it could be."""
-_under_way: dict[tuple[Level, str | None, asyncio.AbstractEventLoop], asyncio.Task[Finding]] = {}
+_FAILED_SECONDS = 600.0
+"""How long a later start takes for granted that something stronger failed, though nothing is known to have changed."""
+_known: dict[tuple[Level, str | None], tuple[Finding, float, JSON]] = {}
+"""What was found, until when it holds if it is worse than it could be, and what is to be kept of it."""
+_under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Finding, JSON]]] = {}
 
 
-async def _try_all(best: Level, program: Path | None) -> Finding:
+async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Finding, JSON]:
+    """What an earlier start proved, if it holds; else what works now, with the record of that for later ones."""
+    program, system = program_of_system(_BUBBLEWRAP), locks()
+    rests_on = grounds(program, system) if best is Level.FULL else None
+    if not anew and rests_on is not None:
+        found = _proved_before(kept.read(), rests_on, program, system)
+        if found is not None:
+            return found, None
+    found = await _try_all(best, program, system, meanwhile)
+    if rests_on is None or found.isolation.level is Level.NONE:
+        return found, None
+    # It is final if there is nothing stronger that failed, maybe for no lasting reason.
+    is_final = program is None or found.isolation.level is best
+    features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
+    until = None if is_final else _since_boot() + _FAILED_SECONDS
+    return found, {"grounds": rests_on, "features": features, "reason": found.reason, "until": until}
+
+
+def _proved_before(record: JSON, rests_on: JSON, program: Path | None, system: Locks | None) -> Finding | None:
+    """The Finding that was kept; None if something that it rests on is not as it was, or the record is none of ours."""
+    mechanism: Mechanism
+    match record:
+        case {"grounds": before, "features": features, "reason": str(reason), "until": None | float() as until}:
+            pass
+        case _:
+            return None
+    if before != rests_on or not (until is None or 0 < until - _since_boot() <= _FAILED_SECONDS) or system is None:
+        return None
+    match features:
+        case [bool(proc), bool(disable_userns), bool(size)] if program is not None:
+            mechanism = Bubblewrap(str(program), Features(proc, disable_userns, size), system)
+        case None if system.landlock:
+            mechanism = Landlocked(system)
+        case _:
+            return None
+    return Finding(mechanism.isolation, mechanism, reason, is_kept=True)
+
+
+def _since_boot() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+async def _try_all(best: Level, program: Path | None, system: Locks | None, meanwhile: Meanwhile) -> Finding:
     if best is Level.NONE:
         return _nothing("nothing better was asked for")
     reasons = []
-    async for mechanism in _mechanisms(best, program):
+    loop = asyncio.get_running_loop()
+    async for mechanism in _mechanisms(best, program, system):
         if isinstance(mechanism, str):
             reasons.append(mechanism)
             continue
+        is_proved: Permit = loop.create_future()
+        begin = loop.call_later(_BEGUN_SECONDS, meanwhile, mechanism, is_proved)
+        meanwhile = _nothing_else  # what comes after the first is likely to be followed by others
         try:
             await _prove(mechanism)
+            is_proved.set_result(True)
+            return Finding(mechanism.isolation, mechanism, reasons[0] if reasons else "")
         except (SandboxError, HungUpError, ProtocolError, OSError) as error:  # TimeoutError is an OSError
             by = mechanism.isolation.by[0]
             reasons.append(f"{by} does not work here: {(str(error) or 'it took too long').rstrip('.')}")
-        else:
-            return Finding(mechanism.isolation, mechanism, reasons[0] if reasons else "")
+        finally:
+            begin.cancel()
+            if not is_proved.done():
+                is_proved.set_result(False)
     return _nothing("; ".join(dict.fromkeys(reasons)))
+
+
+def _nothing_else(mechanism: Mechanism, is_proved: Permit) -> None:
+    """What is done meanwhile where nothing is."""
 
 
 def _nothing(reason: str) -> Finding:
@@ -197,7 +275,7 @@ async def _help(program: Path) -> str:
     return (await process.communicate())[0].decode(errors="replace")
 
 
-async def _mechanisms(best: Level, bwrap: Path | None) -> AsyncIterator[Mechanism | str]:
+async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
     """What to try, the strictest first; or why there is nothing to try."""
     if sys.platform == "darwin":
         yield Seatbelt()
@@ -205,7 +283,6 @@ async def _mechanisms(best: Level, bwrap: Path | None) -> AsyncIterator[Mechanis
     if sys.platform != "linux":
         yield f"nothing is known that works on {sys.platform}"
         return
-    known = locks()
     if known is None:
         yield f"there are no system call filters for {os.uname().machine}"
         return
@@ -327,5 +404,5 @@ async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
     }
     for attempt, outcome in expected.items():
         answer = await line.run(attempt)
-        if answer != Answer(shown=f"{outcome!r}\n"):
+        if answer.raised is not None or answer.shown != f"{outcome!r}\n":
             raise SandboxError(f"{attempt} gave {answer.shown.strip() or 'an error'}, not {outcome!r}")

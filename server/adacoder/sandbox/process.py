@@ -5,23 +5,31 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.imports import Ahead
 from adacoder.sandbox.isolation.seccomp import OWN_PID
+from adacoder.sandbox.launcher import children
 from adacoder.sandbox.space import LAUNCHER, OUR_PYTHON, TEMPLATE, Space
 from adacoder.sandbox.wire import Channel, HungUpError, Line, ProtocolError, channel_pair
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Awaitable, Callable, Iterator
 
     from adacoder.sandbox.isolation import Mechanism, Stage
+
+    Begin: TypeAlias = Callable[[Line], Awaitable[None]]
+    """Sends the first message of an evaluation."""
+
+Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
 """How long an interpreter may take to start; generous, since a slow machine is not the candidate's fault."""
@@ -40,7 +48,7 @@ _STATM, _RULESETS = 4, 10
 """Descriptors that the launcher leaves open for the template."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recipe:
     """What a template is made for."""
 
@@ -50,16 +58,19 @@ class Recipe:
     root: Path
     """As `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
+    permitted: Permit | None = field(default=None, compare=False)
+    """Where its mechanism is not proved yet: whether it is, as soon as that is known."""
+    group: int = 1
+    """How many slots each process that it forks has, with all that comes of it: an importer has more than one."""
 
-    @property
+    @cached_property
     def common(self) -> Recipe:
         """The one that imports the least."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
         """Whether a template of this recipe serves the other's evaluations too: nothing is there that they lack."""
-        no_more = set(self.ahead.statements) <= set(other.ahead.statements)
-        return no_more and replace(self, ahead=replace(self.ahead, statements=other.ahead.statements)) == other
+        return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
 
 @dataclass(slots=True, eq=False)
@@ -138,7 +149,8 @@ class Template:
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._slots: asyncio.Queue[int] = asyncio.Queue()
-        for slot in range(slots):
+        self._slots_in_all = slots
+        for slot in range(0, slots, recipe.group):
             self._slots.put_nowait(slot)
 
     @classmethod
@@ -161,6 +173,8 @@ class Template:
             raise SandboxError(f"The sandbox cannot be made: {error}.") from error
         try:
             await template._start(far_end)
+            if recipe.permitted is not None and not await asyncio.shield(recipe.permitted):
+                raise ProtocolError("what was to isolate it does not")
             async with asyncio.timeout(BOOT_SECONDS):
                 await template._set_up()
         except (OSError, HungUpError, ProtocolError) as error:  # TimeoutError is an OSError
@@ -240,40 +254,20 @@ class Template:
                 return tuple(map(Path, files))
         raise self._broke("it gave no answer that has a known form")
 
-    async def fork(self, *, ahead: bool = False) -> Evaluation:
-        """A process for one evaluation, locked down; `reap` must follow.
+    async def fork(self, kind: str = "evaluation", begin: Begin | None = None) -> Evaluation:
+        """A process of one of the kinds that `template.py` knows, locked down; `reap` must follow.
 
-        `ahead`: no evaluation waits for it, so that it may take its time.
+        `begin`: as of `forked`.
 
         Raises:
             SandboxError: it cannot be had.
         """
         slot = await self._slots.get()
         try:
-            connection, far_end = channel_pair()
-        except OSError as error:
-            self._slots.put_nowait(slot)
-            raise SandboxError(f"The sandbox cannot start a process: {error}.") from error
-        try:
-            with far_end:
-                async with self._turn:
-                    if self.broken:
-                        raise HungUpError("it broke")
-                    await self._channel.send("fork", str(slot), "ahead" if ahead else "", descriptor=far_end.fileno())
-            channel = Channel(connection)
-            line = Line(channel)
-            async with asyncio.timeout(FORK_SECONDS):
-                await line.ready()
-            handle = self._handle_of(channel.sender)
-        except (OSError, HungUpError, ProtocolError) as error:
-            self.broken = True
-            connection.close()
-            raise SandboxError(f"The sandbox cannot start a process: {str(error) or 'it took too long'}.") from error
+            return await forked(self._channel, self._turn, slot, kind, begin)
         except BaseException:
-            connection.close()  # which ends it
             self.broken = True
             raise
-        return Evaluation(slot, line, connection, handle)
 
     async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
         """Make sure that nothing is left of an evaluation that was killed.
@@ -292,6 +286,15 @@ class Template:
                     self.broken = True
                 return _status(status), bool(overfull)
         raise self._broke("it gave no answer that has a known form")
+
+    def sweep(self) -> None:
+        """Kill what a process that was killed has left behind, which falls to the template's own parent."""
+        pid = self.pid
+        parent = None if pid is None else parent_of(pid)
+        for orphan in () if parent is None else children(parent):
+            with suppress(OSError), _opened(orphan) as handle:
+                if orphan != pid and parent_of(orphan) == parent:
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
 
     async def end(self) -> None:
         """Kill it with all that came of it, and wait until nothing is left; also when it has ended."""
@@ -323,7 +326,7 @@ class Template:
         return await asyncio.create_subprocess_exec(
             *(str(OUR_PYTHON), "-I", "-S", str(LAUNCHER), str(self._lifeline_end.fileno())),
             *(*stage.wrapper, "--"),
-            *(*stage.confinement, f"statm={_STATM}", f"rulesets={_RULESETS}", "--"),
+            *(*stage.confinement, f"statm={_STATM}", f"rulesets={_RULESETS}", f"group={self.recipe.group}", "--"),
             *(str(interpreter), "-I", "-B", str(TEMPLATE)),
             stdin=far_end.fileno(),
             stdout=asyncio.subprocess.DEVNULL,
@@ -338,7 +341,8 @@ class Template:
         recipe, stage = self.recipe, self._stage
         await self._channel.send(
             "setup",
-            *(str(_STATM), str(_RULESETS), stage.scratch, str(stage.most_files), stage.program.hex(), str(OWN_PID)),
+            *(str(_STATM), str(_RULESETS), str(_RULESETS + self._slots_in_all), str(recipe.group), stage.scratch),
+            *(str(stage.most_files), stage.program.hex(), stage.importing.hex(), str(OWN_PID)),
             *(str(recipe.root), str(recipe.workspace), " ".join(recipe.ahead.own)),
             *map(str, recipe.space.interpreter.installed),
         )
@@ -365,24 +369,6 @@ class Template:
         self.broken = True
         return SandboxError(f"The sandbox broke: {why}.")
 
-    def _handle_of(self, pid: int | None) -> int | None:
-        """A pidfd for a process that the template forked.
-
-        Raises:
-            ProtocolError: the template forked no such process.
-        """
-        if pid is None:
-            return None
-        try:
-            handle = os.pidfd_open(pid)
-        except OSError as error:
-            raise ProtocolError("it is gone") from error
-        # Only now that it cannot be another that got the same number since.
-        if _parent(pid) != self.pid:
-            os.close(handle)
-            raise ProtocolError("it is none of the template's")
-        return handle
-
     def _complaint(self) -> str:
         """The last line that was written to standard error."""
         written = self._complaints.read(1 << 16) or b""
@@ -390,12 +376,73 @@ class Template:
         return "".join(filter(str.isprintable, lines[-1]))[:_COMPLAINT_LENGTH].rstrip(".") if lines else ""
 
 
-def _parent(pid: int) -> int | None:
+async def forked(parent: Channel, turn: asyncio.Lock, slot: int, kind: str, begin: Begin | None = None) -> Evaluation:
+    """A process that the one at the other end of `parent` forks, locked down; `turn` keeps questions to that apart.
+
+    `begin` sends what it is to read first, while it is made.
+
+    Raises:
+        SandboxError: it cannot be had.
+    """
+    connection: socket.socket | None = None
+    try:
+        connection, far_end = channel_pair()
+        with far_end:
+            async with turn:
+                await parent.send("fork", str(slot), kind, descriptor=far_end.fileno())
+        channel = Channel(connection)
+        line = Line(channel)
+        async with asyncio.timeout(FORK_SECONDS):
+            if begin:
+                await begin(line)
+            await line.ready()
+        return Evaluation(slot, line, connection, _handle_of(channel.sender, parent.sender))
+    except (OSError, HungUpError, ProtocolError) as error:
+        if connection is not None:
+            connection.close()
+        raise SandboxError(f"The sandbox cannot start a process: {str(error) or 'it took too long'}.") from error
+    except BaseException:
+        if connection is not None:
+            connection.close()  # which ends it
+        raise
+
+
+def _handle_of(pid: int | None, parent: int | None) -> int | None:
+    """A pidfd for a process that another forked.
+
+    Raises:
+        ProtocolError: that forked no such process.
+    """
+    if pid is None:
+        return None
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError as error:
+        raise ProtocolError("it is gone") from error
+    # Only now that it cannot be another that got the same number since.
+    if parent_of(pid) != parent:
+        os.close(handle)
+        raise ProtocolError("it is none of the template's")
+    return handle
+
+
+def parent_of(pid: int) -> int | None:
+    """The process that another came of; None if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     return int(stat.rpartition(")")[2].split()[1])  # proc(5): the name in parentheses may hold anything
+
+
+@contextmanager
+def _opened(pid: int) -> Iterator[int]:
+    """A pidfd."""
+    handle = os.pidfd_open(pid)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _pipe(cleanup: ExitStack) -> tuple[FileIO, FileIO]:

@@ -31,3 +31,7 @@ class Program:
     """Whole texts of other files of the project that are open and not saved, by path."""
     is_withheld: bool = False
     """Whether `text` lacks what its file may show of the wanted outputs, so that the file must not be seen either."""
+    by_line: bool = False
+    """Whether it is to be told which lines and branches of the target each example reaches."""
+    all_count: bool = False
+    """Whether every example must match, as in doctest, and not only those that run the target."""

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 TEMPLATE = Path(__file__).with_name("template.py")
-WORKER = Path(__file__).with_name("worker.py")
-FINDERS = Path(__file__).with_name("finders.py")
+_LOADED = [
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("worker", "standing", "compiling", "finders", "names", "observing")
+]
+"""What the template loads."""
 OUR_PYTHON = Path(sys.executable).resolve()
 """Runs the launcher, which needs nothing of the virtual environment that AdaCoder may be installed in."""
 
@@ -37,21 +40,22 @@ def _tools() -> Iterator[Path]:
         yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
     yield from (
         OUR_PYTHON,
-        *(place for path in (LAUNCHER, TEMPLATE, WORKER, FINDERS) for place in (path, path.resolve())),
+        *(place for path in (LAUNCHER, TEMPLATE, *_LOADED) for place in (path, path.resolve())),
     )
 
 
 TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
 """What AdaCoder itself runs inside."""
 
-RECHECK_SECONDS = 0.002
-"""How long what was found in `_SHORT_SECONDS` is taken for granted below the uppermost folders; what takes longer to
-find is so for longer, in proportion, so that no more than a twentieth of the time is spent on it."""
-_SHORT_SECONDS = 0.0001
+RECHECK_SECONDS = 0.5
+"""How long what is looked for in no more than `_CHEAP_SECONDS` is taken for granted before an evaluation, below the
+uppermost folders: after it that is looked for again, and what it told is thrown away if it may have seen too much."""
 _CHEAP_SECONDS = 0.002
-"""What takes no longer is looked for at the end of every evaluation too."""
-_INSTALLED = 10
-"""How much more rarely what is installed is looked at, in place too: it is not where anybody works at the moment."""
+_PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
+"""For how many times the time it takes what takes longer is taken for granted, and what is installed: that is not where
+anybody works at the moment."""
+_SHORT_SECONDS = 0.0001
+"""What takes less is taken to take so long."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
 """How deep it is looked at: packages may well have 50,000 files."""
 _KEPT = 32
@@ -83,7 +87,13 @@ def space(
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
     """
-    return _view(interpreter, workspace, module.root, module.name.partition(".")[0], wishes).current(after=after)
+    moment = 0.0 if after else RECHECK_SECONDS
+    found = [_installed(interpreter, wishes).found()]
+    for root in dict.fromkeys((workspace, module.root)):
+        whole = _project(root, wishes).found(moment)
+        own = (module.root, module.name.partition(".")[0], wishes)
+        found.append(whole if whole.shown else _part(*own).found(moment))
+    return _space(interpreter, tuple(found))
 
 
 def files_of(module: Module) -> list[Path]:
@@ -99,95 +109,91 @@ def files_of(module: Module) -> list[Path]:
     return [place for place in places if os.path.lexists(place) and not os.path.islink(place)]  # noqa: PTH114  # may raise
 
 
-@lru_cache(maxsize=_KEPT)
-def _view(interpreter: Interpreter, workspace: Path, root: Path, package: str, wishes: Wishes) -> _View:
-    return _View(interpreter, workspace, root, package, wishes)
-
-
-class _View:
-    """The Space of the modules of one package (or of one folder), looked at anew from time to time."""
-
-    def __init__(self, interpreter: Interpreter, workspace: Path, root: Path, package: str, wishes: Wishes) -> None:
-        self._interpreter = interpreter
-        self._wishes = wishes
-        self._roots = tuple(dict.fromkeys((workspace, root)))
-        self._wide = frozenset(filter(is_wide, self._roots))
-        self._own = root, package
-        self._project = _Search(self._look_at_project, self._roots)
-        self._installed = _Search(self._look_at_installed, (), _INSTALLED)
-        self._space: Space | None = None
-        self._made_of: tuple[_Found, _Found] | None = None
-
-    def current(self, *, after: bool) -> Space:
-        """What was found a moment ago; what is found now, where the moment is over or that cannot be right."""
-        made_of = self._project.found(at_once=after), self._installed.found()
-        if self._space is None or made_of != self._made_of:
-            project, installed = self._made_of = made_of
-            unseen = _as_shown([*project.hidden, *installed.hidden], [*project.shown, *installed.shown])
-            self._space = Space(self._interpreter, project.shown, unseen)
-        return self._space
-
-    def _look_at_project(self) -> _Found:
-        shown: dict[Path, None] = {}
-        secret: list[Path] = []
-        for root in self._roots:
-            try:
-                if root in self._wide:
-                    raise TooLargeError
-                secret += hidden(root, self._wishes)
-                shown[root] = None
-            except TooLargeError:
-                own = _own_parts(*self._own)
-                secret += _secrets_of_parts(own, self._wishes)
-                shown |= dict.fromkeys(own)
-        return _Found(tuple(shown), tuple(secret))
-
-    def _look_at_installed(self) -> _Found:
-        secret: list[Path] = []
-        for folder, levels in _looked_at(self._interpreter):
-            with suppress(TooLargeError):  # it is installed, and Python cannot do without it
-                secret += hidden(folder, levels=levels)
-        for folder in self._interpreter.added:
-            secret += _secrets_of_other(folder, self._wishes)
-        return _Found(self._interpreter.folders, tuple(secret))
-
-
 @dataclass(frozen=True, slots=True)
 class _Found:
     """What was found of some folders."""
 
-    shown: tuple[Path, ...]
-    hidden: tuple[Path, ...]
+    shown: tuple[Path, ...] = ()
+    """Nothing where they hold too much to be searched."""
+    hidden: tuple[Path, ...] = ()
 
 
 class _Search:
     """What must be hidden of some folders, looked for anew from time to time."""
 
-    def __init__(self, look: Callable[[], _Found], watched: Sequence[Path], patience: float = 1.0) -> None:
-        """`watched`: folders whose change is noticed at once; `patience`: for how much longer the rest is not."""
+    def __init__(self, look: Callable[[], _Found], patience: int = _PATIENCE, watched: Path | None = None) -> None:
+        """`watched`: a folder whose change is noticed at once."""
         self._look = look
-        self._watched = watched
         self._patience = patience
+        self._watched = watched
+        self._state = 0
         self._known: _Found | None = None
-        self._states: list[int] = []
-        self._due = self._took = 0.0
+        self._looked = self._took = 0.0
 
-    def found(self, *, at_once: bool = False) -> _Found:
-        """As `_View.current`; `at_once`: what is found now, also where the moment is not over, if that is cheap."""
+    def found(self, moment: float | None = None) -> _Found:
+        """What was found a moment ago, or is found now; `moment`: how long that is, where to look is cheap."""
+        if moment is None or self._took >= _CHEAP_SECONDS:
+            moment = self._patience * max(self._took, _SHORT_SECONDS)
         began = time.monotonic()
-        is_due = began >= self._due or (at_once and self._took < _CHEAP_SECONDS)
-        states = [_changed(folder) for folder in self._watched]
-        known = self._known if not is_due and states == self._states else None
+        state = _changed(self._watched) if self._watched else 0
+        known = self._known if began < self._looked + moment and state == self._state else None
         # What is gone cannot be covered, and a mechanism that tries will fail.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
         busy, before = time.thread_time(), self._known
-        self._known, self._states = self._look(), states
-        self._took = time.thread_time() - busy
+        self._known, self._state = self._look(), state
+        self._looked = began
         # What is new takes longer to be looked at than what is known.
-        moment = RECHECK_SECONDS * max(1.0, self._took / _SHORT_SECONDS) if self._known == before else 0.0
-        self._due = began + self._patience * moment
+        self._took = time.thread_time() - busy if self._known == before else 0.0
         return self._known
+
+
+@lru_cache(maxsize=_KEPT)
+def _space(interpreter: Interpreter, found: Sequence[_Found]) -> Space:
+    """The Space of an interpreter, whose own parts were found first, and of a project."""
+    shown = dict.fromkeys(place for each in found[1:] for place in each.shown)
+    hidden = [place for each in found for place in each.hidden]
+    return Space(interpreter, tuple(shown), _as_shown(hidden, [*shown, *interpreter.folders]))
+
+
+@lru_cache(maxsize=_KEPT)
+def _project(root: Path, wishes: Wishes) -> _Search:
+    """The search of a root as a whole."""
+    wide = is_wide(root)
+
+    def look() -> _Found:
+        with suppress(TooLargeError):
+            return _Found() if wide else _Found((root,), tuple(hidden(root, wishes)))
+        return _Found()
+
+    return _Search(look, watched=root)
+
+
+@lru_cache(maxsize=_KEPT)
+def _part(root: Path, package: str, wishes: Wishes) -> _Search:
+    """The search of what the modules of one package (or of one folder) need of a root that holds too much."""
+
+    def look() -> _Found:
+        own = _own_parts(root, package)
+        return _Found(tuple(own), tuple(_secrets_of_parts(own, wishes)))
+
+    return _Search(look, watched=root)
+
+
+@lru_cache(maxsize=_KEPT)
+def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
+    """The search of what is installed."""
+
+    def look() -> _Found:
+        secret: list[Path] = []
+        for folder, levels in _looked_at(interpreter):
+            with suppress(TooLargeError):  # it is installed, and Python cannot do without it
+                secret += hidden(folder, levels=levels)
+        for folder in interpreter.added:
+            secret += _secrets_of_other(folder, wishes)
+        return _Found(hidden=tuple(secret))
+
+    return _Search(look, _PATIENCE_FOR_INSTALLED)
 
 
 def _looked_at(interpreter: Interpreter) -> Iterator[tuple[Path, int]]:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.sandbox.interpreter import beginning
+from adacoder.sandbox.places import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ but nothing of the project. For each evaluation it forks a process, which locks 
 
 Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, in messages as `worker.py` knows them:
 
-    setup STATM SLOTS SCRATCH MOST_FILES FILTER OWN_PID ROOT WORKSPACE OWN [INSTALLED]…
+    setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN [INSTALLED]…
       → ready                                    once; what the texts are is said below
       → unable MESSAGE
     warm STATEMENT                               an import to run
@@ -15,18 +15,24 @@ Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, i
       → compiled                                 or not, if it cannot be
     settle                                       all is imported
       → settled [PATH]…                          the files of it
-    fork SLOT AHEAD                              with a descriptor: the new process's CHANNEL; AHEAD: empty if an
-                                                 evaluation waits for it
+    fork SLOT KIND                               with a descriptor: the new process's CHANNEL
     reap SLOT                                    for a process that was killed
       → reaped STATUS CLEAN OVERFULL             as `os.waitstatus_to_exitcode`; empty if something is left; not empty
                                                  if it was killed here, because it wrote too many files
 
-STATM and SLOTS are the descriptors that the launcher left open: the template's own `/proc/self/statm`, and the Landlock
-ruleset of slot 0, which those of the other slots follow. An evaluation may write to folder SLOT of SCRATCH; if it has
-more than MOST_FILES files there it dies; 0 where something else counts them. FILTER is the seccomp program of an
-evaluation, in hex, where OWN_PID stands wherever the number of the process itself belongs. OWN are the names, separated
-by spaces, of the project's outermost modules and packages; each INSTALLED is a folder, and only what is in one of them
-is imported here.
+STATM, SLOTS and GROUPS are descriptors that the launcher left open: the template's own `/proc/self/statm`, and the
+Landlock rulesets of slot 0 and of the first GROUP slots, which those of the others follow. An evaluation may write to
+folder SLOT of SCRATCH; if it has more than MOST_FILES files there it dies; 0 where something else counts them. FILTER
+is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever the number of the process itself belongs,
+and IMPORTING that of an importer. OWN are the names, separated by spaces, of the project's outermost modules and
+packages; each INSTALLED is a folder, and only what is in one of them is imported here.
+
+A process is forked of one of these KINDs:
+
+    evaluation, spare    goes on in `worker.py`; a spare is one that nobody waits for yet
+    importer             of the first slot of a group, for its slots: knows the commands of a template, and `import`
+    desk                 forked from an importer, for a slot of its group: another, for one module at a time
+    docstring            forked from a desk, for an evaluation of what that has imported (`standing.py`)
 """
 
 from __future__ import annotations
@@ -47,13 +53,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from adacoder.sandbox import finders, worker
+    from adacoder.sandbox import finders, standing, worker
 else:
-    # By its path, and in no list of modules: the user may have a module of that name.
+    # By their paths, and in no list of modules: the user may have modules of those names.
     worker = type(sys)("worker")
     worker.__file__ = join(dirname(realpath(__file__)), "worker.py")
     SourceFileLoader("worker", worker.__file__).exec_module(worker)
     finders = worker.finders
+    standing = type(sys)("standing")
+    standing.worker = worker
+    SourceFileLoader("standing", join(dirname(realpath(__file__)), "standing.py")).exec_module(standing)
 
 _chmod, _utime = os.chmod, os.utime
 
@@ -67,14 +76,18 @@ class Template:
     """Imports what evaluations have in common, and forks them."""
 
     def __init__(self, fields: Sequence[str]) -> None:
-        statm, slots, self._scratch, most_files, program, own_pid, root, workspace, own, *installed = fields
+        statm, slots, groups, group, self._scratch, most_files, program, importing, own_pid, *fields = fields
+        root, workspace, own, *installed = fields
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.Installed(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
         self._barrier.clear()
-        self._lock = Lock(int(statm), bytes.fromhex(program), int(own_pid))
-        self._slots = int(slots)
+        self._lock = Lock(int(statm), bytes.fromhex(program), bytes.fromhex(importing), int(own_pid))
+        self._slots, self._groups, self._group = int(slots), int(groups), int(group)
+        self._folder = ""
+        self._standing: standing.Standing | None = None
+        """What was imported as it stands, in an importer and all that comes of it."""
         self._most_files = int(most_files)
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
@@ -84,7 +97,7 @@ class Template:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
 
     def serve(self) -> list[str]:
-        """Obey the server in the template; returns the first command of an evaluation, in its process."""
+        """Obey the server; returns the first command of an evaluation, in its process."""
         worker.send("ready")
         while True:
             self._wait()
@@ -99,13 +112,22 @@ class Template:
                 worker.send("compiled")
             elif command == "settle":
                 worker.send("settled", *self._settle())
+            elif command == "import" and self._standing is not None:
+                worker.send(*self._import(self._standing, *fields))
             elif command == "reap":
                 worker.send("reaped", *self._reap(fields[0]))
-            elif self._fork(fields[0], ancillary):
+            elif self._fork(fields[0], fields[1], ancillary):
                 worker.send("ready")
-                if fields[1]:
+                if fields[1] == "spare":
                     worker.rehearse(self.installed.holds)
-                return worker.receive()
+                if fields[1] not in ("importer", "desk"):
+                    return worker.receive()
+
+    def module(self, fields: list[str]) -> worker.Module:
+        """What an evaluation in this process is of; `fields`: those of `load`."""
+        if self._standing is not None:
+            return standing.Imported(fields, self._standing)
+        return worker.Module(fields, self.installed.holds)
 
     def _wait(self) -> None:
         """Wait for a command; meanwhile end what has too many files, of which its folder limits the size only."""
@@ -121,10 +143,15 @@ class Template:
         """End evaluations that have too many files; each has a file system of its own, which knows."""
         self._counted = monotonic()
         for slot, child in self._children.items():
-            state = os.statvfs(join(self._scratch, slot))
-            if state.f_files - state.f_ffree > self._most_files:
-                self._overfull.add(slot)
-                os.kill(child, 9)
+            for place in self._places(slot):
+                state = os.statvfs(place)
+                if state.f_files - state.f_ffree > self._most_files:
+                    self._overfull.add(slot)
+                    os.kill(child, 9)
+
+    def _places(self, slot: str) -> list[str]:
+        """The folders that a process forked for a slot may write to, and all that comes of it."""
+        return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
         """Run an import; returns whether all that came with it can be shared.
@@ -156,8 +183,8 @@ class Template:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where that is is each one's own
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
-    def _fork(self, slot: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process for an evaluation; returns whether this is it, locked down."""
+    def _fork(self, slot: str, kind: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
+        """Fork a process of a kind; returns whether this is it, locked down."""
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
         child = os.fork()
         if child:
@@ -165,20 +192,38 @@ class Template:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
+        self._children.clear()
+        if kind == "docstring":  # where its desk works, and under what holds that
+            os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
+            self._lock.close(kind)
+            return True
         # What cannot be named cannot be looked at: the name is new, and known to no process that was forked before
         # or will be after, since the template itself does not know it.
-        folder = join(self._scratch, slot, os.urandom(16).hex())
-        os.mkdir(folder, 0o700)
-        os.chdir(folder)
-        os.environ["HOME"] = os.environ["TMPDIR"] = folder
-        ruleset = self._slots + int(slot)
-        os.closerange(worker.CHANNEL + 1, ruleset)
-        os.closerange(ruleset + 1, MOST_DESCRIPTORS)
-        self._lock.close(ruleset)
+        self._folder = join(self._scratch, slot, os.urandom(16).hex())
+        os.mkdir(self._folder, 0o700)
+        os.chdir(self._folder)
+        os.environ["HOME"] = os.environ["TMPDIR"] = self._folder
+        first = last = ruleset = self._slots + int(slot)
+        if kind == "importer":
+            last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
+            self._standing, self._group, self._most_files = standing.Standing(self.installed.holds), 1, 0
+        os.closerange(worker.CHANNEL + 1, first)
+        os.closerange(last + 1, ruleset)
+        os.closerange(max(last, ruleset) + 1, MOST_DESCRIPTORS)
+        self._lock.close(kind, ruleset)
         return True
 
+    def _import(self, modules: standing.Standing, nonce: str, *fields: str) -> list[str]:
+        """Import a module as it stands; the answer to `import`."""
+        before = standing.surroundings(self._surroundings(), self._folder)
+        how = modules.import_(*fields)
+        worker.regain()
+        after = standing.surroundings(self._surroundings(), self._folder)
+        gc.freeze()
+        return [how, nonce, *(what for what in before if before[what] != after[what])]
+
     def _reap(self, slot: str) -> tuple[str, str, str]:
-        """Wait for the end of an evaluation, which was killed, and leave nothing of it in the scratch folder."""
+        """Wait for the end of a process, which was killed, and leave nothing of it in the scratch folder."""
         child = self._children.pop(slot)
         try:
             os.kill(child, 9)
@@ -188,7 +233,10 @@ class Template:
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         overfull = slot in self._overfull
         self._overfull.discard(slot)
-        clean = self._renew(join(self._scratch, slot))
+        clean = min(map(self._renew, self._places(slot)))
+        if dirname(self._folder) == join(self._scratch, slot):  # what ran worked where this process does
+            os.mkdir(self._folder, 0o700)
+            os.chdir(self._folder)
         return str(code), "clean" if clean else "", "overfull" if overfull else ""
 
     def _renew(self, place: str) -> bool:
@@ -205,10 +253,9 @@ class Template:
 class Lock:
     """Confines a process further than the template is; all that takes time is made ready in the template."""
 
-    def __init__(self, statm: int, program: bytes, own_pid: int) -> None:
+    def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
         self._limits: list[tuple[int, int]] = [(resource.RLIMIT_NOFILE, 64)]
-        self._program = program
         if sys.platform != "linux":
             self._limits.append((resource.RLIMIT_NPROC, 0))  # elsewhere it does not count threads
             return
@@ -220,10 +267,11 @@ class Lock:
         self._syscall = library.syscall
         self._syscall.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_long]
         self._errno = ctypes.get_errno
-        self._buffer = ctypes.create_string_buffer(program, len(program))
-        self._header = struct.pack("HP", len(program) // 8, ctypes.addressof(self._buffer))
-        placeholder = struct.pack("=i", own_pid)
-        self._own_pid = [at for at in range(4, len(program), 8) if program[at : at + 4] == placeholder]
+        self._filters = {
+            kind: (ctypes.create_string_buffer(filter_, len(filter_)), own_pids(filter_, own_pid))
+            for kind, filter_ in (("importer", importing), ("desk", b""), ("evaluation", program))
+        }
+        self._address, self._has_filters = ctypes.addressof, bool(program)
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE: nobody gets at the template's memory
 
     def allow_for_memory(self) -> None:
@@ -239,28 +287,36 @@ class Lock:
             (resource.RLIMIT_AS, max(2 << 30, size * page + (1 << 30))),
         ]
 
-    def close(self, ruleset: int) -> None:
-        """Confine this process for good, by Landlock where `ruleset` is open.
+    def close(self, kind: str, ruleset: int = -1) -> None:
+        """Confine this process of a kind for good, by Landlock where `ruleset` is open.
 
         Raises:
             OSError: a lock does not close.
         """
-        for kind, limit in self._limits:
-            worker.lower_limit(kind, limit)
+        for resource_, limit in self._limits:
+            worker.lower_limit(resource_, limit)
         if sys.platform != "linux":
             return
         self._do(self._prctl(1, 9, None, 0, 0))  # PR_SET_PDEATHSIG, SIGKILL
-        if self._program:
-            if _is_open(ruleset):
-                self._do(self._syscall(446, ruleset, 0))  # landlock_restrict_self
-                os.close(ruleset)
-            for place in self._own_pid:
-                struct.pack_into("=i", self._buffer, place, os.getpid())
-            self._do(self._prctl(22, 2, self._header, 0, 0))  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+        if self._has_filters and _is_open(ruleset):
+            self._do(self._syscall(446, ruleset, 0))  # landlock_restrict_self
+            os.close(ruleset)
+        program, own_pids = self._filters.get(kind, self._filters["evaluation"])
+        if program:
+            for place in own_pids:
+                struct.pack_into("=i", program, place, os.getpid())
+            header = struct.pack("HP", len(program) // 8, self._address(program))
+            self._do(self._prctl(22, 2, header, 0, 0))  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
 
     def _do(self, result: int) -> None:
         if result:
             raise OSError(self._errno(), "a lock does not close")
+
+
+def own_pids(program: bytes, placeholder: int) -> list[int]:
+    """Where the number of the process itself belongs in a seccomp program."""
+    sought = struct.pack("=i", placeholder)
+    return [at for at in range(4, len(program), 8) if program[at : at + 4] == sought]
 
 
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
@@ -305,7 +361,7 @@ def main() -> None:
     except (ImportError, OSError) as error:
         worker.send("unable", str(error))
         return
-    worker.evaluate(template.serve(), template.installed.holds)
+    worker.evaluate(template.serve(), template.module)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from adacoder.sandbox.process import Begin
     from adacoder.sandbox.wire import Line
 
 IDLE_SECONDS = 60.0
@@ -36,7 +37,7 @@ class Templates:
     """Hands out processes for evaluations. Must be used within one event loop, and closed."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
-        """`evaluations` there may be at a time; `spares` are forked ahead."""
+        """`evaluations` there may be at a time; `spares` are forked ahead of each template while none runs."""
         self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []
@@ -50,6 +51,10 @@ class Templates:
         """When the next template may be made beside one that serves too, in seconds of the monotonic clock."""
         self._closed = False
 
+    def begin(self, recipe: Recipe) -> None:
+        """Let there be a template for evaluations of `recipe` soon."""
+        self._keeper(recipe)
+
     async def ready(self, recipe: Recipe) -> None:
         """Wait until there is a template for evaluations of `recipe`.
 
@@ -58,21 +63,23 @@ class Templates:
         """
         await self._keeper(recipe).ready()
 
-    async def take(self, recipe: Recipe) -> Taken:
+    async def take(self, recipe: Recipe, begin: Begin) -> Taken:
         """A process for an evaluation; it must be given back.
+
+        `begin` may be called with the line to it, before it is locked down; what is sent there is read after that.
 
         Raises:
             SandboxError: the interpreter does not start.
         """
         keeper = self._keeper(recipe)
         try:
-            return await keeper.take()
+            return await keeper.take(begin)
         except SandboxError:
             self._retire(keeper)
             if not keeper.booted:
                 raise
         # The template was killed, or broke; a new one shows whether that is the rule.
-        return await self._keeper(recipe).take()
+        return await self._keeper(recipe).take(begin)
 
     async def close(self) -> None:
         """End every process, for good."""
@@ -99,14 +106,14 @@ class Templates:
         now = time.monotonic()
         if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
             self._next_made = now + _EVERY_SECONDS
-            self._add(recipe)  # for the next
+            self._add(recipe, beside=best)  # for the next
         return best
 
-    def _add(self, recipe: Recipe) -> _Keeper:
-        idle = [keeper for keeper in self._keepers if not keeper.running]
+    def _add(self, recipe: Recipe, beside: _Keeper | None = None) -> _Keeper:
+        idle = [keeper for keeper in self._keepers if not keeper.running and keeper is not beside]
         for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
             self._end(keeper)
-        keeper = _Keeper(recipe, self._refused, self._slots, self._spares, self._rested)
+        keeper = _Keeper(recipe, self._refused, self._slots, self._rested)
         self._keepers.append(keeper)
         return keeper
 
@@ -122,6 +129,10 @@ class Templates:
         """Nothing of a keeper's runs any more."""
         if for_long or keeper in self._retired:
             self._end(keeper)
+        # What rehearses takes the processor from what runs, and more of its time than it saves.
+        if not any(each.running for each in (*self._keepers, *self._retired)):
+            for each in self._keepers:
+                each.fork_ahead(self._spares)
 
     def _end(self, keeper: _Keeper) -> None:
         for keepers in (self._keepers, self._retired):
@@ -135,7 +146,7 @@ class Templates:
 class Taken:
     """A process that one evaluation has for itself."""
 
-    def __init__(self, keeper: _Keeper, template: Template, evaluation: Evaluation) -> None:
+    def __init__(self, keeper: Lender, template: Template, evaluation: Evaluation) -> None:
         self._keeper = keeper
         self._template = template
         self._evaluation = evaluation
@@ -192,15 +203,21 @@ class Taken:
         self._keeper.give_back(None if self._status is not None else self._evaluation)
 
 
+class Lender(Protocol):
+    """Whoever a process comes from."""
+
+    def give_back(self, evaluation: Evaluation | None) -> None:
+        """An evaluation is over; its process has been reaped already if it is None."""
+
+
 class _Keeper:
     """Keeps one template: boots it, forks ahead from it, and ends it."""
 
-    def __init__(self, recipe: Recipe, refused: set[str], slots: int, spares: int, rested: Rested) -> None:
+    def __init__(self, recipe: Recipe, refused: set[str], slots: int, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
         """How many evaluations have a process of its, or wait for one."""
         self._refused = refused
-        self._wanted = spares
         self._rested = rested
         self._spares: list[asyncio.Task[Evaluation]] = []
         self._stamps = _Stamps((), 0)
@@ -247,8 +264,8 @@ class _Keeper:
         """
         await asyncio.shield(self._boot)
 
-    async def take(self) -> Taken:
-        """A process; it must be given back.
+    async def take(self, begin: Begin) -> Taken:
+        """A process; it must be given back. `begin`: as of `Templates`.
 
         Raises:
             SandboxError: as `ready`, or the template broke since.
@@ -259,32 +276,36 @@ class _Keeper:
         try:
             await self.ready()
             template = self._boot.result()
-            # The scratch folder has room for one: what those before it left there goes first.
-            await asyncio.sleep(0)  # until what was just done with is given back
-            if self._tasks and self.running == 1:
-                await asyncio.wait(self._tasks)
-            while True:
-                fork = self._spares.pop(0) if self._spares else asyncio.create_task(template.fork())
+            while self._spares:
+                spare = self._spares.pop(0)
                 try:
-                    evaluation = await asyncio.shield(fork)
+                    evaluation = await asyncio.shield(spare)
                 except asyncio.CancelledError:
-                    if fork.cancelled():  # it was ended with its template, and not we
+                    if spare.cancelled():  # it was ended with its template, and not we
                         raise SandboxError("The sandbox was ended meanwhile.") from None
-                    self._spares.append(fork)
+                    self._spares.append(spare)
                     raise
                 if evaluation.alive:
                     return Taken(self, template, evaluation)
                 self._put_away(template, evaluation)
+            fork = asyncio.create_task(template.fork(begin=begin))
+            try:
+                return Taken(self, template, await asyncio.shield(fork))
+            except asyncio.CancelledError:
+                self._put_away(template, await fork)  # it was told what nobody wants any more
+                raise
         except BaseException:
             self._rest()
             raise
 
+    def fork_ahead(self, spares: int) -> None:
+        """Have as many processes ready for evaluations that are to come."""
+        while self.booted and self._boot.result().alive and len(self._spares) < spares:
+            self._spares.append(asyncio.create_task(self._boot.result().fork("spare")))
+
     def give_back(self, evaluation: Evaluation | None) -> None:
         """An evaluation is over; its process has been reaped already if it is None."""
         template = self._boot.result()
-        if evaluation is not None:
-            evaluation.kill()
-        self._fork_ahead(template)
         if evaluation is not None:
             self._put_away(template, evaluation)
         self._rest()
@@ -313,8 +334,7 @@ class _Keeper:
                 if boots == _MOST_BOOTS or await self._warm(template):
                     self._stamps = _Stamps(await template.settle(), began)
                     self._size = template.resident()
-                    self._fork_ahead(template)
-                    self._wait_for_use()
+                    asyncio.get_running_loop().call_soon(self._wait_for_use)
                     return template
             except BaseException:
                 await template.end()
@@ -347,10 +367,6 @@ class _Keeper:
                     return False
         return True
 
-    def _fork_ahead(self, template: Template) -> None:
-        while len(self._spares) < self._wanted and template.alive:
-            self._spares.append(asyncio.create_task(template.fork(ahead=True)))
-
     def _put_away(self, template: Template, evaluation: Evaluation) -> None:
         """Kill an evaluation, and have its template reap it."""
         evaluation.kill()
@@ -368,8 +384,6 @@ class _Keeper:
     def _rest(self) -> None:
         self.running -= 1
         self._wait_for_use()
-        if not self.running:
-            self._rested(self, for_long=False)
 
     def _wait_for_use(self) -> None:
         if self._idle is not None:
@@ -377,6 +391,7 @@ class _Keeper:
         if not self.running:
             loop = asyncio.get_running_loop()
             self._idle = loop.call_later(IDLE_SECONDS, lambda: self._rested(self, for_long=True))
+            self._rested(self, for_long=False)
 
 
 class Rested(Protocol):

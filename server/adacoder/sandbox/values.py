@@ -16,7 +16,7 @@ _LONGEST = 20_000
 """Characters of a text that is read."""
 _DEEPEST = 50
 """Brackets within brackets."""
-_STRING = re.compile(r"""b?(?:"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)""")
+_STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
 """A string, or the rest of the line where it is not closed: then nothing is searched twice."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
 """What makes more of a literal than one; no string is left in it, and no exponent."""

@@ -10,24 +10,40 @@ import secrets
 import select
 import socket
 import struct
-import time
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adacoder.domain import NOTHING, Reached
 from adacoder.pytext import Lines, statements
 from adacoder.sandbox.descriptors import readable, writable
 from adacoder.sandbox.worker import pack, unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
 """Bytes of the largest answer that is read: room for the longest output beside the longest message."""
 
 
+CHANGES = frozenset(
+    {
+        *("threads", "open files", "files in its folder", "the current folder"),
+        *("the environment", "sys.path", "signal handlers"),
+    }
+)
+"""What an import may leave as it was not before, as `standing.py` calls it."""
 _MOST_TEXTS = 10_000
+_MOST_INSTEAD = 300
+_MOST_AHEAD = 1 << 15
+"""Characters of questions that are asked ahead: what a socket holds, whoever reads from it."""
+_RAN = {"yes": True, "no": False}
 _PATIENCE = 0.0002
-"""Seconds: most examples answer within less than it costs to be woken by their answer."""
+"""Seconds: most examples answer within less than it costs to do something else meanwhile, and then to be told."""
+_MOST_SELECTED = 1024
+"""Descriptors that `select` knows; nothing else waits for less than a millisecond without using the processor."""
 
 
 class ProtocolError(Exception):
@@ -72,11 +88,13 @@ class Imported:
     """1-based lines of syntax errors whose statements were left out."""
     defines: bool = True
     raised: Raised | None = None
+    reachable: Reached = NOTHING
+    """What there is in the target's code, if somebody asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an example printed, and what it gave or raised."""
+    """What an example printed, and what it gave or raised; and what it ran."""
 
     printed: str = ""
     shown: str = ""
@@ -86,6 +104,12 @@ class Answer:
     """What displays the value's plain copy; empty where there is none, or nobody asked for it."""
     class_name: str = ""
     """That of the value, if somebody asked for it."""
+    ran: bool | None = None
+    """Whether it ran the target, or used what came of it; None if that may be so."""
+    instead: str = ""
+    """What ran instead, if its names tell."""
+    reached: Reached = NOTHING
+    """What of the target's code it reached, if somebody asked for it."""
 
 
 class Channel:
@@ -117,7 +141,11 @@ class Channel:
         Raises:
             HungUpError: nobody will receive it.
         """
-        rest = memoryview(pack(texts))
+        await self.send_all([texts], descriptor)
+
+    async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
+        """As `send`, of several messages at once."""
+        rest = memoryview(b"".join(map(pack, messages)))
         attached = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
         while rest:
             try:
@@ -129,7 +157,7 @@ class Channel:
                 raise HungUpError("it ended") from None
 
     async def receive(self, patience: float = 0.0) -> list[str]:
-        """The next message, for which to wait `patience` seconds without doing anything else.
+        """The next message, for which to wait `patience` seconds at first without doing anything else.
 
         Raises:
             HungUpError: there is none.
@@ -158,13 +186,14 @@ class Channel:
 
     def _read_within(self, patience: float) -> bytes | None:
         """What there is to read, be it the end; None if nothing comes for `patience` seconds."""
-        end = time.monotonic() + patience
         while True:
             try:
                 return self._read()
             except BlockingIOError:
-                if time.monotonic() >= end:
+                if not (patience and self._socket.fileno() < _MOST_SELECTED):
                     return None
+                select.select([self._socket], [], [], patience)
+                patience = 0.0
             except ConnectionError:
                 return b""
 
@@ -196,6 +225,9 @@ class Line:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self._patience = _PATIENCE
+        self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
+        """What was asked ahead: each nonce, and the question."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
@@ -215,35 +247,56 @@ class Line:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            lines = Lines(program.text)
-            starts = " ".join(str(lines.line_at(statement.start) + 1) for statement in statements(program.text))
+            text = Lines(program.text)
+            starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
             kind, fields = await self._load(program, seconds, starts)
         match kind, fields:
             case (("broken" | "unreadable"), [line, message]):
                 return SyntaxBroken(_number(line), message, kind == "broken")
-            case (("loaded" | "lacking"), [missing, *left_out]):
-                return Imported(_names(missing, program), _numbers(left_out), defines=kind == "loaded")
+            case "loaded", [missing, lines, branches, *left_out]:
+                reachable = _reached(lines, branches)
+                return Imported(_names(missing, program), _numbers(left_out), reachable=reachable)
+            case "lacking", [missing, *left_out]:
+                return Imported(_names(missing, program), _numbers(left_out), defines=False)
             case "failed", [missing, message, bases, line, origin, *left_out]:
                 raised = _raised(message, bases, line, origin)
                 return Imported(_names(missing, program), _numbers(left_out), defines=False, raised=raised)
         raise ProtocolError("its answer to 'load' has no known form")
 
+    async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]] = ()) -> None:
+        """Ask what `load` and `run` are going to ask, before they wait for the answers; also before it is ready.
+
+        With `sources`, those of the examples, each with whether it is by value, the answers must depend on nothing but
+        the code itself: who runs can read what it will be asked, as it can in the docstrings of its module. Each answer
+        still bears the nonce of its question, and comes in its turn.
+
+        Raises:
+            HungUpError: nobody will receive it.
+        """
+        questions = [_load(program, seconds, ""), *(_run(source, by_value=by_value) for source, by_value in sources)]
+        if len(questions) > 1:
+            self._patience = 0.0  # whoever else runs needs the processor
+        room = _MOST_AHEAD
+        for question in questions:
+            if room < 0:  # more would wait in vain for an end whose own answers nobody reads yet
+                break
+            self._asked.append((secrets.token_hex(8), question))
+            room -= sum(map(len, question))
+        await self.channel.send_all([(command, nonce, *fields) for nonce, (command, *fields) in self._asked])
+
     async def _load(self, program: Program, seconds: int, starts: str) -> tuple[str, list[str]]:
-        module = program.module
-        overlays = [text for path, overlay in program.overlays.items() for text in (str(path), overlay)]
-        return await self._ask(
-            "load",
-            str(seconds),
-            module.name,
-            str(module.path),
-            program.qualname,
-            str(program.first_line),
-            str(program.last_line),
-            " ".join(program.suspects),
-            starts,
-            program.text,
-            *overlays,
-        )
+        return await self._ask(*_load(program, seconds, starts))
+
+    async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
+        """Import a module as it stands; returns how that went and what it changed, as `standing.py` tells.
+
+        Raises:
+            HungUpError, ProtocolError: so did whatever ran.
+        """
+        match await self._ask("import", name, path, text):
+            case ((("there" | "imported" | "failed") as how), changes):
+                return how, tuple(change for change in changes if change in CHANGES)
+        raise ProtocolError("its answer to 'import' has no known form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
         """Run one example; `by_value`: what it gives is compared by its value.
@@ -251,12 +304,15 @@ class Line:
         Raises:
             HungUpError, ProtocolError: so did whatever ran.
         """
-        match await self._ask("run", source, "value" if by_value else ""):
-            case "done", [printed, shown, plain, class_name]:
-                return Answer(printed, shown, None, plain, class_name)
-            case "raised", [printed, message, bases, line, origin]:
-                return Answer(printed, raised=_raised(message, bases, line, origin))
-        raise ProtocolError("its answer to 'run' has no known form")
+        match await self._ask(*_run(source, by_value=by_value)):
+            case "done", [ran, instead, lines, branches, printed, shown, plain, class_name]:
+                raised = None
+            case "raised", [ran, instead, lines, branches, printed, message, bases, line, origin]:
+                raised, shown, plain, class_name = _raised(message, bases, line, origin), "", "", ""
+            case _:
+                raise ProtocolError("its answer to 'run' has no known form")
+        reached = _reached(lines, branches)
+        return Answer(printed, shown, raised, plain, class_name, _RAN.get(ran), instead[:_MOST_INSTEAD], reached)
 
     async def end(self, program: Program) -> tuple[str, ...]:
         """Make sure that nothing was said out of turn; returns the suspects that are still missing.
@@ -273,13 +329,38 @@ class Line:
                 return _names(missing, program)
         raise ProtocolError("its answer to 'end' has no known form")
 
-    async def _ask(self, command: str, *fields: str) -> tuple[str, list[str]]:
-        nonce = secrets.token_hex(8)
-        await self.channel.send(command, nonce, *fields)
-        match await self.channel.receive(_PATIENCE):
+    async def _ask(self, *question: str) -> tuple[str, list[str]]:
+        if self._asked and self._asked[0][1] == question:
+            nonce, _ = self._asked.popleft()
+        else:
+            nonce = secrets.token_hex(8)
+            await self.channel.send(question[0], nonce, *question[1:])
+        match await self.channel.receive(self._patience):
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
         raise ProtocolError("it spoke out of turn")
+
+
+def _load(program: Program, seconds: int, starts: str) -> tuple[str, ...]:
+    module = program.module
+    return (
+        "load",
+        str(seconds),
+        module.name,
+        str(module.path),
+        program.qualname,
+        str(program.first_line),
+        str(program.last_line),
+        " ".join(program.suspects),
+        "lines" if program.by_line else "",
+        starts,
+        program.text,
+        *(text for path, overlay in program.overlays.items() for text in (str(path), overlay)),
+    )
+
+
+def _run(source: str, *, by_value: bool) -> tuple[str, ...]:
+    return "run", source, "value" if by_value else ""
 
 
 def _raised(message: str, bases: str, line: str, origin: str) -> Raised:
@@ -294,6 +375,11 @@ def _number(text: str) -> int:
 
 def _numbers(texts: list[str]) -> tuple[int, ...]:
     return tuple(_number(text) for text in texts)
+
+
+def _reached(lines: str, branches: str) -> Reached:
+    ways = [way.partition(">") for way in branches.split()]
+    return Reached(frozenset(_numbers(lines.split())), frozenset((_number(line), _number(to)) for line, _, to in ways))
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:

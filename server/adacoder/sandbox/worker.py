@@ -7,16 +7,16 @@ A message is a list of texts, each with its length before it. Commands arrive on
 lockstep:
 
     ready                                                         once the process is locked down
-    load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS STATEMENTS TEXT [PATH TEXT]…
-      → loaded NONCE MISSING [LINE]…                              LINE: where a statement had to be left out
+    load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS TEXT [PATH TEXT]…
+      → loaded NONCE MISSING LINES BRANCHES [LINE]…               LINE: where a statement had to be left out
       → unparsed NONCE                                            send it again, with the lines where statements begin
       → broken NONCE LINE MESSAGE                                 the candidate is a syntax error
       → unreadable NONCE LINE MESSAGE                             the module is one that cannot be left out
       → lacking NONCE MISSING [LINE]…                             imported, and does not define the target
       → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised
     run   NONCE SOURCE BY_VALUE
-      → done NONCE PRINTED SHOWN PLAIN CLASS
-      → raised NONCE PRINTED MESSAGE BASES LINE ORIGIN
+      → done NONCE RAN INSTEAD LINES BRANCHES PRINTED SHOWN PLAIN CLASS
+      → raised NONCE RAN INSTEAD LINES BRANCHES PRINTED MESSAGE BASES LINE ORIGIN
     end   NONCE
       → ended NONCE MISSING
 
@@ -27,6 +27,11 @@ ORIGIN is `example` if a line of the example itself raised the exception, `synta
 empty. PRINTED is what was written to standard output, values that statements display among it; SHOWN the line that
 displays the value of an expression, empty for None. If BY_VALUE is not empty, CLASS is the name of that value's class,
 and PLAIN displays its `plain` copy; it is empty where there is none.
+
+RAN is `yes` if the example ran the target, or used what came of it, `no` if not, and empty if that may be so; INSTEAD
+says what ran in its place, if its names tell. If BY_LINE is not empty, LINES are those of the target's code, numbers
+separated by spaces, and BRANCHES the ways from one line to another that a test in it can take, such as `3>4`: in
+`loaded` all that there are, else those that the example took.
 """
 
 from __future__ import annotations
@@ -45,17 +50,23 @@ from os.path import dirname, isdir, islink, join, realpath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from types import CodeType, TracebackType
     from typing import TypeGuard, TypeVar
 
-    from adacoder.sandbox import finders
+    from adacoder.sandbox import compiling, finders, names, observing
 
     T = TypeVar("T")
 else:
-    # By its path, and in no list of modules: the user may have a module of that name.
-    finders = type(sys)("finders")
-    SourceFileLoader("finders", join(dirname(realpath(__file__)), "finders.py")).exec_module(finders)
+
+    def _beside(name):
+        """A module beside this one, by its path, and in no list of modules: the user may have one of that name."""
+        module = type(sys)(name)
+        SourceFileLoader(name, join(dirname(realpath(__file__)), name + ".py")).exec_module(module)
+        return module
+
+    compiling, finders = _beside("compiling"), _beside("finders")
+    names, observing = _beside("names"), _beside("observing")
 
 # Ours alone: what a candidate does to the real ones does not reach this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -136,83 +147,6 @@ def receive_bytes(size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
-
-
-# --- a text that may be broken ---------------------------------------------------------------
-
-
-class BrokenTextError(Exception):
-    """A syntax error, as this interpreter sees it."""
-
-    def __init__(self, line: int, message: str, in_candidate: bool = False) -> None:
-        super().__init__(message)
-        self.line = line
-        self.message = message
-        self.in_candidate = in_candidate
-
-
-class UnparsedError(Exception):
-    """A text does not compile, and where its statements begin is not known."""
-
-
-def compile_around(
-    text: str, path: str, first: int, last: int, starts: Sequence[int]
-) -> tuple[CodeType, str, list[int]]:
-    """Compile a module; leave out top-level statements beside lines `first` to `last` that are syntax errors.
-
-    `starts`: the 1-based lines where its top-level statements begin.
-    Returns the code, the text as it was compiled (line numbers kept), and the lines of the errors left out.
-
-    Raises:
-        BrokenTextError: the candidate, or what cannot be left out, is a syntax error.
-        UnparsedError: it does not compile, and `starts` is empty.
-    """
-    try:
-        return _compile(text, path), text, []
-    except BrokenTextError as broken:
-        whole = broken
-    lines = text.split("\n")
-    if _syntax_error(_without_candidate(lines, first, last)) is None:
-        raise BrokenTextError(min(max(whole.line, first), last), whole.message, in_candidate=True)
-    if not starts:
-        raise UnparsedError
-    left_out = []
-    for start, end in zip(starts, [*[start - 1 for start in starts[1:]], len(lines)]):  # noqa: B905  # `strict` came later
-        alone = [""] * (start - 1) + lines[start - 1 : end]
-        error = _syntax_error("\n".join(alone))
-        if error is None:
-            continue
-        if start <= last and first <= end:
-            error.in_candidate = _syntax_error(_without_candidate(alone, first, last)) is None
-            raise error
-        left_out.append(error.line)
-        lines[start - 1 : end] = [""] * (end - start + 1)
-    mended = "\n".join(lines)
-    return _compile(mended, path), mended, left_out
-
-
-def _compile(text: str, path: str) -> CodeType:
-    try:
-        return compile(text, path, "exec", 0, True)
-    except SyntaxError as error:
-        raise BrokenTextError(error.lineno or 1, f"{type(error).__name__}: {error.msg}") from None
-    except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        # A null character, a number too large, an expression nested too deeply.
-        raise BrokenTextError(1, f"{type(error).__name__}: {error}") from None
-
-
-def _syntax_error(text: str) -> BrokenTextError | None:
-    try:
-        _compile(text, "<module>")
-    except BrokenTextError as error:
-        return error
-    return None
-
-
-def _without_candidate(lines: list[str], first: int, last: int) -> str:
-    head = lines[first - 1]
-    indent = head[: len(head) - len(head.lstrip())]
-    return "\n".join([*lines[: first - 1], indent + "pass", *[""] * (last - first), *lines[last:]])
 
 
 # --- the module ------------------------------------------------------------------------------
@@ -313,17 +247,20 @@ class Module:
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
         """`fields`: those of `load`; `is_installed` tells of a file whether it is, and not a part of the project."""
-        (seconds, self._name, self._path, self._qualname, first, last, suspects, starts, text) = fields[:9]
+        (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts, text) = fields[:10]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
         self._first, self._last = int(first), int(last)
         self._suspects = suspects.split()
+        self._by_line = bool(by_line)
         self._starts = [int(start) for start in starts.split()]
-        self._text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-        self._unsaved = finders.Unsaved(dict(zip(fields[9::2], fields[10::2])))  # noqa: B905  # `strict` came later
+        self._text = compiling.normalized(text)
+        self._unsaved = finders.Unsaved(dict(zip(fields[10::2], fields[11::2])))  # noqa: B905  # `strict` came later
         self._is_installed = is_installed
         self._loader: finders.TextLoader
         self._globals: dict[str, object] = {}
+        self._observer: observing.Observer
+        self._flow: names.Flow
         self._flags = 0
         self._count = 0
         self._recursion_limit = _RECURSION_LIMIT
@@ -332,12 +269,16 @@ class Module:
     def load(self) -> list[str]:
         """Import it; the answer to `load`, without the nonce, which comes second."""
         try:
-            code, text, left_out = compile_around(self._text, self._path, self._first, self._last, self._starts)
-        except UnparsedError:
+            code, text, left_out = compiling.compile_around(
+                self._text, self._path, self._first, self._last, self._starts
+            )
+        except compiling.UnparsedError:
             return ["unparsed"]
-        except BrokenTextError as broken:
+        except compiling.BrokenTextError as broken:
             return ["broken" if broken.in_candidate else "unreadable", str(broken.line), broken.message]
+        self.observe(code)
         self._loader = finders.TextLoader(self._name, self._path, text, code)
+        self._unsaved.keep(self._path, code)
         finders.read_sources(self._is_installed, self._unsaved)
         sys.meta_path.insert(0, finders.TextFinder(self._name, self._loader, self._unsaved))
         _modules.pop(self._name, None)  # a module of the standard library may bear the same name
@@ -351,6 +292,15 @@ class Module:
         regain()
         if raised is not None:
             return ["failed", self.missing(), *self._description(raised, ""), *notes]
+        return self.begin(namespace, notes)
+
+    def observe(self, code: CodeType) -> None:
+        """See from now on what of the target runs; `code` is what was compiled of the module."""
+        own = observing.code_of(code, self._qualname, self._first, self._last)
+        self._observer = observing.observer(own, by_line=self._by_line)
+
+    def begin(self, namespace: Mapping[str, object], notes: list[str]) -> list[str]:
+        """Make ready to run examples in a module that is imported; as `load`."""
         if not _defines(namespace, self._qualname):
             return ["lacking", self.missing(), *notes]
         self._globals = dict(namespace)
@@ -358,7 +308,9 @@ class Module:
             feature = getattr(future_features, name)
             if self._globals.get(name) is feature:
                 self._flags |= feature.compiler_flag  # type: ignore[attr-defined]  # by PEP 236
-        return ["loaded", self.missing(), *notes]
+        self._flow = names.Flow(self._globals)
+        reachable = observing.everything(self._observer.codes) if self._by_line else ((), ())
+        return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
     def missing(self) -> str:
         """Those of the suspects that nothing defines."""
@@ -371,20 +323,39 @@ class Module:
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         output = sys.stdout = Output()
-        raised = None
+        observer, raised = self._observer, None
+        code, binds = None, True
         _setrecursionlimit(self._recursion_limit)
+        self._flow.begins()
+        observer.forget()
+        observer.start()
         try:
-            shown, plain_copy, class_name = self._execute(source, name, output, by_value)
+            code, binds = self._compiled(source, name)
+            shown, plain_copy, class_name = self._execute(code, binds, output, by_value)
         except BaseException as error:  # SystemExit too is only what the example did
             raised = error
+        is_undisturbed = observer.is_undisturbed()
         self._recursion_limit = _getrecursionlimit()
         regain()
         printed = Output.getvalue(output)
         if raised is None:
-            return ["done", printed, shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
-        return ["raised", printed, *self._description(raised, name)]
+            kind, answer = "done", [shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
+        else:
+            observer.start()  # it may be the target that describes what was raised
+            kind, answer = "raised", self._description(raised, name)
+            regain()
+        observer.stop()
+        shows = bool(printed or answer[0])
+        return [kind, *self._evidence(source, code, is_undisturbed, shows=shows, binds=binds), printed, *answer]
 
-    def _execute(self, source: str, name: str, output: Output, by_value: str) -> tuple[str, str, str]:
+    def _compiled(self, source: str, name: str) -> tuple[CodeType, bool]:
+        """An example's code, and whether it is a statement instead of an expression."""
+        try:
+            return compile(source, name, "eval", self._flags, True), False
+        except SyntaxError:
+            return compile(source, name, "single", self._flags, True), True
+
+    def _execute(self, code: CodeType, is_statement: bool, output: Output, by_value: str) -> tuple[str, str, str]:
         """Run it; returns SHOWN, PLAIN and CLASS."""
 
         def shown(value: object) -> str:
@@ -400,12 +371,10 @@ class Module:
             Output.write(output, shown(value))
 
         sys.displayhook = display
-        try:
-            expression = compile(source, name, "eval", self._flags, True)
-        except SyntaxError:
-            exec(compile(source, name, "single", self._flags, True), self._globals)  # noqa: S102  # the purpose
+        if is_statement:
+            exec(code, self._globals)  # noqa: S102  # the purpose
             return "", "", ""
-        value = eval(expression, self._globals)  # noqa: S307  # the purpose
+        value = eval(code, self._globals)  # noqa: S307  # the purpose
         line = shown(value)
         if not by_value:
             return line, "", ""
@@ -414,6 +383,23 @@ class Module:
         except NotPlainError:
             copy = ""
         return line, copy, str.__str__(_name_of_class(type(value)))
+
+    def _evidence(
+        self, source: str, code: CodeType | None, is_undisturbed: bool, *, shows: bool, binds: bool
+    ) -> list[str]:
+        """RAN, INSTEAD, LINES and BRANCHES of the example that was observed."""
+        observer = self._observer
+        entered, reached = observer.entered, ["", ""]
+        if self._by_line:
+            reached = _reached(observer.lines, observer.branches)
+        if code is None:
+            return ["no", "", *reached]
+        ran = self._flow.ran(source, code, entered=entered, shows=shows, binds=binds or ":=" in source)
+        if ran is False and not is_undisturbed:
+            ran = None
+        if ran is not False:
+            return ["yes" if ran else "", "", *reached]
+        return ["no", names.told(source, self._name, self._qualname, observer.codes, self._globals), *reached]
 
     def _description(self, error: BaseException, example: str) -> list[str]:
         """MESSAGE, BASES, LINE and ORIGIN of an exception, which loses its traceback."""
@@ -443,6 +429,11 @@ class Module:
                 line = trace.tb_lineno
             trace = trace.tb_next
         return line, file
+
+
+def _reached(lines: Collection[int], branches: Collection[tuple[int, int]]) -> list[str]:
+    """LINES and BRANCHES."""
+    return [" ".join(map(str, sorted(lines))), " ".join([f"{line}>{to}" for line, to in sorted(branches)])]
 
 
 def regain() -> None:
@@ -487,9 +478,11 @@ def rehearse(is_installed: Callable[[str], bool]) -> None:
     copied, and that takes the most of the time of an evaluation that is the first to do anything.
     """
     name = "adacoder_rehearsal"
-    module = Module(["", name, name + ".py", "f", "1", "27", "", "", REHEARSAL], is_installed)
+    module = Module(["", name, name + ".py", "f", "11", "23", "", "", "", REHEARSAL], is_installed)
     module.load()
-    module.run("f([3, 1, 2])\n", "")
+    module.run("values = f([3, 1, 2])\n", "")
+    module.run("values\n", "")
+    module.run("f.__name__\n", "")
     module.run("f(1)\n", "")
     sys.meta_path.pop(0)
     del _modules[name]
@@ -497,10 +490,10 @@ def rehearse(is_installed: Callable[[str], bool]) -> None:
     del builtins._  # type: ignore[attr-defined]  # as the interactive interpreter binds it
 
 
-def evaluate(load: list[str], is_installed: Callable[[str], bool]) -> None:
-    """Serve one module, from its `load` to the end of the commands."""
+def evaluate(load: list[str], module_of: Callable[[list[str]], Module]) -> None:
+    """Serve one module, from its `load` to the end of the commands; `module_of` knows what its fields are of."""
     _, nonce, *fields = load
-    module = Module(fields, is_installed)
+    module = module_of(fields)
     kind, *answer = module.load()
     while True:
         send(kind, nonce, *answer)
@@ -508,7 +501,7 @@ def evaluate(load: list[str], is_installed: Callable[[str], bool]) -> None:
         if command == "run":
             kind, *answer = module.run(*fields)
         elif command == "load":
-            module = Module(fields, is_installed)
+            module = module_of(fields)
             kind, *answer = module.load()
         else:
             kind, answer = "ended", [module.missing()]

@@ -1,12 +1,12 @@
 """The examples in the docstring of a class that run one of its methods.
 
 They come after those of the method's own docstring, with the statements before them, as far as the last one that runs
-the method on an object of the class. An example that does not run the method only prepares those that do.
+the method. An example that does not run it only prepares those that do. Which do, nothing but running them tells: what
+may belong to a method is found here by reading, and of that `running` keeps what was seen to run it.
 
 From the first one on that uses what is still a stub, or what nothing defines, they are left out: the method is not to
 blame for that. doctest would run the two docstrings apart; here they share their names, so all are left out if one
-uses a name that the method's own examples leave behind. Of special methods only constructors are known to run: where
-the class is called.
+uses a name that the method's own examples leave behind.
 """
 
 from __future__ import annotations
@@ -15,58 +15,47 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
-from adacoder.domain import Example, Module, Target
+from adacoder.domain import Example, ExampleResult, Module, Target
 from adacoder.pytext import Definition, Lines, parsed
-from adacoder.source.examples import Flow, UnreadableExample, examples
+from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.names import Bindings, bindings, used_names
 from adacoder.source.stubs import is_special, unwritten
 
 _LONGEST = 20_000
 """Characters of a class's docstring that is read for the examples of its methods."""
-_CONSTRUCTORS = frozenset({"__new__", "__init__", "__post_init__"})
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Example, ...]:
-    """The examples of the class `owner` for its method `target`, which has those of its own docstring; in order."""
+    """The examples of the class `owner`, in order, as far as they may run its method `target`."""
     docstring = owner.docstring
-    is_constructor = target.name in _CONSTRUCTORS
-    named = owner.name if is_constructor else target.name
-    if (
-        docstring is None
-        or docstring.end - docstring.start > _LONGEST
-        or not _is_shown(named, docstring.of(owner.text))
-    ):
+    if docstring is None or docstring.end - docstring.start > _LONGEST:
         return ()
-    caller = owner.name if is_constructor or not is_special(target.name) else None
-    try:
-        found = examples(docstring.of(owner.text), lines.line_at(docstring.start), target.name, caller)
-    except UnreadableExample:
-        return ()  # that is said of the class
-    working = list(_working(_on_objects(found, owner), target, owner))
-    while working and not working[-1].runs_target:
-        working.pop()
+    return tuple(_working(_examples(docstring.of(owner.text), lines.line_at(docstring.start)), target, owner))
+
+
+def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, ...]:
+    """Of the examples of its class, which were run and gave `results`, those that belong to `target`."""
+    last = max((at for at, result in enumerate(results, 1) if result.entered), default=0)
+    if last == 0:
+        return ()
+    end = results[last - 1].example.line
+    working = [example for example in target.of_class if example.line <= end]
     return () if _use_what_is_left(working, target) else tuple(working)
 
 
-def _is_shown(name: str, literal: str) -> bool:
-    """Whether a name stands behind a prompt of a docstring."""
-    prompt = literal.find(">>>")
-    return prompt >= 0 and re.compile(rf"\b{re.escape(name)}\b").search(literal, prompt) is not None
+@lru_cache(maxsize=1)
+def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
+    """As `examples`, which is asked for method after method of the same class."""
+    try:
+        return examples(literal, first_line) if ">>>" in literal else ()
+    except UnreadableExample:
+        return ()  # that is said of the class
 
 
-def _on_objects(found: Sequence[Example], owner: Definition) -> Iterator[Example]:
-    """`found`, where none runs the method that has nothing to do with the class: `{}.get(1)` runs no `Cache.get`."""
-    flow = Flow(owner.name, None)
-    for example in found:
-        is_on_object = not example.skipped and flow.runs_target(example.source)
-        yield replace(example, runs_target=example.runs_target and is_on_object)
-
-
-def _working(found: Iterator[Example], target: Target, owner: Definition) -> Iterator[Example]:
+def _working(found: Sequence[Example], target: Target, owner: Definition) -> Iterator[Example]:
     """`found`, up to the first one that uses what is still a stub, or what nothing defines."""
     stubs = unwritten(owner, target.name)
     # The class itself is the one name that most of them use: the module need not be read for it.

@@ -9,6 +9,7 @@ import ast
 import cmath
 import re
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from adacoder.domain import Span
@@ -44,7 +45,11 @@ def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]
     show. What only type checkers import is undefined where it is needed at run time. Empty where our own Python cannot
     parse what is within: then the user's decides.
     """
-    spans = [within] if isinstance(within, Span) else within
+    return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
+
+
+@lru_cache(maxsize=8)  # the rules of a repair begin with what was evaluated, and what they end with is evaluated
+def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     tree = readable(text, spans)
     if tree is None:
         return ()

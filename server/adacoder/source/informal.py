@@ -12,8 +12,8 @@ a condition, an alternative or more arithmetic around it; arguments that the sig
 its annotation excludes; `("one")`, which may be meant as a tuple; `=` where the docstring defines the function by
 recurrence, as in `f(n) = f(n - 1) + 1`; a signature, such as `f() -> None`; and calls that have two different results.
 
-All this is only read where no `>>>` example decides: who writes those has said what is to be run. Nothing is lost by
-it, as few write both: one in 37,000 functions of the standard library and of common packages.
+All this is only read where no `>>>` example shows an output: who writes those has said what is to be run. Nothing is
+lost by it, as few write both: one in 37,000 functions of the standard library and of common packages.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MOST_ARGUMENTS = 20
 """Arguments that are described."""
 
 _ARROW = r"(?:={1,3}>|-{1,3}>|[→⇒⟶⟹➔➙➜➝➞➡⇨↦⟼])"
-_GAP = r"[ \t]*+(?:\n[ \t]*+)?+"
+_GAP = r"[ \t]*+(?:\n[ \t]*+|(?!\n))"
 _WILL = rf"(?:(?:should|must|will|would)(?=\s){_GAP})?"
 _IS = (
     r"(?:returns?|equals?|is|be|gives?|outputs?|produces?|evaluates?[ \t]+to|results?[ \t]+in)\b"
@@ -89,8 +89,6 @@ _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
     rf"|{_CONDITION}"
 )
-_UNCONDITIONAL = rf"(?:(?!{_CONDITION})[^.;\n])*+"
-"""What of a sentence holds no condition."""
 _WHERE = r"in|on|at|with|under|for(?![ \t]+\w+[ \t]*=)|before|until|after|only"
 _GOES_ON = r"(?-i:or|if|when|unless|except|otherwise|plus|minus)\b|[+/%]|[-*](?=[\d(])"
 """How the next line begins if it is part of a result."""
@@ -99,7 +97,7 @@ _ENDS = re.compile(
       [ \t]*+(?:[.;,]|(?<!\d)!)?[ \t]*+(?:\#(?![^\n]*?(?:{_DOUBT}))[^\n]*+)?(?=\n|\Z)(?!\n[ \t]*+(?:{_GOES_ON}))
     | [ \t]*+(?:[.;]|(?<!\d)!)(?=\s)
     | [ \t]+\((?![^()\n]*?(?:{_DOUBT}))(?=[^()\n]*?[a-z])
-    | (?!{_UNCONDITIONAL}(?:\n{_UNCONDITIONAL})?+{_CONDITION})(?:
+    | (?!(?:[^.;\n]*+\n)?[^.;\n]*?{_CONDITION})(?:
           [ \t]*,[ \t]+(?=[^\W\d]|`)(?!(?:{_DOUBT})|(?:True|False|None|{_WHERE})\b|\w?['"])
         | [ \t]+(?:because|since|as|--|[—–])(?=\s)(?!\s+(?:long|soon|far|an?)\b)
         | [ \t]+(?:and|but|whereas)[ \t]+(?=`{{0,2}}[\w.]+\()
@@ -190,14 +188,13 @@ def informal(docstring: Literal, first_line: int, calls: Calls) -> tuple[Example
 def _example(stated: _Statement, line: int) -> Example:
     call, outcome = f"{stated.call}\n", f"{stated.outcome.text}\n"
     if stated.outcome.kind is not _Kind.EXCEPTION:
-        return Example(call, outcome, line, runs_target=True, informal=True)
+        return Example(call, outcome, line, informal=True)
     return Example(
         call,
         f"Traceback (most recent call last):\n{outcome}",
         line,
         flags=doctest.IGNORE_EXCEPTION_DETAIL,
         exception=outcome,
-        runs_target=True,
         informal=True,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import inspect
 import re
@@ -23,6 +24,7 @@ from adacoder.pytext import (
     line_number,
     line_start,
     logical_lines,
+    parsed,
     starts_logical_line,
 )
 from adacoder.source.calls import Calls
@@ -34,6 +36,8 @@ from adacoder.source.stubs import is_stub
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _CONTENT = re.compile(r"[^\r\n]*")
+_PROSE = re.compile(r"[(=]")
+"""An example in prose calls the function, or says what its parameters are."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -63,23 +67,27 @@ def locate(
     return _target(chosen, CountedLines(text), module_of(path, text, workspace))
 
 
+def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
+    """`target` in a later text of its file, if its own source is untouched there; of several the nearest."""
+    same = [
+        each.span.start
+        for each in definitions(text)
+        if each.qualname == target.qualname and each.span.of(text) == target.source
+    ]
+    if not same:
+        return None
+    nearest = min(same, key=lambda start: abs(start - target.definition.start))
+    return locate(text, target.module.path, workspace, line=line_number(text, nearest))
+
+
 @dataclass(frozen=True, slots=True)
 class Documented:
     """A docstring, of whatever it is, as something whose examples can be run."""
 
     target: Target
     """The function; or the class; or the module, under the name `__doc__`, which every module defines."""
-    is_function: bool
     unreadable: UnreadableExample | None = None
     """Why doctest cannot read the examples; then the target has none."""
-
-    @property
-    def as_doctest(self) -> Target:
-        """The target, of whose own docstring's examples all count, those too that do not run it."""
-        lines, span = Lines(self.target.text), self.target.docstring_span
-        own = range(lines.line_at(span.start), lines.line_at(span.end) + 1)
-        every = tuple(replace(example, runs_target=True) for example in self.target.examples if example.line in own)
-        return replace(self.target, examples=every)
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
@@ -87,7 +95,7 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
     module = module_of(path, text, workspace)
     lines = Lines(text)
     return tuple(
-        _read(Documented(_without_examples(each, each.docstring, module), is_function=True), lines, _class_around(each))
+        _read(Documented(_without_examples(each, each.docstring, module)), lines, _class_around(each))
         for each in definitions(text)
         if not each.is_class and each.docstring is not None and _can_be_found(each)
     )
@@ -101,14 +109,33 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
     module = module_of(path, text, workspace)
     lines = Lines(text)
     whole = _module_target(text, module)
-    found = [Documented(whole, is_function=False)] if whole is not None else []
+    found = [Documented(whole)] if whole is not None else []
     found += [
-        Documented(_without_examples(each, each.docstring, module), is_function=not each.is_class)
+        Documented(_without_examples(each, each.docstring, module))
         for each in definitions(text)
         if each.docstring is not None and _can_be_found(each)
     ]
     for one in found:
         yield _read(one, lines)
+
+
+def may_have_examples(text: str) -> bool:
+    """Whether a docstring of a text has what no example does without; to find out takes less than to read them."""
+    if ">>>" in text:
+        return True
+    tree = parsed(text)
+    if tree is None:
+        return True
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            docstring = ast.get_docstring(node, clean=False)
+            if docstring is not None and _PROSE.search(docstring):
+                return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.expr):
+            waiting += ast.iter_child_nodes(node)
+    return False
 
 
 def _read(one: Documented, lines: Lines, owner: Definition | None = None) -> Documented:
@@ -207,6 +234,7 @@ def _without_examples(definition: Definition, docstring: Span, module: Module) -
         examples=(),
         is_stub=is_stub(definition),
         in_class=bool(definition.parents),
+        is_function=not definition.is_class,
     )
 
 
@@ -228,6 +256,7 @@ def _module_target(text: str, module: Module) -> Target | None:
         indent="",
         examples=(),
         is_stub=False,
+        is_function=False,
     )
 
 
@@ -236,14 +265,11 @@ def _class_around(definition: Definition) -> Definition | None:
 
 
 def _with_examples(target: Target, lines: Lines, owner: Definition | None = None) -> Target:
-    """`target` with the examples of its docstring, and with those of the class `owner` that run it."""
-    class_name = target.qualname.split(".")[-2] if target.in_class else None
+    """`target` with the examples of its docstring, and with those of the class `owner` that may run it."""
     docstring = target.docstring_span
     literal, first_line = docstring.of(target.text), lines.line_at(docstring.start)
-    target = replace(target, examples=examples(literal, first_line, target.name, class_name, Calls.of(target)))
-    if owner is None:
-        return target
-    return replace(target, examples=(*target.examples, *class_examples(target, owner, lines)))
+    target = replace(target, examples=examples(literal, first_line, Calls.of(target)))
+    return target if owner is None else replace(target, of_class=class_examples(target, owner, lines))
 
 
 def _docstring_line(definition: Definition, docstring: Span) -> LogicalLine:

@@ -1,10 +1,10 @@
 """A guard against candidates that have the docstring's examples by heart (DESIGN, Words: `verified`).
 
-Each Example's own input is followed through the candidate's text; nothing of it is run. Where a constant equal to what
-the Example wants comes back, chosen by comparing that very input with constants, the Example shows nothing about any
-other input. An input that equals no constant is followed, too, to learn what else the candidate has answers for.
+For most Examples the return that was taken gives back a literal of what is wanted, chosen by comparing with, or looking
+up, a literal of that Example's input: so they show nothing about other inputs. Which lines an Example came through was
+observed; what chooses a literal there is read from the candidate's text. Nothing is run here.
 
-In good faith a function may treat a few small inputs on their own, look things up in a table that goes well beyond the
+In good faith a function may treat small inputs on their own, look things up in a table that goes well beyond the
 Examples, and follow rules that the docstring states.
 """
 
@@ -12,173 +12,193 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
 
-from adacoder.domain import Candidate, Target
-from adacoder.pytext import Lines, parsed
-from adacoder.source.following.provenance import Key
-from adacoder.source.following.recalling import Recalled, Trial
+from adacoder.domain import Example, ExampleResult, Target
+from adacoder.pytext import Lines, dedent, normalize, parsed
+from adacoder.source.splicing import Splice
 
-_LONGEST = 20_000
-"""Characters of a candidate that are followed."""
-_ENOUGH = 0.5
-"""How much of an input must be compared for the input to be told; where the answer is True or False, all of it."""
-_READERS = frozenset({"find", "getdoc", "getsource", "getsourcelines", "run_docstring_examples"})
-"""Functions that give a function's docstring, or what stands in it."""
-_READING = re.compile("__doc__|__file__|co_consts|doctest|inspect")
-"""Without one of these nothing reads its own text."""
+_LONGEST, _MOST, _DEEPEST = 10_000, 500, 30
+"""Characters, literals, and levels around one that are read: who wrote more wrote more than the Examples."""
+_TRUTHS = {("true",), ("false",)}
+_BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
+"""The words of what functions treat on its own in good faith."""
+_ORDERS, _NONE, _END = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str](), ast.Module([], [])
 
 
-def memorised(target: Target, candidate: Candidate) -> str | None:
-    """Why it proves nothing that `candidate` passed the Examples, in one sentence; None where it proves something.
-
-    To be asked of what has passed them.
-    """
-    total = len(target.deciding)
-    tree = parsed(candidate.text) if total and len(candidate.text) <= _LONGEST else None
-    if tree is None:
+def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
+    """Why it proves nothing that these Examples passed, in one sentence; those without lines may have reached any."""
+    try:
+        count = _from_memory(target, [*islice(_Code(placed).ways(), _MOST)], results)
+    except RecursionError:
         return None
-    if _READING.search(candidate.text) and _reads_itself(tree, target.name):
-        return f"'{target.name}' reads its own docstring, where the answers stand, so that the examples prove nothing."
-    recalled = _from_memory(target, Trial(target, tree))
-    if not _are_most(recalled, total):
+    if not count:
         return None
-    if total == 1:
-        return (
-            "The only example is answered by a constant under a test on its own input: nothing is computed for it, so"
-            " it proves nothing about other inputs."
-        )
-    return (
-        f"{len(recalled)} of {total} examples are answered by constants under a test on their own input: nothing is"
-        " computed for them, so they prove nothing about other inputs."
-    )
+    if len(results) == 1:
+        how, so = "The only example is answered by a constant under a test on its own input", "it, so it proves"
+    else:
+        how = f"{count} of {len(results)} examples are answered by constants under a test on their own input"
+        so = "them, so they prove"
+    return f"{how}: nothing is computed for {so} nothing about other inputs."
 
 
-def _from_memory(target: Target, trial: Trial) -> list[Recalled]:
-    found = trial.recalled()
-    told = _without_rules([each for each in found if _is_told(each)])
-    prose = _prose(target) if told else []
-    told = [each for each in told if not _is_stated(each, prose)]
-    if not told:
-        return []
-    held = frozenset(key for each in told for key in each.keys)
-    beyond = _answered_beyond(held, trial.compared())
-    chosen = [each for each in told if not any(key.of in beyond for key in each.keys)]
-    return [*chosen, *_by_default(found)] if chosen else []
+class _Way(NamedTuple):
+    """How a literal is given back: `keys` are words of what the input is compared with, or looked up by."""
+
+    answer: tuple[str, ...] = ()
+    keys: frozenset[str] = _NONE
+    lines: tuple[range, ...] = ()
 
 
-def _by_default(recalled: Sequence[Recalled]) -> list[Recalled]:
-    """The one Example whose input was found equal to nothing. What so answers more, or true or false, is a rule."""
-    others = [each for each in recalled if not each.keys]
-    return others if len(others) == 1 and not others[0].is_bool else []
+class _Code:
+    """A candidate's text: which literals it may give back, and how."""
+
+    def __init__(self, placed: Splice) -> None:
+        lines, function = Lines(placed.text), placed.function
+        self._own = range(lines.line_at(function.start) + 1, lines.line_at(function.end) + 2)
+        self._above: dict[ast.AST, ast.AST] = {}
+        self._values: dict[str, list[ast.AST]] = defaultdict(list)
+        self._places: dict[str, list[ast.AST]] = defaultdict(list)
+        self._uses: dict[str, list[_Way]] = {}
+        self._tests: dict[ast.AST, frozenset[str]] = {}
+        for span in (*placed.added, function):
+            tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
+            for node in ast.walk(ast.increment_lineno(tree, lines.line_at(span.start))) if tree else ():
+                self._above.update(dict.fromkeys(ast.iter_child_nodes(node), node))
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                    self._places[node.id].append(node)
+                elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                    for name in _names(node, ast.Store):
+                        self._values[name].append(node.value if isinstance(node, ast.Assign) else node)
+        self._said = {name: _constants(values) for name, values in self._values.items()}
+        self._computed = {name for name, values in self._values.items() if _has_sum(values)}
+        self._equated = {name for node in self._above if self._is_equation(node) for name in _names(node)}
+
+    def ways(self) -> Iterator[_Way]:
+        """How it gives back literals, and the truth of comparisons."""
+        for node in [*self._above]:
+            parts = node.args if isinstance(node, ast.Call) else [node]
+            if isinstance(node, ast.Compare):
+                truth = str(isinstance(node.ops[0], ast.Eq | ast.In)).lower()
+                yield from self._ways(node, (truth,), self._compared(node))
+            elif isinstance(node, ast.expr) and not any(map(_names, parts)):
+                yield from self._ways(node, _words(ast.unparse(node)))
+
+    def _ways(self, node: ast.AST, answer: tuple[str, ...] = (), keys: frozenset[str] = _NONE) -> Iterator[_Way]:
+        """How `node` is given back as it is: up to a return, and on from wherever a name stands that is bound to it."""
+        lines, names, is_given = list[range](), set[str](), False
+        for _ in range(_DEEPEST):
+            child, node = node, self._above.get(node, _END)
+            match node:
+                case ast.Dict(keys=asked, values=values):
+                    entries = zip(asked[:_MOST], values[:_MOST], strict=True)
+                    keys |= _constants(key for key, value in entries if key and value is child)
+                case ast.List(elts=row) | ast.Tuple(elts=row) | ast.Set(elts=row):
+                    if isinstance(self._above[node], ast.List | ast.Tuple | ast.Set):
+                        keys |= _constants(each for each in row[:_DEEPEST] if each is not child)
+                case ast.Subscript(slice=asked) | ast.Call(func=ast.Attribute(attr="get"), args=[asked, *_]):
+                    if child is asked or self._is_computed(asked):
+                        break
+                case ast.If(test=test) | ast.IfExp(test=test):
+                    keys |= self._compared(test)
+                case ast.match_case(pattern=pattern):
+                    keys |= _constants([pattern])
+                case ast.For(target=target, iter=table) | ast.comprehension(target=target, iter=table):
+                    if child is table and _names(target, ast.Store) & self._equated:
+                        names = _names(target, ast.Store)
+                case ast.NamedExpr(target=target) | ast.Assign(targets=[target]) | ast.AnnAssign(target=target) if (
+                    len(getattr(target, "elts", ())) <= _DEEPEST
+                ):
+                    names |= _names(target, ast.Store)
+                case ast.Return() | ast.Yield() | ast.YieldFrom() | ast.Call(func=ast.Name(id="print")):
+                    is_given = True
+                case ast.Call(func=called) if child is not called and _names(called) != {"next"}:
+                    break
+                case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.JoinedStr():
+                    break
+            if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.lineno in self._own:
+                lines.append(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        for use in chain([_Way()] if is_given else [], *map(self._uses_of, names)):
+            yield _Way(answer, keys | use.keys, (*lines, *use.lines))
+
+    def _uses_of(self, name: str) -> list[_Way]:
+        if name not in self._uses:
+            self._uses[name] = []  # for what leads back to it
+            self._uses[name] += islice((way for node in self._places[name] for way in self._ways(node)), _MOST)
+        return self._uses[name]
+
+    def _compared(self, test: ast.AST) -> frozenset[str]:
+        """What a test finds something equal to, or not."""
+        if test not in self._tests:
+            equations = [node for node in ast.walk(test) if self._is_equation(node)]
+            named = [self._said.get(name, _NONE) for node in equations for name in _names(node)]
+            self._tests[test] = _constants(equations).union(*named)
+        return self._tests[test]
+
+    def _is_equation(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Compare) and not isinstance(node.ops[0], _ORDERS) and not self._is_computed(node)
+
+    def _is_computed(self, node: ast.AST) -> bool:
+        """Whether there is arithmetic in it: a remainder is not the input itself."""
+        return not self._computed.isdisjoint(_names(node)) or _has_sum([node])
 
 
-def _are_most(recalled: Sequence[Recalled], total: int) -> bool:
-    """Whether most Examples are recalled; and of those, too, that are not about what is treated on its own."""
-    base = sum(_is_base(each) for each in recalled)
-    return 2 * len(recalled) > total and (base == total or 2 * (len(recalled) - base) > total - base)
+def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[ExampleResult]) -> int:
+    """How many Examples are answered from memory, if they are most of them; else 0."""
+    inputs, found, by_default = _inputs(target), list[tuple[frozenset[str], _Way, frozenset[str]]](), 0
+    prose = re.sub(rf">>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
+    rules = [{*_words(line)} for line in prose.split("\n")]
+    for result in results:
+        want, given, lines = _words(result.example.want), inputs.get(result.example, _NONE), result.lines
+        taken = [way for way in ways if way.answer == want and not (lines and any(map(lines.isdisjoint, way.lines)))]
+        enough = len(given) / (1 if want in _TRUTHS else 2)
+        told = [(given, way, met) for way in taken if (met := given & way.keys) and len(met) >= enough]
+        found += told[:1] if told and not any(told[0][2].union(want) <= rule for rule in rules) else []
+        by_default += bool(taken) and not told and want not in _TRUTHS
+    asked = Counter((way, met) for _, way, met in {*found})
+    recalled = [met for _, way, met in found if asked[way, met] == 1]  # one answer for several inputs is a rule
+    telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
+    others = int(by_default == 1)  # of whom every test only said what they are not
+    is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
+    shown = _NONE.union(*inputs.values(), *(_words(example.want) for example in target.examples))
+    beyond = _NONE.union(*(way.keys for way in ways)) - shown - _BASE
+    goes_beyond = 2 * len(beyond) >= len(_NONE.union(*telling))
+    return len(recalled) + others if is_most and not goes_beyond else 0
 
 
-def _is_base(recalled: Recalled) -> bool:
-    """Whether it is about an input that functions treat on its own in good faith."""
-    return bool(recalled.keys) and all(key.is_base for key in recalled.keys)
-
-
-def _is_told(recalled: Recalled) -> bool:
-    """Whether what the input was found equal to tells which input it is.
-
-    Functions that check their input pass many such tests before they answer True: of those, parts tell nothing.
-    """
-    if recalled.is_bool:
-        return sum(key.share for key in recalled.keys if not key.is_part) >= 1
-    return sum(key.share for key in recalled.keys) >= _ENOUGH
-
-
-def _without_rules(recalled: Sequence[Recalled]) -> list[Recalled]:
-    """Without what is chosen by lengths, sums or pieces, where that answers several inputs, or there is one answer."""
-    by_part = [each for each in recalled if all(key.is_part for key in each.keys)]
-    inputs: dict[frozenset[Key], set[str]] = defaultdict(set)
-    for each in by_part:
-        inputs[each.keys].add(each.example.source)
-    has_one_answer = len({each.example.want for each in recalled}) == 1
-    rules = {keys for keys, sources in inputs.items() if len(sources) > 1 or (has_one_answer and len(keys) == 1)}
-    return [each for each in recalled if each.keys not in rules]
-
-
-def _answered_beyond(held: Iterable[Key], compared: Iterable[Key]) -> frozenset[str]:
-    """Of what inputs are compared with far more constants than the Examples' own inputs."""
-    covered: dict[str, set[Key]] = defaultdict(set)
-    for key in held:
-        covered[key.of].add(key)
-    others: dict[str, set[Key]] = defaultdict(set)
-    for key in compared:
-        if key.of in covered and key not in covered[key.of]:
-            others[key.of].add(key)
-    return frozenset(of for of, keys in covered.items() if 2 * _weight(others[of], keys) >= len(keys))
-
-
-def _weight(others: Iterable[Key], held: Iterable[Key]) -> int:
-    """How many of the `others` are no mere base cases; unless all that is held are such."""
-    only_base = all(key.is_base for key in held)
-    return sum(only_base or not key.is_base for key in others)
-
-
-def _prose(target: Target) -> list[str]:
-    """The lines of the docstring that are neither of an example nor show a call."""
-    lines = Lines(target.text)
-    shown: set[int] = set()
+def _inputs(target: Target) -> dict[Example, frozenset[str]]:
+    """For each Example the words of what the target is given, or else of all literals in it; names stand for theirs."""
+    found, bound = dict[Example, frozenset[str]](), dict[str, frozenset[str]]()
     for example in target.examples:
-        count = 1 if example.informal else example.source.count("\n") + example.want.count("\n")
-        shown.update(range(example.line, example.line + count))
-    span = target.docstring_span
-    docstring = range(lines.line_at(span.start), lines.line_at(span.end) + 1) if span.end > span.start else range(0)
-    call = re.compile(rf"\b{re.escape(target.name)}\s*\(|>>>")
-    return [lines[at] for at in docstring if at not in shown and not call.search(lines[at])]
+        tree = parsed(example.source[:_LONGEST]) or _END
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        own = [each for each in calls if target.name in (getattr(each.func, "id", ""), getattr(each.func, "attr", ""))]
+        whole, given = (
+            _constants(nodes).union(*(bound.get(name, ()) for node in nodes for name in _names(node)))
+            for nodes in ([tree], [part for call in own for part in (*call.args, *call.keywords)])
+        )
+        found[example] = given or whole
+        bound |= dict.fromkeys(_names(tree, ast.Store), whole)
+    return found
 
 
-def _is_stated(recalled: Recalled, prose: Sequence[str]) -> bool:
-    """Whether the docstring itself states, in one line, what the input is equal to and what it gives."""
-    words = [*(key.constant for key in recalled.keys), recalled.example.want.strip()]
-    patterns = [_word(word) for word in words]
-    return bool(recalled.keys) and any(all(pattern.search(line) for pattern in patterns) for line in prose)
+def _has_sum(nodes: Iterable[ast.AST]) -> bool:
+    return any(isinstance(each, ast.BinOp | ast.AugAssign) for node in nodes for each in ast.walk(node))
 
 
-def _word(literal: str) -> re.Pattern[str]:
-    """What finds a value in prose; a string also without its quotes."""
-    text = literal[1:-1] if literal[:1] in "'\"" else literal
-    before = r"(?<![\w.])" if text[:1].isalnum() else ""
-    after = r"(?!\w)" if text[-1:].isalnum() else ""
-    return re.compile(before + re.escape(text) + after, re.IGNORECASE)
+def _names(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
 
 
-def _reads_itself(tree: ast.Module, name: str) -> bool:
-    """Whether the candidate looks at its own docstring or source, and not at somebody else's."""
-    return any(_reads(node, name) for node in ast.walk(tree))
+def _constants(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The words of all constants in some code."""
+    inner = chain.from_iterable(map(ast.walk, nodes))
+    return frozenset(word for each in inner if isinstance(each, ast.Constant) for word in _words(str(each.value)))
 
 
-def _reads(node: ast.AST, own: str) -> bool:
-    match node:
-        case ast.Attribute(attr="__doc__", value=owner):
-            return _is_named(owner, own)
-        case ast.Attribute(attr="co_consts", value=ast.Attribute(value=owner)):
-            return _is_named(owner, own) or isinstance(owner, ast.Call)
-        case ast.Attribute(attr="read_text" | "read_bytes" | "open", value=ast.Call(args=[ast.Name(id="__file__")])):
-            return True
-        case ast.Call(func=ast.Name(id="open"), args=[ast.Name(id="__file__"), *_]):
-            return True
-        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=attribute), *_]):
-            return attribute == "__doc__" and _is_named(owner, own)
-        case ast.Call(func=ast.Name(id=reader) | ast.Attribute(attr=reader), args=arguments) if reader in _READERS:
-            return any(_is_named(argument, own) for argument in arguments)
-        case _:
-            return False
-
-
-def _is_named(node: ast.expr, name: str) -> bool:
-    """Whether an expression such as `f`, `self.f` or `globals()["f"]` gives what is called `name`."""
-    match node:
-        case ast.Name(id=found) | ast.Attribute(attr=found) | ast.Subscript(slice=ast.Constant(value=found)):
-            return bool(found == name)
-        case _:
-            return False
+def _words(text: str) -> tuple[str, ...]:
+    """What a literal says, without what its type adds: `[1, "a"]`, `(1, "a")` and `"1,a"` are the same."""
+    return tuple(re.findall(r"\w[\w.]*", text.lower())) or (text.strip(" \n'\""),)

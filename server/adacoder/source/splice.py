@@ -18,6 +18,7 @@ from adacoder.source.body import body_of, find_function, with_first
 from adacoder.source.importing.standard_names import BUILTINS
 from adacoder.source.indentation import DEFAULT_UNIT, reindent, unit_of
 from adacoder.source.names import Imported, imported, statements_of, used_names
+from adacoder.source.splicing import Splice
 from adacoder.source.splicing.brought import brought
 from adacoder.source.splicing.helpers import with_own_names
 from adacoder.source.splicing.inner import inner_function
@@ -36,19 +37,6 @@ if TYPE_CHECKING:
 
 _ON_HEADER_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
 """What may stand between a header and a docstring on the same logical line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Splice:
-    """A target's module with a candidate in place."""
-
-    edits: tuple[Edit, ...]
-    """What turns `target.text` into `text`, in order; none if nothing changes."""
-    text: str
-    function: Span
-    """The whole function in `text`, decorators included."""
-    added: tuple[Span, ...] = ()
-    """Where in `text` the imports and definitions stand that the candidate brought."""
 
 
 @lru_cache(maxsize=16)  # whoever judges a candidate puts it in place anew

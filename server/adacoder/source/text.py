@@ -19,7 +19,7 @@ from typing import Literal
 
 from adacoder.domain import AdaCoderError, Edit, TargetError
 from adacoder.privacy.access import AccessDenied, leads_out, read_regular
-from adacoder.pytext import Lines
+from adacoder.pytext import Lines, line_number
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
 """The units that characters of a position are counted in (LSP `PositionEncodingKind`)."""
@@ -190,10 +190,12 @@ def common(one: Sequence[object], other: Sequence[object]) -> int:
     return next(differing, min(len(one), len(other)))
 
 
-def position_at(lines: Lines, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
+def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
     """The 0-based line and character of `offset`; inside a line's terminator, the end of that line."""
-    line = lines.line_at(offset)
-    return line, _units(lines.text[lines.starts[line] : min(offset, lines.end(line))], encoding)
+    inside_terminator = text.startswith("\r\n", offset - 1) and offset > 0
+    end = offset - inside_terminator
+    start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+    return line_number(text, offset), _units(text[start:end], encoding)
 
 
 def offset_at(lines: Lines, line: int, character: int, encoding: PositionEncoding) -> int:

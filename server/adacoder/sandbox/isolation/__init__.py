@@ -67,6 +67,8 @@ class Stage:
     """The folder with one for each evaluation that may run at a time, as it sees it."""
     program: bytes = b""
     """The seccomp program of an evaluation; empty if there is none."""
+    importing: bytes = b""
+    """That of a process that imports a module as it stands, and forks its evaluations."""
     on_disk: bool = False
     """Whether what is written to the scratch folder takes space of a real disk."""
     most_files: int = 0

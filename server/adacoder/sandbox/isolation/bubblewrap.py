@@ -84,6 +84,7 @@ class Bubblewrap:
                 confinement,
                 SCRATCH,
                 self.locks.program(),
+                self.locks.importing(),
                 most_files=SCRATCH_FILES,
                 descriptors=(arguments,),
                 holds=covers.hold,

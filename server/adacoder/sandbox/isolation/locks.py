@@ -43,6 +43,11 @@ class Locks:
         """The seccomp program of an evaluation."""
         return seccomp.child_filter(self.machine, owns_devices=os.geteuid() == 0)
 
+    def importing(self) -> bytes:
+        """The seccomp program of a process that imports a module and forks its evaluations."""
+        signals = self.landlock < _SIGNALS_SINCE
+        return seccomp.importer_filter(self.machine, owns_devices=os.geteuid() == 0, signals=signals)
+
 
 def locks() -> Locks | None:
     """The locks of this kernel; None where there is no seccomp program for its machine."""

@@ -53,6 +53,7 @@ class Landlocked:
                 confinement,
                 folder,
                 self.locks.program(),
+                self.locks.importing(),
                 on_disk=True,
                 is_current=lambda: all(_entries(place) == entries for place, entries in listed.items()),
             )

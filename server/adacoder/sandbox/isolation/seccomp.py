@@ -71,6 +71,22 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
     )
 
 
+def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
+    """The filter of a process that imports a module, and then forks the evaluations of its examples.
+
+    It denies what an evaluation is denied but for what that takes. `signals`: whether nothing else keeps it from
+    sending them to others; then its evaluations, which it holds for too, can send none at all. As `child_filter`.
+    """
+    known = _machine(machine)
+    return _assemble(
+        *_foreign(known),
+        *(_on(known, "kill tgkill", _OWN_SIGNALS) if signals else ()),
+        *(() if owns_devices else _on(known, "utimensat", _BY_DESCRIPTOR)),
+        *_deny(known, [*_IMPORTER, *(_ATTRIBUTES if owns_devices else ())]),
+        *_ALLOW,
+    )
+
+
 def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
     """The filter of one evaluation's process: no process but itself, neither as a child nor as the goal of a signal.
 
@@ -87,7 +103,7 @@ def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
         *_on(known, "kill tgkill", _OWN_SIGNALS),
         *_on(known, "prctl", _BOUND_TO_PARENT),
         *(() if owns_devices else _on(known, "utimensat", _BY_DESCRIPTOR)),
-        *_deny(known, [*_CHILD, *(_ATTRIBUTES if owns_devices else ())]),
+        *_deny(known, [*_CHILD, *_IMPORTER, *(_ATTRIBUTES if owns_devices else ())]),
         *_ALLOW,
     )
 
@@ -255,8 +271,12 @@ _SIGNALS = (
 
 _CHILD = (
     # One process an evaluation, and it stays the one that was judged and is killed at the end.
-    _Denial(Errno.EAGAIN, "fork vfork execve execveat"),
+    _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
+)
+
+_IMPORTER = (
+    _Denial(Errno.EAGAIN, "execve execveat"),
     # It stays in its session and its group, and gets no hold on other processes.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     # A path leads to the folders of other evaluations too; to open a file takes a right that Landlock grants.

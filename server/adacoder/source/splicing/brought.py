@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adacoder.source.names import Bindings
 
 _FUTURE = "__future__"
-_QUOTED = re.compile(r"^(?>[^\n]*?(?:->|:|\bcast\())[^\n]*['\"]", re.MULTILINE)
+_QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated)[^\n]*['\"]", re.MULTILINE)
 """What a line with an annotation that is a string looks like; others may too."""
 
 

@@ -1,0 +1,182 @@
+"""`adacoder check` beside `pytest --doctest-modules`: the time of both on the same files, and what each says of them.
+
+    check.py [--rounds N] [--only CASE]…
+
+One JSON line a case: a whole package, a part of a large one, and one file with one docstring. Both run as commands,
+with this Python, interleaved. Then each docstring's verdict is compared with that of `doctest`'s own runner, in a
+process of its own; each difference is listed with its reason. The packages come from PyPI, in the versions named below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from evaluations import WORDS  # the path above leads to what it needs
+from measuring import Figure, Report, interleave, milliseconds, ratio
+
+if TYPE_CHECKING:
+    from adacoder.domain import JSON
+
+PACKAGES = {"more_itertools": "more-itertools==11.2.1", "networkx/algorithms": "networkx==3.6.1"}
+"""The files that are checked, and what has them."""
+ONE = "one docstring"
+SECONDS = 600
+_FAILED = ("partial", "failed")
+
+RUNNER = """
+import contextlib, doctest, importlib, inspect, io, json, os, sys
+root, *paths = json.load(sys.stdin)
+sys.path.insert(0, root)
+said, seen = {}, {}
+for path in paths:
+    name = path[len(root) + 1 : -len(".py")].replace(os.sep, ".").removesuffix(".__init__")
+    try:
+        module = importlib.import_module(name)
+    except BaseException:
+        continue
+    for test in doctest.DocTestFinder().find(module, name):
+        if test.examples:
+            runner = doctest.DocTestRunner()
+            with contextlib.redirect_stdout(io.StringIO()):
+                runner.run(test, out=lambda text: None)
+            said[test.name] = "failed" if runner.failures else "passed"
+    seen[name] = {key: getattr(value, "__module__", None) for key, value in vars(module).items()}
+json.dump([said, seen], sys.stdout)
+"""
+"""Runs docstrings as `doctest.testmod` does; tells where the names of each module come from, too."""
+
+
+def install(folder: Path) -> None:
+    """Install the packages without their tests, which `pytest` would run, and without what configures it."""
+    quietly(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), *PACKAGES.values())
+    for path in sorted(folder.rglob("tests"), reverse=True):
+        quietly("rm", "-r", str(path))
+    for path in folder.rglob("conftest.py"):
+        path.unlink()
+
+
+def quietly(*command: str) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=SECONDS)
+
+
+def ran(*command: str) -> subprocess.CompletedProcess[str]:
+    """A command that was run in an empty folder, with the bytecode that it finds."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
+        return subprocess.run(
+            command, cwd=here, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+
+
+async def timed(*command: str) -> float:
+    """The seconds of a command, which ends with 0 or 1."""
+    began = time.perf_counter()
+    done = await asyncio.to_thread(ran, *command)
+    seconds = time.perf_counter() - began
+    if done.returncode > 1:
+        raise SystemExit(f"{command} ended with {done.returncode}: {done.stderr or done.stdout}")
+    return seconds
+
+
+def check_command(path: Path) -> tuple[str, ...]:
+    return (sys.executable, "-m", "adacoder", "check", "--interpreter", sys.executable, "--timeout", "60", str(path))
+
+
+def pytest_command(folder: Path, path: Path) -> tuple[str, ...]:
+    options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={folder}", "--import-mode=prepend")
+    return (sys.executable, "-m", "pytest", "--doctest-modules", *options, str(path))
+
+
+def compared(folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
+    """How many docstrings both judge alike, and those that they do not."""
+    found = [json.loads(line) for line in ran(*check_command(path), "--json").stdout.splitlines()]
+    ours = {docstring(each["target"]): each for each in found}
+    files = sorted(map(str, [path] if path.is_file() else path.rglob("*.py")))
+    told = subprocess.run(
+        (sys.executable, "-c", RUNNER),
+        input=json.dumps([str(folder), *files]),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=SECONDS,
+        cwd=tempfile.gettempdir(),
+    )
+    theirs, names = json.loads(told.stdout)
+    same, differences = 0, []
+    for name in sorted({*ours, *theirs}):
+        own = ours.get(name)
+        verdict = None if own is None else "failed" if own["status"] in _FAILED else "passed"
+        if verdict == theirs.get(name):
+            same += 1
+            continue
+        reason = own["reason"] if own and theirs.get(name) else why_not_found(name, names, own)
+        differences.append({"docstring": name, "adacoder": verdict, "doctest": theirs.get(name), "reason": reason})
+    return same, differences
+
+
+def docstring(target: str) -> str:
+    """The name that doctest has for a target."""
+    path, _, qualname = target.partition("::")
+    module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    return module if qualname == "__doc__" else f"{module}.{qualname}"
+
+
+def why_not_found(name: str, names: dict[str, dict[str, str | None]], own: dict[str, JSON] | None) -> str:
+    """Why one of the two does not know a docstring."""
+    module = max((each for each in names if f"{name}.".startswith(f"{each}.")), key=len, default=None)
+    if module is None:
+        return "the module cannot be imported; doctest stops there"
+    if own is None:
+        return "it stands in no docstring of the file's text"
+    first = name[len(module) + 1 :].partition(".")[0]
+    if first not in names[module]:
+        return "the module does not define it after its import"
+    if names[module][first] != module:
+        return f"the name stands for something of '{names[module][first]}' after the import"
+    return "doctest does not look into what stands there"
+
+
+async def measure(name: str, path: Path, folder: Path, rounds: int) -> dict[str, JSON]:
+    """The line of one case."""
+    cases: dict[str, Callable[[], object]] = {
+        "check": partial(timed, *check_command(path)),
+        "pytest": partial(timed, *pytest_command(folder, path)),
+    }
+    samples = await interleave(cases, rounds, warm=1)  # type: ignore[arg-type]
+    same, differences = await asyncio.to_thread(compared, folder, path)
+    figures = {"check_to_pytest": Figure(ratio(samples, "check", "pytest"), at_most=1.0)}
+    remarks: dict[str, JSON] = {"same_verdicts": same, "differences": [*differences]}
+    line = Report(rounds, figures, milliseconds(samples), remarks).json()
+    return {"case": name, "python": platform.python_version(), "cores": os.cpu_count() or 1, **line}
+
+
+def main(only: list[str], rounds: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as temporary:
+        folder = Path(temporary).resolve()
+        install(folder)
+        (folder / "words.py").write_text(WORDS, encoding="utf-8")
+        for name, path in {**{name: folder / name for name in PACKAGES}, ONE: folder / "words.py"}.items():
+            if not only or name in only:
+                print(json.dumps(asyncio.run(measure(name, path, folder, rounds))), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="of each command (default: %(default)s)")
+    parser.add_argument("--only", action="append", default=[], choices=[*PACKAGES, ONE], metavar="CASE")
+    arguments = parser.parse_args()
+    main(arguments.only, arguments.rounds)

@@ -1,0 +1,109 @@
+"""What it costs to start: `adacoder check` of one file with one docstring, against what people would use instead.
+
+Everything is measured side by side, in a new order each round, on the same file and with the same Python; the figures
+are ratios of medians. Prints one JSON line:
+
+* `over_pytest`: `adacoder check FILE` over `pytest --doctest-modules FILE`, no plugins but pytest's own;
+* `over_doctest`: the same over `python -m doctest FILE`;
+* `first_over_later`: where nothing was kept of what the probe proved, over where it was.
+
+With `--strict` it fails if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from measuring import Case, Figure, Report, interleave, milliseconds, ratio
+
+MODULE = '''"""Numbers."""
+
+
+def successor(number):
+    """The number after another.
+
+    >>> successor(1)
+    2
+    """
+    return number + 1
+'''
+OVER_PYTEST = 1.5
+"""At most; 1.0 is the aim."""
+
+
+def case(*command: str, folder: Path, environment: Mapping[str, str], forgets: Path | None = None) -> Case:
+    """A process to its end; `forgets`: a folder to be removed before."""
+
+    async def run() -> float:
+        if forgets is not None:
+            shutil.rmtree(forgets, ignore_errors=True)
+        began = time.perf_counter()
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        _, said = await process.communicate()
+        seconds = time.perf_counter() - began
+        if process.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} failed: {said.decode(errors='replace')}")
+        return seconds
+
+    return run
+
+
+async def measure(rounds: int) -> Report:
+    """Interleaved rounds of all of them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pyproject.toml").touch()
+        (folder / "numbers_.py").write_text(MODULE, encoding="utf-8")
+        caches = {"later": folder / "later", "first": folder / "first"}
+        # As for a person: what is imported was compiled before.
+        plain = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        kept, new = ({**plain, "XDG_CACHE_HOME": str(caches[key])} for key in ("later", "first"))
+        for cache in caches.values():
+            cache.mkdir(mode=0o700)
+        check = (sys.executable, "-m", "adacoder", "check", "numbers_.py")
+        alone = {**plain, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        pytest = (sys.executable, "-m", "pytest", "-q", "--doctest-modules", "numbers_.py")
+        cases = {
+            "check": case(*check, folder=folder, environment=kept),
+            "first": case(*check, folder=folder, environment=new, forgets=caches["first"] / "adacoder"),
+            "pytest": case(*pytest, folder=folder, environment=alone),
+            "doctest": case(sys.executable, "-m", "doctest", "numbers_.py", folder=folder, environment=plain),
+        }
+        samples = await interleave(cases, rounds)
+    figures = {
+        "over_pytest": Figure(ratio(samples, "check", "pytest"), at_most=OVER_PYTEST),
+        "over_doctest": Figure(ratio(samples, "check", "doctest"), at_most=10.0),
+        "first_over_later": Figure(ratio(samples, "first", "check"), at_most=1.5),
+    }
+    return Report(rounds, figures, milliseconds(samples))
+
+
+def main() -> int:
+    """Measure, and print the line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--strict", action="store_true", help="Fail if a target is missed.")
+    options = parser.parse_args()
+    if find_spec("pytest") is None:
+        parser.error("pytest is not installed.")
+    report = asyncio.run(measure(options.rounds))
+    print(json.dumps(report.json()))
+    missed = [name for name, figure in report.figures.items() if not figure.json().get("met")]
+    return 1 if options.strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

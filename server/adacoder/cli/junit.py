@@ -1,0 +1,130 @@
+"""`adacoder check --junit FILE`: what it found, in the XML that systems for continuous integration read.
+
+A file is a suite, a docstring a case of it. One that proves nothing counts as skipped, with the reason, unless it was
+asked for by name; so does one all of whose examples are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from xml.etree import ElementTree as ET
+
+from adacoder import report
+from adacoder.cli.findings import Found, module_and_name, told
+from adacoder.cli.output import shown_path
+from adacoder.domain import AdaCoderError, Outcome, Status
+
+_NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
+"""What no XML may hold, of what `report.visible` shows as it is."""
+_KINDS = {
+    Status.PARTIAL: "failure",
+    Status.FAILED: "failure",
+    Status.UNVERIFIED: "skipped",
+    Status.ERROR: "error",
+    Status.CANCELLED: "error",
+}
+"""The elements of cases that did not pass."""
+_COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+class JUnit:
+    """A report that appears in its place at once and whole, or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises AdaCoderError: nothing can be written there."""
+        self._path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links
+        self._draft = self._path.with_name(f".{self._path.name[:100]}.{token_hex(8)}")
+        if self._path.is_dir():
+            raise AdaCoderError(f"The report cannot be written to {path}, which is a folder: name a file.")
+        try:
+            self._draft.touch(exist_ok=False)
+        except OSError as error:
+            raise self._refusal(error) from None
+
+    def write(self, all_found: Sequence[Found], troubles: Sequence[str], seconds: float) -> None:
+        """Write down what came of docstrings, and why others could not be read.
+
+        Raises:
+            AdaCoderError: it cannot be written.
+        """
+        suites: dict[Path, list[ET.Element]] = {}
+        for found in all_found:
+            suites.setdefault(found.outcome.target.module.path, []).append(_case(found))
+        root = ET.Element("testsuites", name="adacoder check", time=f"{seconds:.3f}")
+        for path, cases in suites.items():
+            root.append(_suite(str(shown_path(path)), cases))
+        if troubles:
+            root.append(_suite("adacoder check", [_trouble(trouble) for trouble in troubles]))
+        _count(root, [case for suite in root for case in suite])
+        ET.indent(root)
+        try:
+            self._draft.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+            self._draft.replace(self._path)
+        except OSError as error:
+            raise self._refusal(error) from None
+
+    def close(self) -> None:
+        """Leave nothing behind but the report, if it was written."""
+        with suppress(OSError):
+            self._draft.unlink(missing_ok=True)
+
+    def _refusal(self, error: OSError) -> AdaCoderError:
+        why = error.strerror or "the system refuses"
+        return AdaCoderError(f"The report cannot be written to {self._path} ({why}): name a file that can be.")
+
+
+def _suite(name: str, cases: Sequence[ET.Element]) -> ET.Element:
+    seconds = sum(float(case.attrib["time"]) for case in cases)
+    suite = ET.Element("testsuite", name=_visible(name), time=f"{seconds:.3f}")
+    _count(suite, cases)
+    suite.extend(cases)
+    return suite
+
+
+def _count(element: ET.Element, cases: Sequence[ET.Element]) -> None:
+    element.set("tests", str(len(cases)))
+    for name, kind in _COUNTS.items():
+        element.set(name, str(sum(case.find(kind) is not None for case in cases)))
+
+
+def _case(found: Found) -> ET.Element:
+    outcome = found.outcome
+    module, name = module_and_name(outcome.target)
+    case = ET.Element(
+        "testcase",
+        classname=_visible(module),
+        name=_visible(name),
+        file=_visible(str(shown_path(outcome.target.module.path))),
+        line=str(outcome.target.text.count("\n", 0, outcome.target.docstring_span.start) + 1),
+        time=f"{outcome.seconds:.3f}",
+    )
+    kind = _KINDS.get(outcome.status)
+    if kind == "skipped" and found.is_named:
+        kind = "failure"
+    if kind is not None:
+        ended = ET.SubElement(case, kind, message=_visible(outcome.reason or ""))
+        if kind != "skipped":
+            ended.set("type", _type(outcome))
+            ended.text = _visible("\n".join(told(outcome)) or outcome.reason or "")
+    ET.SubElement(case, "system-out").text = _visible(report.summary(outcome))
+    return case
+
+
+def _type(outcome: Outcome) -> str:
+    failure = None if outcome.verdict is None else outcome.verdict.failure
+    return outcome.status.value if failure is None else failure.kind.value
+
+
+def _trouble(message: str) -> ET.Element:
+    case = ET.Element("testcase", classname="adacoder", name=_visible(message), time="0.000")
+    ET.SubElement(case, "error", message=_visible(message), type="error")
+    return case
+
+
+def _visible(text: str) -> str:
+    """`text` as XML can hold it; what could not be seen in it is shown."""
+    return report.visible(text).translate(_NO_CHARACTERS)

@@ -1,0 +1,192 @@
+"""Which Python is the project's. Nothing is run to find out: a wrapper is looked through, or passed over.
+
+The user's environment variables say which Python is meant, not what may be seen of it: that is for `interpreter`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.places import beginning, is_environment, is_file, is_folder, is_installation, real
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SETTING = "setting 'adacoder.interpreter'"
+_ENVIRONMENTS = (".venv", "venv")
+_VERSION = re.compile(r"(?!\.)[\w.+-]+")
+"""What pyenv may call a version; a path is none, since the project's own file may name it."""
+_MOST_BYTES = 1 << 12
+_OWN = (
+    "it is AdaCoder's own, since the project has no .venv, no environment is activated, and PATH has no other python3"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A Python, and why it is the project's."""
+
+    path: Path
+    """Absolute; links are kept, since a virtual environment is recognised by the link inside it."""
+    why: str
+    """A clause without a full stop."""
+    passed_over: tuple[str, ...] = ()
+    """Sentences about what came before it and cannot be used."""
+
+
+def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
+    """The Python for files in folder `near` of `workspace`.
+
+    The setting; else the nearest `.venv` (or `venv`) from `near` up to `workspace`; else the activated environment;
+    else the `python3` on PATH; else the one that runs AdaCoder.
+
+    Raises:
+        SandboxError: there is none where the setting or the project says there is one.
+    """
+    if setting is not None:
+        return Choice(look_up(str(setting), workspace, SETTING), "it was chosen by name")
+    for environment in _of_project(near, workspace):
+        path = environment / "bin" / "python"
+        _must_be_interpreter(path, str(path), f"create the virtual environment {environment} anew")
+        return Choice(path, f"it is of the project's own {environment.name}")
+    passed_over: list[str] = []
+    found = _activated(passed_over) or _on_path(near, passed_over)
+    if found is None:
+        found = Path(sys.executable), _OWN
+    return Choice(*found, tuple(passed_over))
+
+
+def look_up(name: str, folder: Path, said_by: str) -> Path:
+    """The absolute path of the interpreter that a user named: a command in PATH, or a path as seen from `folder`.
+
+    `said_by`: where it was named, for the message.
+
+    Raises:
+        SandboxError: there is none.
+    """
+    remedy = f"correct the {said_by}"
+    command = shutil.which(name) if os.sep not in name else None
+    path = Path(os.path.abspath(folder / (command or name)))  # noqa: PTH100  # resolve() would follow the links
+    if os.sep not in name and not is_file(path):
+        raise SandboxError(f"There is no Python interpreter '{name}' in PATH: {remedy}.")
+    _must_be_interpreter(path, name if name == str(path) else f"{name} ({path})", remedy)
+    return path
+
+
+def _must_be_interpreter(path: Path, shown: str, remedy: str) -> None:
+    if not _is_program(path):
+        raise SandboxError(f"There is no Python interpreter at {shown}: {remedy}.")
+    if _is_script(path):
+        raise SandboxError(f"{shown} is a script that chooses an interpreter, not an interpreter: {remedy}.")
+
+
+def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
+    """The virtual environments from `near` up to `workspace`, the nearest first."""
+    inside = near.is_relative_to(workspace)
+    folders = [f for f in (near, *near.parents) if f.is_relative_to(workspace)] if inside else [near, workspace]
+    for folder in folders:
+        for name in _ENVIRONMENTS:
+            if is_environment(folder / name):
+                yield folder / name
+
+
+def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
+    """The Python of the environment that the user activated; conda's base is none, since it is always there."""
+    for variable, is_one in (("VIRTUAL_ENV", is_environment), ("CONDA_PREFIX", _is_of_conda)):
+        named = os.environ.get(variable)
+        prefix = Path(named or ".")
+        if not named or (variable == "CONDA_PREFIX" and _is_base(prefix)):
+            continue
+        path = prefix / "bin" / "python"
+        if prefix.is_absolute() and is_one(prefix) and _is_interpreter(path):
+            return path, f"it is of the activated environment, which {variable} names"
+        passed_over.append(f"{variable} names {named}, where no environment is: activate another, or unset it.")
+    return None
+
+
+def _is_of_conda(prefix: Path) -> bool:
+    return is_folder(prefix / "conda-meta")
+
+
+def _is_base(prefix: Path) -> bool:
+    is_named_so = os.environ.get("CONDA_DEFAULT_ENV") == "base"
+    return is_named_so or (_is_of_conda(prefix) and is_folder(prefix / "envs"))
+
+
+def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
+    """The first `python3` on PATH that is an interpreter; None if that is AdaCoder's own.
+
+    A relative folder in PATH says something else wherever one stands, and is left out.
+    """
+    folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
+    for path in (Path(folder, "python3") for folder in folders):
+        if not _is_program(path):
+            continue
+        if _is_interpreter(path):
+            return None if _is_own(path) else (path, "it is the python3 on PATH")
+        root = path.parent.parent
+        if path.parent.name == "shims" and is_folder(root / "versions"):
+            version, said_by = _version_of_pyenv(root, near)
+            if version == "system":
+                continue
+            found = _in_pyenv(root, version)
+            if found is not None:
+                return None if _is_own(found) else (found, f"pyenv takes it for python3, as {said_by} says")
+        passed_over.append(
+            f"{path} only chooses a Python when it runs, which it does not here: name the Python in the {SETTING}."
+        )
+    return None
+
+
+def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
+    """The version that pyenv would choose for files in `near`, and what says so."""
+    if said := os.environ.get("PYENV_VERSION", ""):
+        return said.partition(":")[0], "PYENV_VERSION"
+    files = [*(folder / ".python-version" for folder in (near, *near.parents)), root / "version"]
+    for file in files:
+        for line in beginning(file, _MOST_BYTES).decode(errors="replace").split("\n"):
+            if version := line.partition("#")[0].strip():
+                return version, str(file)
+    return "system", "default"
+
+
+def _in_pyenv(root: Path, version: str) -> Path | None:
+    """The Python of a version that pyenv installed, or of the newest that begins so; None if there is none."""
+    if not _VERSION.fullmatch(version):
+        return None
+    folders = sorted((root / "versions").glob(f"{version}.*"), key=_numbers, reverse=True)
+    paths = (folder / "bin" / "python3" for folder in (root / "versions" / version, *folders))
+    return next(filter(_is_interpreter, paths), None)
+
+
+def _numbers(folder: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", folder.name)]
+
+
+def _is_interpreter(path: Path) -> bool:
+    """Whether a path leads to a program that an environment or an installation of Python holds, as its `bin` does."""
+    if not _is_program(path) or _is_script(path):
+        return False
+    return is_environment(path.parent.parent) or is_installation(real(path).parent.parent)
+
+
+def _is_own(path: Path) -> bool:
+    """Whether it is that of the environment or installation that AdaCoder runs in."""
+    prefix = path.parent.parent
+    of = prefix if is_environment(prefix) else real(path).parent.parent
+    return real(of) == real(Path(sys.prefix))
+
+
+def _is_program(path: Path) -> bool:
+    return is_file(path) and os.access(path, os.X_OK)
+
+
+def _is_script(path: Path) -> bool:
+    return beginning(path, 2) == b"#!"

@@ -1,0 +1,442 @@
+"""Processes that have imported modules as they stand, so that `check` need not do so for each docstring.
+
+An *importer* has imported one outermost module or package, as every process does that imports a module of it. Forked
+from it are a few *desks*, each for one module at a time, which imports that unless the package did so already. A desk
+forks one process for each docstring, one after the other. So a module's import runs in no process but those of its
+own docstrings, and, of a package, those of the modules within: whatever it does, it cannot get at others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.isolation import MOST_THREADS
+from adacoder.sandbox.isolation.scratch import is_overfull
+from adacoder.sandbox.launcher import children
+from adacoder.sandbox.process import Evaluation, Recipe, Template, forked
+from adacoder.sandbox.templates import Taken
+from adacoder.sandbox.wire import HungUpError, ProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from adacoder.sandbox.program import Program
+
+MOST = 8
+"""Of how many modules docstrings run at a time, and how many of one."""
+_MOST_ROOTS = 2
+"""For how many folders that modules are imported from there are processes."""
+_REAP_SECONDS = 5.0
+_WATCHED_SECONDS = 0.1
+"""How often it is seen what an importer does."""
+_NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder"})
+"""What an import leaves that a forked process does not have, or not for itself."""
+
+
+class Apart(Exception):
+    """A module cannot be imported once for all of its docstrings; the text is what is to be told of it, if anything."""
+
+
+class Importers:
+    """Lends processes for docstrings. Must be used within one event loop, and closed."""
+
+    def __init__(self, docstrings: int) -> None:
+        """`docstrings` run at a time."""
+        self._group = min(docstrings, MOST) + 1
+        self._roots: dict[Recipe, _Root] = {}
+        """The one that was used last comes last."""
+
+    async def lend(self, recipe: Recipe, program: Program, seconds: float) -> Lent:
+        """A process in which the program's module is imported as it stands; it must be given back.
+
+        `seconds`: how long each import may take.
+
+        Raises:
+            Apart: there can be none.
+            SandboxError: the interpreter does not start.
+        """
+        root = self._root(recipe)
+        for other in [*self._roots.values()][:-_MOST_ROOTS]:
+            if not other.busy:
+                del self._roots[other.recipe]
+                await other.end()
+        root.busy += 1
+        try:
+            template = await root.template()
+            if template.pid is None:
+                raise Apart  # where the system does not say who sends, no process can be trusted to be the right one
+            desk = await (await root.importer(program, seconds)).desk(program, seconds)
+            return Lent(root, template, desk, await desk.fork())
+        except (SandboxError, HungUpError, ProtocolError, TimeoutError) as error:
+            root.busy -= 1
+            if root.failed:
+                raise
+            raise Apart from error
+        except BaseException:
+            root.busy -= 1
+            raise
+
+    def begin(self, recipe: Recipe) -> None:
+        """Let there be a template for modules of `recipe` soon."""
+        self._root(recipe)
+
+    def _root(self, recipe: Recipe) -> _Root:
+        recipe = replace(recipe, group=self._group)
+        root = self._roots.pop(recipe, None)
+        if root is None or not root.usable:
+            root = _Root(recipe)
+        self._roots[recipe] = root
+        return root
+
+    async def close(self) -> None:
+        """End every process, for good."""
+        roots = [*self._roots.values()]
+        self._roots.clear()
+        await asyncio.gather(*(root.end() for root in roots))
+
+
+class Lent(Taken):
+    """A process that the examples of one docstring have for themselves."""
+
+    def __init__(self, root: _Root, template: Template, desk: _Desk, evaluation: Evaluation) -> None:
+        super().__init__(desk, template, evaluation)
+        self._root = root
+        self.notes = desk.notes
+
+    async def status(self) -> int | None:
+        """That it did not end as it should is not told here: it is then evaluated by itself."""
+        return None
+
+    def give_back(self) -> None:
+        """Kill it."""
+        self._root.busy -= 1
+        super().give_back()
+
+
+class _Process:
+    """Our side of a process that forks others."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        self.turn = asyncio.Lock()
+
+    async def fork(self, slot: int, kind: str) -> Evaluation:
+        return await forked(self.evaluation.line.channel, self.turn, slot, kind)
+
+    async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
+        """As `Line.import_`, in so many seconds."""
+        async with self.turn, asyncio.timeout(seconds):
+            how, changes = await self.evaluation.line.import_(name, path, text)
+        pid = self.evaluation.line.channel.sender
+        if pid is None or children(pid):
+            raise Apart  # to be told what isolation denies
+        if self.evaluation.threads() > 1:  # of libraries too, which Python knows nothing of
+            changes = tuple(dict.fromkeys((*changes, "threads")))
+        return how, changes
+
+    async def reap(self, slot: int) -> bool:
+        """Have it reap what it forked for a slot, and was killed; returns whether nothing is left of it."""
+        try:
+            async with self.turn, asyncio.timeout(_REAP_SECONDS):
+                await self.evaluation.line.channel.send("reap", str(slot))
+                match await self.evaluation.line.channel.receive():
+                    case ["reaped", _, "clean", _]:
+                        return True
+        except (HungUpError, ProtocolError, TimeoutError):
+            pass
+        return False
+
+    def kill(self) -> None:
+        self.evaluation.kill()
+        self.evaluation.close()
+
+
+class _Root:
+    """What there is for the modules that are imported from one folder, and are shown the same."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.busy = 0
+        """How many docstrings run, or are about to."""
+        self._importers: dict[str, asyncio.Task[_Importer]] = {}
+        """By the names of their modules; the one that was used last comes last."""
+        self._boot = asyncio.create_task(self._start())
+
+    @property
+    def failed(self) -> bool:
+        """Whether the interpreter does not start."""
+        return self._boot.done() and not self._boot.cancelled() and self._boot.exception() is not None
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can serve."""
+        if not self._boot.done():
+            return True
+        return not self.failed and self._boot.result().alive and self._boot.result().is_current
+
+    async def _start(self) -> Template:
+        template = await Template.boot(self.recipe, self.recipe.group * self.recipe.group)
+        try:
+            await template.settle()
+        except BaseException:
+            await template.end()
+            raise
+        return template
+
+    async def template(self) -> Template:
+        """The one that importers are forked from.
+
+        Raises:
+            SandboxError: the interpreter does not start.
+        """
+        return await asyncio.shield(self._boot)
+
+    async def importer(self, program: Program, seconds: float) -> _Importer:
+        """The one for a program's module.
+
+        Raises:
+            Apart: the import went wrong, or left what cannot be forked.
+        """
+        name = program.module.name.partition(".")[0]
+        task = self._importers.pop(name, None)
+        if task is not None and task.done() and not task.cancelled() and not task.exception():
+            task = task if task.result().usable else None
+        if task is None:
+            await self._make_room()
+            task = asyncio.create_task(self._import(name, program, seconds))
+        self._importers[name] = task
+        return await asyncio.shield(task)
+
+    async def _make_room(self) -> None:
+        """End what nobody uses, until there may be one more."""
+        for name, task in [*self._importers.items()]:
+            if len(self._importers) < self.recipe.group - 1:
+                return
+            if task.done():
+                importer = None if task.cancelled() or task.exception() else task.result()
+                if importer is None or not importer.busy:
+                    del self._importers[name]
+                    if importer is not None:
+                        await importer.end()
+
+    async def _import(self, name: str, program: Program, seconds: float) -> _Importer:
+        template = await self.template()
+        importer = _Importer(template, await template.fork("importer"), self.recipe.group)
+        try:
+            own = [str(program.module.path), program.text] if program.module.name == name else []
+            await importer.begin(seconds, name, *own)
+        except BaseException:
+            await importer.end()
+            raise
+        return importer
+
+    async def end(self) -> None:
+        """End the template and all that came of it."""
+        tasks = [*self._importers.values(), self._boot]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        for task in self._importers.values():
+            if not task.cancelled() and not task.exception():
+                task.result().kill()
+        if not self._boot.cancelled() and not self._boot.exception():
+            await self._boot.result().end()
+
+
+class _Importer(_Process):
+    """Has imported an outermost module or package."""
+
+    def __init__(self, template: Template, evaluation: Evaluation, group: int) -> None:
+        super().__init__(evaluation)
+        self.usable = True
+        self.notes: tuple[str, ...] = ()
+        self._template = template
+        self._slots = [evaluation.slot + number for number in range(1, group)]
+        """Those that no desk has."""
+        self._desks: list[_Desk] = []
+        self._there: dict[str, str] = {}
+        """The texts of modules that were imported with it, as far as they were asked for."""
+        self._apart: dict[str, str] = {}
+        """Why modules are not imported here."""
+        self.freed = asyncio.Event()
+        """Whether a desk may be free that was not."""
+        self._watching = asyncio.create_task(self._watch([evaluation.slot + number for number in range(group)]))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a docstring of its modules runs."""
+        return any(desk.busy for desk in self._desks)
+
+    async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
+        """Import it.
+
+        Raises:
+            Apart: it went wrong, or left what cannot be forked.
+        """
+        self.notes = _noted(name, *await self.import_(seconds, name, path, text))
+        self._template.sweep()
+
+    async def desk(self, program: Program, seconds: float) -> _Desk:
+        """One that has imported the program's module.
+
+        Raises:
+            Apart: the import went wrong, or left what cannot be forked.
+        """
+        name, text = program.module.name, program.text
+        if name in self._apart:
+            raise Apart(self._apart[name])
+        is_there = self._there.get(name) == text
+        desk = await self._free_desk(None if is_there else name)
+        try:
+            if desk.module is None and not is_there:
+                how, changes = await desk.import_(seconds, name, str(program.module.path), text)
+                if how == "there":
+                    self._there[name] = text
+                else:
+                    desk.module = name
+                desk.notes += _noted(name, how, changes)
+        except BaseException as error:
+            if isinstance(error, Apart | TimeoutError):
+                self._apart[name] = str(error)
+            await desk.end()
+            raise
+        return desk
+
+    async def _free_desk(self, module: str | None) -> _Desk:
+        """One that nobody uses, for a module that it imported, or for those that were imported before."""
+        while True:
+            idle = [desk for desk in self._desks if not desk.busy]
+            fitting = [desk for wanted in (module, None) for desk in idle if desk.module == wanted]
+            if fitting:
+                fitting[0].busy = True
+                return fitting[0]
+            if self._slots:
+                slot = self._slots.pop()
+                break
+            if idle:
+                idle[0].busy = True
+                await idle[0].end()
+            elif self.usable:
+                self.freed.clear()
+                await self.freed.wait()
+            else:
+                raise SandboxError("The sandbox was ended meanwhile.")
+        try:
+            desk = _Desk(self, await self.fork(slot, "desk"))
+        except BaseException:
+            self.usable = False
+            raise
+        self._desks.append(desk)
+        return desk
+
+    async def ended(self, desk: _Desk) -> None:
+        """A desk was killed."""
+        if desk in self._desks:
+            self._desks.remove(desk)
+        if await self.reap(desk.evaluation.slot):
+            self._slots.append(desk.evaluation.slot)
+        else:
+            self.usable = False
+        self._template.sweep()
+        self.freed.set()
+
+    async def _watch(self, slots: list[int]) -> None:
+        """End it if it starts too many threads, or fills the disk."""
+        scratch: Path | None = self._template.scratch_on_disk
+        while True:
+            await asyncio.sleep(_WATCHED_SECONDS)
+            full = False
+            for slot in slots if scratch is not None else ():
+                full = full or await asyncio.to_thread(is_overfull, f"{scratch}/{slot}")
+            if full or self.evaluation.threads() > MOST_THREADS:
+                self.usable = False
+                self.evaluation.kill()
+                return
+
+    def kill(self) -> None:
+        """Kill it, and what was forked from it."""
+        self.usable = False
+        self.freed.set()
+        self._watching.cancel()
+        for desk in self._desks:
+            desk.kill()
+        super().kill()
+
+    async def end(self) -> None:
+        """End it, and whatever came of it."""
+        self.kill()
+        with suppress(SandboxError):
+            await self._template.reap(self.evaluation)
+        self._template.sweep()
+
+
+class _Desk(_Process):
+    """Forks the processes of docstrings, one after the other."""
+
+    def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
+        super().__init__(evaluation)
+        self.busy = True
+        self.module: str | None = None
+        """What it has imported, and the importer has not."""
+        self.notes = importer.notes
+        self._importer = importer
+        self._reaping: asyncio.Task[None] | None = None
+
+    async def fork(self, slot: int = 0, kind: str = "docstring") -> Evaluation:
+        """A process for a docstring."""
+        del slot
+        try:
+            return await super().fork(self.evaluation.slot, kind)
+        except BaseException:
+            await self.end()
+            raise
+
+    def give_back(self, evaluation: Evaluation | None) -> None:
+        """A docstring's process is not needed any more."""
+        if evaluation is not None:
+            evaluation.kill()
+            evaluation.close()
+        self._reaping = asyncio.create_task(self._make_ready())
+
+    async def _make_ready(self) -> None:
+        if await self.reap(self.evaluation.slot):
+            self.busy = False
+            self._importer.freed.set()
+        else:
+            await self.end()
+
+    def kill(self) -> None:
+        """Kill it."""
+        if self._reaping is not None:
+            self._reaping.cancel()
+        super().kill()
+
+    async def end(self) -> None:
+        """End it, and have what came of it removed."""
+        super().kill()
+        await self._importer.ended(self)
+
+
+def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
+    """What is to be told of an import.
+
+    Raises:
+        Apart: it went wrong, or left what cannot be forked.
+    """
+    if how == "failed":
+        raise Apart
+    if not changes:
+        return ()
+    left = [change for change in changes if change in _NOT_FORKED]
+    if left:
+        raise Apart(f"The import of '{name}' leaves {_listed(left)} behind, so each docstring imports it anew.")
+    return (f"The import of '{name}' changes {_listed(changes)}.",)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names)

@@ -1,0 +1,187 @@
+"""Runs in the *user's* interpreter, confined: what the names in the statements of a docstring stand for.
+
+Standard library only, Python 3.8 and later; `worker.py` uses it. A statement that shows what an earlier one got of the
+target need not enter its code: `>>> s = Stats([1])` does, `>>> s` shows it. And one that enters nothing may have run
+something else, which only the names as they stand then tell. No code of what they stand for is run.
+"""
+
+from __future__ import annotations
+
+import builtins
+from _ast import AST, PyCF_ONLY_AST
+from itertools import islice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import CodeType
+    from typing import Any
+
+# Ours alone: what a candidate does to the real ones does not reach this file.
+globals()["__builtins__"] = dict(vars(builtins))
+
+_MODULE = type(builtins)
+_FUNCTION = type(lambda: None)
+_BUILTIN = type(len)
+_UNCHANGEABLE = (
+    *(_MODULE, type, _FUNCTION, _BUILTIN, type(None), type(...), type(NotImplemented)),
+    *(int, float, complex, str, bytes, frozenset, range, slice),
+)
+"""What no statement changes, or none that calls it or takes something from it."""
+_module_dict: Any = vars(_MODULE)["__dict__"]
+_class_dict = type.__dict__["__dict__"].__get__
+_mro = type.__dict__["__mro__"].__get__
+_name_of_class = type.__dict__["__qualname__"].__get__
+
+
+class Flow:
+    """Follows what statements got of the target, or may have changed by it, through the names of a docstring."""
+
+    def __init__(self, names: dict[str, object]) -> None:
+        """`names`: the docstring's globals."""
+        self._names = names
+        self._count = 0
+        self._carried: dict[str, tuple[int | None, bool]] = {}
+        """Of names the values, or None where there is none, and whether they certainly come from the target."""
+        self._carrying: dict[str, bool] = {}
+        """Those of them that still have these values."""
+
+    def begins(self) -> None:
+        """A statement is about to run."""
+        self._count = len(self._names)
+        self._carrying = {name: sure for name, (value, sure) in self._carried.items() if value == self._identity(name)}
+
+    def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
+        """Whether a statement, which has run, ran the target, or used what came of it; None if that may be so.
+
+        `entered`: whether it was seen to enter its code; `shows`: whether it gave an output; `binds`: whether it is
+        one that can bind names.
+        """
+        ran: bool | None = entered
+        if self._carrying and not entered:
+            used = [self._carrying[name] for name in _used(source).intersection(_names_of(code), self._carrying)]
+            ran = max(used, default=False) or (None if used else False)
+        added = islice(reversed(self._names), max(0, len(self._names) - self._count))
+        bound = {*(_bound(source) if binds else ()), *added}
+        for name in bound:
+            self._carried.pop(name, None)
+        if ran is False:
+            return ran
+        for name in _names_of(code) if entered else ():
+            if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
+                is_effect = not shows and bound <= {"_"}  # which is where people put what they do not want to see
+                self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
+        for name in bound:
+            if not issubclass(type(self._names.get(name)), _MODULE):
+                self._carried[name] = self._identity(name), ran is True
+        return ran
+
+    def _identity(self, name: str) -> int | None:
+        return id(self._names[name]) if name in self._names else None
+
+
+def _names_of(code: CodeType) -> Iterator[str]:
+    """The names that code uses, those of attributes among them."""
+    yield from code.co_names
+    for each in code.co_consts:
+        if type(each) is type(code):
+            yield from _names_of(each)
+
+
+def _used(source: str) -> set[str]:
+    """The names whose values a statement uses."""
+    found = set()
+    for node in _nodes(source):
+        kind = type(node).__name__
+        used: Any = node.target if kind == "AugAssign" else node
+        if type(used).__name__ == "Name" and (kind == "AugAssign" or type(used.ctx).__name__ != "Store"):
+            found.add(used.id)
+    return found
+
+
+def _bound(source: str) -> set[str]:
+    """The names that a statement binds, or would have bound."""
+    found = set()
+    for node in _nodes(source):
+        kind = type(node).__name__
+        if kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef"):
+            found.add(node.name)
+        elif kind == "Name" and type(node.ctx).__name__ == "Store":
+            found.add(node.id)
+    return found
+
+
+def _nodes(source: str) -> Iterator[Any]:
+    """The syntax of a statement that compiles."""
+    pending: list[object] = [compile(source, "<names>", "exec", PyCF_ONLY_AST, True)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list):
+            pending += node
+        elif isinstance(node, AST):
+            yield node
+            pending += [getattr(node, field, None) for field in node._fields]
+
+
+# --- what ran instead ------------------------------------------------------------------------
+
+
+def told(source: str, module: str, qualname: str, own: Sequence[CodeType], names: Mapping[str, object]) -> str:
+    """What a name in a statement stands for that is called like the target, such as "`b.f` is `a.c.f`".
+
+    Empty if all of them stand for the target or its class, as far as can be told. `own`: the code of the target;
+    `names`: the docstring's globals.
+    """
+    parts = qualname.split(".")
+    expected = {f"{module}.{'.'.join(parts[:end])}" for end in range(1, len(parts) + 1)}
+    files = {code.co_filename for code in own}
+    for node in _nodes(source):
+        dotted = _dotted(node)
+        if not dotted or dotted[-1] not in parts[-2:]:
+            continue
+        found = _value(dotted, names)
+        full = _full_name(found)
+        if full and full not in expected:
+            return f"`{'.'.join(dotted)}` is `{full}`"
+        code = found.__code__ if type(found) is _FUNCTION else None
+        # A decorator's wrapper says that it is what it wraps, and stands in another file.
+        is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
+        if full and code is not None and is_near and not any(code is each for each in own):
+            return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"
+    return ""
+
+
+def _dotted(node: Any) -> list[str]:
+    """`a.b.c` as its parts; none if it is something else."""
+    parts: list[str] = []
+    while type(node).__name__ == "Attribute":
+        parts.insert(0, node.attr)
+        node = node.value
+    return [node.id, *parts] if type(node).__name__ == "Name" else []
+
+
+def _value(parts: list[str], names: Mapping[str, object]) -> object:
+    """What a dotted name stands for, as far as what stores it tells; else None."""
+    first, *rest = parts
+    value: Any = names.get(first)
+    for name in rest:
+        if issubclass(type(value), _MODULE):
+            value = _module_dict.__get__(value).get(name)
+            continue
+        owner = value if issubclass(type(value), type) else type(value)
+        places = [_class_dict(base) for base in _mro(owner)]
+        value = next((place[name] for place in places if name in place), None)
+    if type(value) in (staticmethod, classmethod):
+        value = value.__func__
+    return value.fget if type(value) is property else value
+
+
+def _full_name(value: Any) -> str:
+    """Where a function or class says that it is from; empty if that cannot be told."""
+    if issubclass(type(value), type):
+        parts = [_class_dict(value).get("__module__"), _name_of_class(value)]
+    elif type(value) in (_FUNCTION, _BUILTIN):
+        parts = [value.__module__, value.__qualname__]
+    else:
+        return ""
+    return ".".join(parts) if all(type(part) is str for part in parts) else ""

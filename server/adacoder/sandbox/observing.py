@@ -1,0 +1,329 @@
+"""Runs in the *user's* interpreter, confined: sees whether code of the target runs, and which of its lines.
+
+Standard library only, Python 3.8 and later; `worker.py` uses it. Code is known by what it is, a code object that was
+compiled of the module under test, and never by names or files. From 3.12 on the interpreter itself is asked
+(`sys.monitoring`), about this code alone; before, a hook looks until this code begins. Neither runs Python code at
+every call of the target, so that it has the depth of recursion, the tracebacks and the tracers that it would have.
+
+No callback shows what it writes to, and one that is called says nothing: the interpreter must be in that code.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from functools import _lru_cache_wrapper
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import CodeType, FrameType
+    from typing import Any
+
+# Ours alone: what a candidate does to the real ones does not reach this file.
+globals()["__builtins__"] = dict(vars(builtins))
+
+_getframe = sys._getframe  # noqa: SLF001  # it is where callbacks are called from
+_NAME = "adacoder"
+_TOOLS = (5, 4, 3, 2, 1, 0)
+"""Those that programs take the least come first."""
+_SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
+"""The flags of generators and coroutines."""
+
+
+def code_of(module: CodeType, qualname: str, first: int, last: int) -> tuple[CodeType, ...]:
+    """The code of the function or class in lines `first` to `last` of a module, with all that is nested in it.
+
+    What stands in its decorators, defaults and annotations is code of what is around it.
+    """
+    name = qualname.rpartition(".")[2]
+    found = []
+    pending = [(module, False)]
+    while pending:
+        code, is_own = pending.pop()
+        is_own = is_own or (code.co_name == name and first <= code.co_firstlineno <= last)
+        if is_own:
+            found.append(code)
+        nested = [each for each in code.co_consts if type(each) is type(module)]
+        pending += [(each, is_own) for each in nested if is_own or each.co_firstlineno <= last]
+    return tuple(found)
+
+
+def _hidden(callback: Callable[..., object]) -> Callable[..., object]:
+    """A callable that does the same, and does not show what it calls. Nothing is cached."""
+    return _lru_cache_wrapper(callback, 0, False, tuple)  # type: ignore[call-arg]
+
+
+class Observer:
+    """Sees whether some code runs, and which of its lines."""
+
+    def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
+        """As of `observer`."""
+        self.codes = codes
+        self._ids = frozenset(map(id, codes))  # code objects of the same text are equal
+        self._by_line = by_line
+        self.entered = False
+        self.lines: set[int] = set()
+        self.branches: set[tuple[int, int]] = set()
+        """Each with the line of a test, and the one that it led to."""
+
+    def forget(self) -> None:
+        """See nothing yet."""
+        self.entered = False
+        self.lines.clear()
+        self.branches.clear()
+
+    def start(self) -> None:
+        """Begin to observe, or go on."""
+        raise NotImplementedError
+
+    def is_undisturbed(self) -> bool:
+        """Whether nothing stood in the way since `start`."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """End; what was seen is known now."""
+
+    def _holds(self, code: object) -> bool:
+        return id(code) in self._ids
+
+
+class Monitored(Observer):
+    """Asks the interpreter, from Python 3.12 on."""
+
+    def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
+        """As of `observer`."""
+        super().__init__(codes, by_line=by_line)
+        self._tool: int | None = None
+        begins = _hidden(self._begins)
+        self._callbacks = {_EVENTS.PY_START: begins, _EVENTS.PY_RESUME: begins, _EVENTS.LINE: _hidden(self._reaches)}
+        if by_line:
+            self._line_of = {id(code): dict(_lines(code)) for code in codes}
+            self._callbacks.update(dict.fromkeys(_BRANCHES, _hidden(self._turns)))
+
+    def start(self) -> None:
+        """As of `Observer`."""
+        self._tool = _claimed()
+        if self._tool is None:
+            return
+        for event, callback in self._callbacks.items():
+            _register(self._tool, event, callback)
+        for code in self.codes:  # also what was seen before, and is not watched any more
+            _set_events(self._tool, code, 0)
+            _set_events(self._tool, code, self._events(code))
+
+    def is_undisturbed(self) -> bool:
+        """As of `Observer`."""
+        tool = self._tool
+        return (
+            tool is not None
+            and _get_tool(tool) == _NAME
+            and all(_register(tool, event, callback) is callback for event, callback in self._callbacks.items())
+            and all(_get_events(tool, code) == self._events(code) for code in self.codes)
+        )
+
+    def _events(self, code: CodeType) -> int:
+        # Nothing tells of an exception that is thrown into what is suspended, but that it reaches a line.
+        by_line = _EVENTS.LINE if self._by_line or code.co_flags & _SUSPENDS else 0
+        return int(_EVENTS.PY_START | _EVENTS.PY_RESUME | by_line | (sum(_BRANCHES) if self._by_line else 0))
+
+    def _begins(self, code: CodeType, _offset: int) -> object:
+        if _getframe(1).f_code is code and self._holds(code):
+            self.entered = True
+        return _DISABLE
+
+    def _reaches(self, code: CodeType, line: int) -> object:
+        if _getframe(1).f_code is code and self._holds(code):
+            self.entered = True
+            self.lines.add(line)
+        return _DISABLE
+
+    def _turns(self, code: CodeType, offset: int, destination: int) -> object:
+        if _getframe(1).f_code is code and self._holds(code):
+            lines = self._line_of[id(code)]
+            if offset in lines and destination in lines:
+                self.branches.add((lines[offset], lines[destination]))
+        return None if len(_BRANCHES) == 1 else _DISABLE  # where both sides are one event, both would end
+
+
+class Profiled(Observer):
+    """Looks at each event, before Python 3.12, until the target begins; lines are the tracer's.
+
+    So what the target does costs nothing more, and is as deep as ever. Where much runs before it, the profiler that
+    `cProfile` is made of takes over, which runs no Python code.
+    """
+
+    def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
+        """As of `observer`."""
+        super().__init__(codes, by_line=by_line)
+        self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
+        """Where code stands that was called and has not begun. Its closing is an event too, which profilers tell from
+        no other."""
+        is_told_apart = not by_line and not self._starts and _Profiler is not None
+        self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
+        self._hook: Any = _hidden(self._traces if by_line else self._sees)
+        self._patience = 0
+        self._thread = 0
+        if by_line:
+            sys.gettrace = _gettrace_of_others
+        else:
+            sys.getprofile = _getprofile_of_others
+        _thread.start_new_thread = _hidden(self._begin_thread)  # type: ignore[assignment]
+        self._watch_threads()
+
+    def start(self) -> None:
+        """As of `Observer`."""
+        self._watch_threads()
+        self._thread = _get_ident()
+        self._patience = _PATIENCE
+        self._set(self._hook)
+
+    def is_undisturbed(self) -> bool:
+        """As of `Observer`."""
+        if self._by_line:
+            return _gettrace() is self._hook
+        found = _getprofile()
+        return self.entered or found is self._hook or (found is not None and found is self._profiler)
+
+    def stop(self) -> None:
+        """As of `Observer`."""
+        self._set(None)
+        if self._profiler is not None:
+            self._profiler.disable()
+            self.entered = self.entered or any(self._holds(entry.code) for entry in self._profiler.getstats())
+            self._profiler.clear()
+
+    def _set(self, hook: Any) -> None:
+        (_settrace if self._by_line else _setprofile)(hook)
+
+    def _watch_threads(self) -> None:
+        """See what threads do that begin from now on, unless something else does."""
+        kind = "trace" if self._by_line else "profile"
+        if type(getattr(threading, f"_{kind}_hook", "")) in (type(None), _lru_cache_wrapper):
+            getattr(threading, f"set{kind}")(self._hook)
+
+    def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
+        """As `_thread.start_new_thread`, of which `threading` has its own."""
+
+        def observed() -> None:
+            self._set(self._hook)
+            function(*arguments, **(named or {}))
+
+        return _start_new_thread(observed, ())
+
+    def _sees(self, frame: FrameType, _event: str, _: object) -> None:
+        """Look at an event; in threads at all of them, as they may go on in the next example."""
+        code = frame.f_code
+        is_first = _get_ident() == self._thread
+        if self._holds(code) and _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
+            self.entered = True
+            if is_first:
+                _setprofile(None)
+        elif is_first:
+            self._patience -= 1
+            if self._patience == 0 and self._profiler is not None:
+                self._profiler.enable()
+
+    def _traces(self, frame: FrameType, event: str, _: object) -> object:
+        if _getframe(1) is not frame or not self._holds(frame.f_code):
+            return None
+        if event == "line":
+            self.entered = True
+            self.lines.add(frame.f_lineno)
+        return self._hook
+
+
+def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
+    """The lines that there are in code, and the branches, as far as the interpreter tells of them.
+
+    The line that a function begins on is one only where it has no other.
+    """
+    import dis
+
+    lines: set[int] = set()
+    branches = set()
+    for code in codes:
+        line_of = dict(_lines(code))
+        lines |= {*line_of.values()} - {code.co_firstlineno} or {*line_of.values()}
+        instructions = [] if _monitoring is None else list(dis.get_instructions(code))
+        for test, following in zip(instructions, instructions[1:]):  # noqa: B905,RUF007  # both came later
+            if test.opname.startswith(("POP_JUMP", "FOR_ITER")) and test.offset in line_of:
+                ends = [end for end in (following.offset, test.argval) if end in line_of]
+                branches |= {(line_of[test.offset], line_of[end]) for end in ends}
+    return lines, branches
+
+
+def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
+    """The offsets of instructions, and their lines; what only ends a loop is taken for what comes after it."""
+    import dis
+
+    starts = dict(dis.findlinestarts(code))
+    line, ending = None, []
+    for instruction in dis.get_instructions(code):
+        line = starts.get(instruction.offset, line)
+        ending.append(instruction.offset)
+        is_ending = instruction.opname in ("END_FOR", "POP_ITER") or (
+            len(ending) > 1 and instruction.opname == "POP_TOP"
+        )
+        if line is not None and not is_ending:
+            yield from ((offset, line) for offset in ending)
+            ending.clear()
+
+
+_monitoring: Any = getattr(sys, "monitoring", None)
+if _monitoring is not None:
+    _EVENTS = _monitoring.events
+    _BRANCHES = [getattr(_EVENTS, name) for name in ("BRANCH_LEFT", "BRANCH_RIGHT") if hasattr(_EVENTS, name)]
+    _BRANCHES = _BRANCHES or [_EVENTS.BRANCH]
+    _DISABLE = _monitoring.DISABLE
+    _get_tool, _use_tool = _monitoring.get_tool, _monitoring.use_tool_id
+    _get_events, _set_events = _monitoring.get_local_events, _monitoring.set_local_events
+    _register = _monitoring.register_callback
+
+    def _claimed() -> int | None:
+        """A tool that is ours alone; None if others have taken all."""
+        for tool in _TOOLS:
+            owner = _get_tool(tool)
+            if owner is None:
+                _use_tool(tool, _NAME)
+            if owner is None or owner == _NAME:
+                return tool
+        return None
+else:
+    import _thread
+    import threading
+
+    _settrace, _gettrace = sys.settrace, sys.gettrace
+    _setprofile, _getprofile = sys.setprofile, sys.getprofile
+    _start_new_thread, _get_ident = _thread.start_new_thread, _thread.get_ident
+    _PATIENCE = 256
+    """Events in an example after which the profiler takes over; fewer than there are to the limit of recursion."""
+    _Profiler: Any
+    try:
+        from _lsprof import Profiler
+    except ImportError:
+        _Profiler = None
+    else:
+        _Profiler = type("Profiler", (Profiler,), {})  # of its own, to be told from those of a program
+
+    def _getprofile_of_others() -> Any:
+        """As `sys.getprofile`, which would show what observes."""
+        found = _getprofile()
+        return None if type(found) in (_Profiler, _lru_cache_wrapper) else found
+
+    def _gettrace_of_others() -> Any:
+        """As `sys.gettrace`, which would show what observes."""
+        found = _gettrace()
+        return None if type(found) is _lru_cache_wrapper else found
+
+    def _start(code: CodeType) -> int:
+        """The offset at which a generator or coroutine stands before it begins."""
+        import dis
+
+        found = (each.offset for each in dis.get_instructions(code) if each.opname == "RETURN_GENERATOR")
+        return next(found, -1)
+
+
+def observer(codes: Sequence[CodeType], *, by_line: bool) -> Observer:
+    """What sees whether some code runs in this interpreter; `by_line`: and which lines and branches of it."""
+    return Profiled(codes, by_line=by_line) if _monitoring is None else Monitored(codes, by_line=by_line)
