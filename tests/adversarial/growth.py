@@ -204,7 +204,7 @@ READERS: Mapping[str, Reader] = {
     "examples": _all_of(
         lambda text: examples(f'"""{text}"""', 0),
         lambda text: examples(f'"""{text}"""', 0, Calls.of(_target())),
-        lambda text: suggested(text, "f"),
+        suggested,
     ),
     "context": _context,
     "what may be shared": lambda text: shareable(_target(f"{text}\n{MODULE}")),
