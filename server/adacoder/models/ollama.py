@@ -14,13 +14,14 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
 from adacoder.models.errors import OLLAMA, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
 from adacoder.models.numbers import count, seconds
-from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
 
 if TYPE_CHECKING:
     import httpx
@@ -33,6 +34,8 @@ _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 _NO_REPLY = ("load", "unload")
 """Why a stream may end that is the answer to nothing."""
 _NANOSECOND = 1e-9
+_LOOKING = 3.0
+"""Seconds that Ollama has to say what is loaded, where a request waits for that."""
 
 
 def is_cloud(model: str) -> bool:
@@ -83,9 +86,9 @@ class OllamaServer:
         """What is installed, as `/api/tags` lists it."""
         return _objects((await self._ask("GET", "/api/tags")).get("models"))
 
-    async def running(self) -> list[Mapping[str, object]]:
+    async def running(self) -> list[Running]:
         """What is loaded, as `/api/ps` lists it."""
-        return _objects((await self._ask("GET", "/api/ps")).get("models"))
+        return list(map(_running, _objects((await self._ask("GET", "/api/ps")).get("models"))))
 
     async def facts(self, model: str) -> Facts:
         """As `Server.facts`."""
@@ -96,12 +99,19 @@ class OllamaServer:
             raise ModelMissing(model, self.url, installed) from None
         return _facts(model, shown)
 
-    async def is_loaded(self, model: str) -> bool:
-        """As `Server.is_loaded`."""
+    async def loaded(self, model: str) -> Running | None:
+        """As `Server.loaded`. What stands between may know nothing of this, or forbid it, and from 0.30 on Ollama does
+        not tell while it loads any model; the chat will show."""
+        name = with_tag(model).lower()
         try:
-            return with_tag(model) in {str(one.get("name")) for one in await self.running()}
-        except ModelError:
-            return True  # what stands between may know nothing of this, or forbid it; the chat will show
+            async with asyncio.timeout(_LOOKING):
+                return next((one for one in await self.running() if one.name.lower() == name), None)
+        except (ModelError, TimeoutError):
+            return Running(model)
+
+    async def unload(self, model: str) -> None:
+        """As `Server.unload`. It is answered at once, also where the model itself answers nothing any more."""
+        await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
@@ -280,3 +290,24 @@ def _part(response: ollama.ChatResponse) -> Part:
             time=Timing(max(0.0, whole - load - prompt - generation), load, prompt, generation),
         ),
     )
+
+
+def _running(entry: Mapping[str, object]) -> Running:
+    """What an entry of `/api/ps` says."""
+    size, on_gpu = count(entry.get("size")), entry.get("size_vram")
+    return Running(
+        str(entry.get("name")),
+        count(entry.get("context_length")) or None,
+        _moment(entry.get("expires_at")),
+        min(count(on_gpu) / size, 1.0) if size and isinstance(on_gpu, int) else None,
+        size,
+    )
+
+
+def _moment(written: object) -> datetime | None:
+    """A time as Go writes it; one without a zone is UTC."""
+    try:
+        moment = datetime.fromisoformat(str(written))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

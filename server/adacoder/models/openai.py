@@ -28,7 +28,7 @@ from adacoder.models.errors import (
     Stalled,
 )
 from adacoder.models.numbers import count, seconds
-from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
 
 if TYPE_CHECKING:
     import httpx
@@ -120,9 +120,12 @@ class OpenAIServer:
             window=None if card is None else _window(card, cards),
         )
 
-    async def is_loaded(self, model: str) -> bool:
-        """As `Server.is_loaded`: these servers do not tell."""
-        return True
+    async def loaded(self, model: str) -> Running:
+        """As `Server.loaded`: these servers do not tell."""
+        return Running(model)
+
+    async def unload(self, model: str) -> None:
+        """As `Server.unload`: these servers keep what they have."""
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
