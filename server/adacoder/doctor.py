@@ -40,6 +40,7 @@ from adacoder.models.errors import (
 from adacoder.models.ollama import is_cloud
 from adacoder.models.server import Facts, Running, Thinking, permitted
 from adacoder.models.speed import Speed, measure
+from adacoder.models.waiting import Mended
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.sandbox.choice import choose
 from adacoder.sandbox.host import ACCEPT_THE_RISK
@@ -428,22 +429,32 @@ def _hardware(on_gpu: float | None) -> str:
 async def _speed(model_id: str, settings: Settings, experience: Experience, on_wait: OnWait) -> Finding:
     """How fast the model answers: it is asked as for a function, and writes ten tokens."""
     on_wait(f"waiting for ten tokens of {model_id}")
+    told: list[str] = []
+
+    def hear(text: str) -> None:
+        told.append(text)
+        on_wait(text)
+
     try:
         async with asyncio.timeout(_PROBE_PATIENCE):
-            model = await open_model(model_id, settings, experience, on_wait)
+            model = await open_model(model_id, settings, experience, hear)
             try:
                 async with experience.leases.lease(model.lease_key, on_wait):
                     speed = await measure(model)
             finally:
                 await model.close()
     except TimeoutError:
-        advice = "It may still be loading: try again, or choose a smaller one with --model."
+        advice = "It may still be loading, or answer others: try again, or choose a smaller one with --model."
         return Finding("Speed", None, f"it did not write ten tokens in {_PROBE_PATIENCE:g} s", advice, model_id)
     except OnlyThought:
         advice = "What a model thinks takes its time before every reply: one that does not think is faster."
         return Finding("Speed", None, "all that it wrote were thoughts", advice, model_id)
     except ModelError as error:
         return Finding("Speed", False, "it was asked for ten tokens, and gave none", str(error), model_id)
+    if any(isinstance(text, Mended) for text in told):
+        advice = "Ollama does so after a reply that was ended early (ollama/ollama#17131): try a newer version of it."
+        text = f"{_pace(speed)}, after it was unloaded, for it was loaded and answered nothing"
+        return Finding("Speed", True, text, advice, model_id)
     return Finding("Speed", True, _pace(speed), _faster(speed, await _share_on_gpu(model_id, settings.host)), model_id)
 
 

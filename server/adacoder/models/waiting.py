@@ -22,6 +22,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Self
 
 from adacoder.models.base import OnWait
 from adacoder.models.errors import ModelError, Stalled
@@ -71,9 +72,17 @@ class Begun:
     """Seconds until the request was made that was answered; 0.0 for the first."""
 
 
-def mending(model: str) -> str:
-    """What is told when `model` is unloaded because it answers nothing."""
-    return f"{model} is loaded and answers nothing, though nobody else uses it: unloading it and asking again"
+class Mended(str):
+    """What is told of the wait when a model is unloaded because it answers nothing. Afterwards it is still worth to know."""
+
+    __slots__ = ()
+
+    @classmethod
+    def told_of(cls, model: str) -> Self:
+        """The sentence for `model`."""
+        return cls(
+            f"{model} was loaded and answered nothing, though nobody else used it: it is unloaded and asked again"
+        )
 
 
 class FirstPart:
@@ -211,7 +220,7 @@ class FirstPart:
     async def _unload(self, chat: Chat) -> None:
         """Have the model unloaded, and wait until it is."""
         clock = asyncio.get_running_loop().time
-        self._on_wait(mending(self._model))
+        self._on_wait(Mended.told_of(self._model))
         with suppress(ModelError):  # what stands between may forbid it; to ask again will show
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
