@@ -73,16 +73,14 @@ class Begun:
 
 
 class Mended(str):
-    """What is told of the wait when a model is unloaded because it answers nothing. Afterwards it is still worth to know."""
+    """What is told of a wait when a model is unloaded because it answers nothing; worth knowing afterwards, too."""
 
     __slots__ = ()
 
     @classmethod
     def told_of(cls, model: str) -> Self:
         """The sentence for `model`."""
-        return cls(
-            f"{model} was loaded and answered nothing, though nobody else used it: it is unloaded and asked again"
-        )
+        return cls(f"{model} was loaded and answered nothing, though nobody else used it: unloaded, and asked again")
 
 
 class FirstPart:
@@ -225,7 +223,7 @@ class FirstPart:
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
         loaded = marked
-        while loaded is not None and loaded == marked and clock() < end:
+        while loaded and marked and loaded.until == marked.until and clock() < end:
             await asyncio.sleep(_LOOK)
             loaded = await self._loaded(chat)
 
