@@ -22,7 +22,7 @@ class Deadlines:
     connect: float = 10.0
     first: float = 300.0
     """For the first token: the model may have to be loaded, other clients served and the prompt read."""
-    loaded: float = 2.0
+    loaded: float = 1.5
     """For the first token of a model that is loaded, besides the time to read the prompt; then what holds it up is
     found out."""
     next: float = 60.0

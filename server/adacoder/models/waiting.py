@@ -40,12 +40,17 @@ _USUAL_SIZE = 6_000_000_000
 """The bytes of a model whose size is not told."""
 _PROOFS = 2
 """How often it must show that nobody is left before a model is unloaded."""
+_LONGER = 2
+"""The second time we wait so many times as long: what was there the first time is over then, and of several programs
+behind the same stream, the one that knows most goes last. So long the others stay away, if they can."""
 _PATIENCE = 4
 """Each time that others use the model and stay, we wait so many times as long before we look again."""
-_LOOK = 0.1
-"""Seconds between two looks."""
-_SETTLED = 1.0
-"""Seconds after which a request that was closed is surely no longer counted."""
+_LOOK = 0.25
+"""Seconds between two looks at most."""
+_LOOKS = 6
+"""How often we look at least."""
+_SETTLED = 0.3
+"""Seconds after which a request that was closed is surely no longer counted. What changes later is others' doing."""
 _UNLOADING = 10.0
 """Seconds that a model has to be unloaded; some take a while to return the memory of graphics hardware."""
 
@@ -132,10 +137,11 @@ class FirstPart:
             left = await self._left(chat, before[0], _SETTLED)
             if left is _Left.NOBODY:
                 proofs += 1
+                patience *= _LONGER
                 why[:] = [", a prompt that was cancelled may still be read"]
             elif left is _Left.OTHERS:
                 why[:] = [", others use the model"]
-                left = await self._left(chat, before[0], min(patience, until - clock()))
+                left = await self._left(chat, before[0], max(0.0, min(_LONGER * patience, until - clock())))
                 patience *= _PATIENCE if left is _Left.OTHERS else 1
             if proofs == _PROOFS:
                 await self._unload(chat)
@@ -182,13 +188,13 @@ class FirstPart:
         None: only the user's limit counts, since it has to be loaded, or its server does not tell of it, or since
         that limit is too short to tell anything.
         """
-        if loaded is None or loaded.until is None or self._deadlines.first < _PROOFS * self._deadlines.loaded:
+        if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None
         seconds = self._calibration.seconds_a_token
         if not seconds:
             on_gpu = loaded.on_gpu or 0.0
             seconds = (loaded.size or _USUAL_SIZE) * (on_gpu * _PER_GPU_BYTE + (1 - on_gpu) * _PER_BYTE)
-        return min(self._deadlines.loaded + _TIMES * tokens * seconds, self._deadlines.first / _PROOFS)
+        return min(self._deadlines.loaded + _TIMES * tokens * seconds, self._deadlines.first / (1 + _LONGER))
 
     def _stalled(self) -> Stalled:
         limit, kind = self._deadlines.first, self._server.kind
@@ -204,7 +210,7 @@ class FirstPart:
         clock = asyncio.get_running_loop().time
         end, last = clock() + seconds, None
         while True:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(min(_LOOK, seconds / _LOOKS))
             loaded = await self._loaded(chat)
             if loaded is None:
                 return _Left.NOTHING
