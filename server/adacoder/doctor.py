@@ -37,7 +37,7 @@ from adacoder.models.errors import (
     NotRunning,
     OnlyThought,
 )
-from adacoder.models.ollama import is_cloud
+from adacoder.models.names import is_cloud
 from adacoder.models.served import Facts, Thinking, permitted
 from adacoder.models.speed import Speed, measure
 from adacoder.privacy.tree import TooLargeError, hidden

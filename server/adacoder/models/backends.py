@@ -15,7 +15,8 @@ from adacoder.models.address import Address, address, base_url, stay_at_home
 from adacoder.models.base import ChatModel, Leases, OnWait
 from adacoder.models.catalog import best
 from adacoder.models.errors import OLLAMA, OPENAI, CloudRefused, Kind, ModelError, Nameless, NoModel
-from adacoder.models.ollama import OllamaServer, is_cloud
+from adacoder.models.names import is_cloud
+from adacoder.models.ollama import OllamaServer
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import Recorder

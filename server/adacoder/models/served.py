@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol, TypeVar
 
@@ -30,7 +30,7 @@ from adacoder.models.errors import (
     Stalled,
     TooSlow,
 )
-from adacoder.models.window import Calibration, Window, estimate, least
+from adacoder.models.window import Bound, Calibration, Window, estimate, least
 
 T = TypeVar("T")
 
@@ -78,12 +78,24 @@ class Facts:
     thinking: Thinking = Thinking.NEVER
     window: int | None = None
     """The most tokens it can read at once, whatever is asked for; None: not said."""
+    bound: Bound = Bound.MODEL
+    """What sets that."""
+    reads_as_asked: bool = True
+    """Whether it reads as much as a request asks for, up to that; else it may be less, and is not said."""
     remote: bool = False
     """Whether the server passes requests on to another machine."""
     chats: bool = True
     """Whether it can answer, and not only embed texts."""
     stop: tuple[str, ...] = ()
     """Where it is set up to stop; a request that names such texts must name these too, or it would not stop there."""
+    hears_system: bool = True
+    """Whether its chat template shows it what a system message says."""
+
+    def window_for(self, asked: int) -> Window:
+        """The window of requests that ask for so many tokens."""
+        if self.window is not None and self.window < asked:
+            return Window(self.window, bound=self.bound)
+        return Window(asked, bound=Bound.SETTING if self.reads_as_asked else Bound.UNTOLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,8 @@ class Chat:
     max_tokens: int
     context_tokens: int
     """The window to load the model with; the same in all requests, since a change may make a server reload."""
+    bound: Bound
+    """Of that window."""
     temperature: float
     seed: int | None
     stop: tuple[str, ...]
@@ -148,8 +162,9 @@ class Server(Protocol):
         """
         ...
 
-    async def is_loaded(self, model: str) -> bool:
-        """Whether `model` can answer without being loaded first; True where the server does not tell."""
+    async def is_loaded(self, model: str, context_tokens: int) -> bool:
+        """Whether `model` can answer a request for a window of so many tokens without being loaded first; True where
+        the server does not tell."""
         ...
 
     def chat(self, chat: Chat) -> AsyncGenerator[Part]:
@@ -231,8 +246,7 @@ class ServedModel:
         """As `ChatModel.window`."""
         if self._window is None:
             facts = await self._permitted()
-            tokens = min(self._context_tokens, facts.window or self._context_tokens)
-            self._window = Window(tokens, self._calibration.ratio)
+            self._window = replace(facts.window_for(self._context_tokens), ratio=self._calibration.ratio)
         return self._window
 
     async def reply(
@@ -241,14 +255,18 @@ class ServedModel:
         """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
-                window = await self.window()
+                window, facts = await self.window(), await self._permitted()
+                if not facts.hears_system:
+                    messages = _without_system(messages)
                 if least(messages) > window.tokens or (
                     # Of several messages a server may drop the oldest, which no count betrays.
                     len(messages) > 2 and window.measure_chat(messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
-                chat = self._chat(tuple(messages), await self._permitted(), window, max_tokens, stop)
+                chat = self._chat(tuple(messages), facts, window, max_tokens, stop)
                 return await self._patiently(lambda: self._read(chat, window, enough))
+        except ContextOverflow:  # servers do not know what makes the window so small
+            raise ContextOverflow.by(self._model, window.bound) from None
         except TimeoutError:
             if self._deadlines.whole is None or not limit.expired():
                 raise
@@ -278,6 +296,7 @@ class ServedModel:
             messages=tuple(Message(message.role, _encodable(message.content)) for message in messages),
             max_tokens=min(max_tokens, room),
             context_tokens=window.tokens,
+            bound=window.bound,
             temperature=max(self._temperature, _LIVELY) if again else self._temperature,
             seed=None if self._seed is None else self._seed + again,
             # A model that thinks all the same may think of such a text, and would be stopped there.
@@ -307,13 +326,13 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
-        await self._say_if_it_must_load()
+        what = await self._awaited(chat)
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, parts, thought = "", 0, 0
         began = time.perf_counter()
         async with aclosing(self._server.chat(chat)) as stream:
-            with self._telling_that_it_waits():
+            with self._telling_that_it_waits(what):
                 part = await self._next(stream, self._deadlines.first, "--first-token-timeout")
             first = time.perf_counter()
             while part.end is None:
@@ -332,21 +351,23 @@ class ServedModel:
             raise OnlyThought(self._model)
         return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
 
-    async def _say_if_it_must_load(self) -> None:
-        """Tell, once a request, that the first token has to wait for the model to be loaded."""
-        if not self._is_known_to_be_loaded and not await self._server.is_loaded(self._model):
-            self._on_wait(f"loading {self._model}")
-        self._is_known_to_be_loaded = True
+    async def _awaited(self, chat: Chat) -> str:
+        """What comes next. Tells, once a request, that it has to wait for the model to be loaded."""
+        was_known, self._is_known_to_be_loaded = self._is_known_to_be_loaded, True
+        if was_known or await self._server.is_loaded(chat.model, chat.context_tokens):
+            return "waiting for the first token"
+        self._on_wait(f"loading {self._model}")
+        return f"loading {self._model}, waiting for the first token"
 
     @contextmanager
-    def _telling_that_it_waits(self) -> Iterator[None]:
-        """Within this block, tell every few seconds for how long nothing has come yet."""
+    def _telling_that_it_waits(self, what: str) -> Iterator[None]:
+        """Within this block, tell every few seconds for how long nothing has come yet, and `what` that is."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         timers: list[asyncio.TimerHandle] = []
 
         def tell() -> None:
-            self._on_wait(f"waiting for the first token, {loop.time() - began:.0f} s")
+            self._on_wait(f"{what}, {loop.time() - began:.0f} s")
             timers[:] = [loop.call_later(self._deadlines.sign, tell)]
 
         timers[:] = [loop.call_later(self._deadlines.sign, tell)]
@@ -392,6 +413,14 @@ class ServedModel:
             cached=cached if end.cached is None else min(end.cached, read),
         )
         return Reply(text, tokens, end.ended, time)
+
+
+def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """`messages` with what the system says at the beginning of the first of the user's."""
+    system = [message.content for message in messages if message.role == "system"]
+    others = [message for message in messages if message.role != "system"]
+    text = "\n\n".join([*system, *(message.content for message in others[:1])])
+    return Message("user", text), *others[1:]
 
 
 def _by_our_clock(began: float, first: float) -> Timing:
