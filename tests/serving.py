@@ -17,7 +17,8 @@ from adacoder.models.base import OnWait
 from adacoder.models.errors import OLLAMA, OPENAI, Kind
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.openai import OpenAIServer
-from adacoder.models.served import Deadlines, ServedModel, Server
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines, Server
 from adacoder.models.window import Calibration
 from standin import PATIENCE, Body, Replies, StandInServer
 from standin_ollama import StandIn

@@ -38,7 +38,7 @@ from adacoder.models.errors import (
     OnlyThought,
 )
 from adacoder.models.names import is_cloud
-from adacoder.models.served import Facts, Thinking, permitted
+from adacoder.models.server import Facts, Running, Thinking, permitted
 from adacoder.models.speed import Speed, measure
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.sandbox.choice import choose
@@ -287,7 +287,7 @@ class _Store:
     version: str | None
     """None: it does not tell."""
     models: catalog.Listing[catalog.Installed]
-    running: tuple[catalog.Running, ...] | None
+    running: tuple[Running, ...] | None
     """What is loaded; None: it does not tell."""
 
     @property
@@ -366,7 +366,7 @@ def _missing(name: str, how: str, store: _Store) -> Finding:
 
 
 def _present(
-    name: str, how: str, facts: Facts, installed: catalog.Installed | None, running: catalog.Running | None
+    name: str, how: str, facts: Facts, installed: catalog.Installed | None, running: Running | None
 ) -> Finding:
     """A model that is there: what it is, and what it can do."""
     advice, about = "", []
@@ -394,7 +394,7 @@ def _context(model_id: str, asked: int, limit: int | None) -> Finding:
     return Finding("Context", True, text, model=model_id)
 
 
-def _loaded(name: str, running: catalog.Running | None, window: int) -> Finding:
+def _loaded(name: str, running: Running | None, window: int) -> Finding:
     """Whether the next request finds the model loaded, with the `window` that it will ask for."""
     if running is None:
         return Finding("Loaded", None, "not now: the first request loads it", model=f"ollama:{name}")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from adacoder.domain import Ended, Message
 from adacoder.models.base import Leases
 from adacoder.models.errors import ContextOverflow, TooSlow
-from adacoder.models.served import Deadlines, ServedModel
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines
 from serving import (
     CODE,
     CODER,

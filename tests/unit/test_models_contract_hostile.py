@@ -13,7 +13,8 @@ import pytest
 
 from adacoder.domain import Ended, Reply
 from adacoder.models.errors import BadReply, CannotConnect, ModelError, ModelMissing, TooSlow
-from adacoder.models.served import Deadlines, ServedModel
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines
 from serving import CODE, CODER, MESSAGES, ServerKind, ask, every_kind, model_at, sentence, talking
 from standin import Script
 

@@ -18,7 +18,7 @@ from adacoder.models.errors import (
     OutOfMemory,
     Stalled,
 )
-from adacoder.models.served import Deadlines
+from adacoder.models.server import Deadlines
 from serving import CODE, CODER, ServerKind, ask, every_kind, fate, model_at, sentence, talking
 from standin import Ending, Script
 
@@ -284,7 +284,7 @@ async def test_a_server_that_loads_for_too_long(kind: ServerKind) -> None:
 
 
 async def test_a_reply_that_does_not_end(kind: ServerKind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adacoder.models.served._MOST_CHARACTERS", 100)
+    monkeypatch.setattr("adacoder.models.server._MOST_CHARACTERS", 100)
     async with talking(kind, [Script("x" * 1000, token=10), CODE]) as (server, model):
         with pytest.raises(BadReply, match=r"\(the reply does not end\)"):
             await ask(model)

@@ -12,7 +12,7 @@ import pytest
 from adacoder.domain import Ended, Message
 from adacoder.models.errors import BadReply, CloudDisabled, CloudRefused, NoChat, OnlyThought
 from adacoder.models.ollama import OllamaServer
-from adacoder.models.served import Thinking
+from adacoder.models.server import Thinking
 from serving import CODE, CODER, KINDS, MESSAGES, ServerKind, ask, every_ollama, fate, model_at, sentence, talking
 from standin import Script
 from standin_ollama import Model, StandIn, count_tokens

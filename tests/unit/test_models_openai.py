@@ -33,7 +33,8 @@ from adacoder.models.errors import (
     OtherServer,
 )
 from adacoder.models.openai import OpenAIServer
-from adacoder.models.served import Deadlines, ServedModel
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines, Running
 from adacoder.settings import Settings
 from serving import CODE, CODER, KINDS, MESSAGES, ask, model_at, sentence, talking, words
 from standin import Replies, Script, StandInServer
@@ -305,7 +306,7 @@ async def test_the_window(engine: Engine, models: tuple[Model, ...], name: str, 
     async with StandIn(models=models, engine=engine) as server:
         asked = OpenAIServer(server.host)
         assert (await asked.facts(name)).window == window
-        assert await asked.is_loaded(name)
+        assert await asked.loaded(name) == Running(name)
         await asked.aclose()
 
 

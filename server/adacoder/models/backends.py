@@ -22,7 +22,8 @@ from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import Recorder
 from adacoder.models.recording.redaction import Redaction, Surroundings
 from adacoder.models.replay import ReplayModel
-from adacoder.models.served import Deadlines, ServedModel, Server
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines, Server
 from adacoder.models.window import Calibration
 from adacoder.settings import Settings
 

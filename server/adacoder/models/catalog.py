@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from adacoder.models.address import address
@@ -17,7 +16,7 @@ from adacoder.models.errors import BadReply, ModelError, ModelMissing
 from adacoder.models.names import family_and_tag, is_cloud, may_chat, whole
 from adacoder.models.numbers import count
 from adacoder.models.ollama import OllamaServer
-from adacoder.models.served import Deadlines, Facts
+from adacoder.models.server import Deadlines, Facts, Running
 
 _WORTH: tuple[tuple[str, float], ...] = (
     # Measured: aider's editing benchmark, 133 Python tasks, solved at the second attempt.
@@ -96,19 +95,6 @@ class Installed:
     def chats(self) -> bool:
         """Whether its name leaves it possible that it follows instructions."""
         return may_chat(self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A model that a server has loaded."""
-
-    name: str
-    window: int | None
-    """The context window that it was loaded with, in tokens; None: not told."""
-    until: datetime | None
-    """When it will be unloaded, unless it is asked before; None: not told."""
-    on_gpu: float | None
-    """The share of it that is in the memory of graphics hardware; None: not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +246,7 @@ async def _facts(server: OllamaServer, model: str) -> Facts | None:
 
 async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
     try:
-        return tuple(_loaded(entry) for entry in await server.running())
+        return tuple(await server.running())
     except BadReply:  # the first versions could not tell
         return None
 
@@ -286,23 +272,3 @@ def _billions(stated: str, name: str, size: int) -> float:
     if match:
         return float(match[1]) / (1 if match[2] in "bB" else 1000)
     return size / _BYTES_PER_PARAMETER / 1e9
-
-
-def _loaded(entry: Mapping[str, object]) -> Running:
-    """What an entry of `/api/ps` says."""
-    size, on_gpu = count(entry.get("size")), entry.get("size_vram")
-    return Running(
-        str(entry.get("name")),
-        count(entry.get("context_length")) or None,
-        _moment(entry.get("expires_at")),
-        min(count(on_gpu) / size, 1.0) if size and isinstance(on_gpu, int) else None,
-    )
-
-
-def _moment(written: object) -> datetime | None:
-    """A time as Go writes it; one without a zone is UTC."""
-    try:
-        moment = datetime.fromisoformat(str(written))
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

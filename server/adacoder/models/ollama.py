@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
@@ -21,7 +22,7 @@ from adacoder.models.address import address
 from adacoder.models.errors import OLLAMA, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
 from adacoder.models.names import may_chat, meant, whole
 from adacoder.models.numbers import count, seconds
-from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
 
 if TYPE_CHECKING:
     import httpx
@@ -40,6 +41,8 @@ _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
 _MOST_OFFERED = 12
 """How many models are offered in place of one that is missing."""
 _NANOSECOND = 1e-9
+_LOOKING = 3.0
+"""Seconds that Ollama has to say what is loaded, where a request waits for that."""
 
 
 class OllamaServer:
@@ -80,9 +83,9 @@ class OllamaServer:
         """What is installed, as `/api/tags` lists it."""
         return _objects((await self._ask("GET", "/api/tags")).get("models"))
 
-    async def running(self) -> list[Mapping[str, object]]:
+    async def running(self) -> list[Running]:
         """What is loaded, as `/api/ps` lists it."""
-        return _objects((await self._ask("GET", "/api/ps")).get("models"))
+        return list(map(_running, _objects((await self._ask("GET", "/api/ps")).get("models"))))
 
     async def facts(self, model: str) -> Facts:
         """As `Server.facts`."""
@@ -106,15 +109,18 @@ class OllamaServer:
         except (BadReply, ModelMissing):
             return False
 
-    async def is_loaded(self, model: str, context_tokens: int) -> bool:
-        """As `Server.is_loaded`. Of all versions that tell a window it is that of one request, however many requests
-        are served side by side, and a request for any other makes the server load the model anew."""
+    async def loaded(self, model: str) -> Running | None:
+        """As `Server.loaded`. What stands between may know nothing of this, or forbid it, and from 0.30 on Ollama does
+        not tell while it loads any model; the chat will show."""
         try:
-            running = await self.running()
-        except ModelError:
-            return True  # what stands between may know nothing of this, or forbid it; the chat will show
-        windows = [one.get("context_length") for one in running if whole(str(one.get("name"))) == whole(model)]
-        return bool(windows) and count(windows[0]) in (0, context_tokens)
+            async with asyncio.timeout(_LOOKING):
+                return next((one for one in await self.running() if whole(one.name) == whole(model)), None)
+        except (ModelError, TimeoutError):
+            return Running(model)
+
+    async def unload(self, model: str) -> None:
+        """As `Server.unload`. It is answered at once, also where the model itself answers nothing any more."""
+        await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
@@ -297,3 +303,24 @@ def _part(response: ollama.ChatResponse) -> Part:
             time=Timing(max(0.0, whole - load - prompt - generation), load, prompt, generation),
         ),
     )
+
+
+def _running(entry: Mapping[str, object]) -> Running:
+    """What an entry of `/api/ps` says."""
+    size, on_gpu = count(entry.get("size")), entry.get("size_vram")
+    return Running(
+        str(entry.get("name")),
+        count(entry.get("context_length")) or None,
+        _moment(entry.get("expires_at")),
+        min(count(on_gpu) / size, 1.0) if size and isinstance(on_gpu, int) else None,
+        size,
+    )
+
+
+def _moment(written: object) -> datetime | None:
+    """A time as Go writes it; one without a zone is UTC."""
+    try:
+        moment = datetime.fromisoformat(str(written))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

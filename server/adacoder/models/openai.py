@@ -30,7 +30,7 @@ from adacoder.models.errors import (
 )
 from adacoder.models.names import may_chat
 from adacoder.models.numbers import count, seconds
-from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
 from adacoder.models.window import Bound
 
 if TYPE_CHECKING:
@@ -147,9 +147,12 @@ class OpenAIServer:
             reads_as_asked=served is not None,
         )
 
-    async def is_loaded(self, model: str, context_tokens: int) -> bool:
-        """As `Server.is_loaded`: of these servers only a llama-server with several models tells, in its list."""
-        return model not in self._unloaded
+    async def loaded(self, model: str) -> Running | None:
+        """As `Server.loaded`: of these servers only a llama-server with several models tells, in its list."""
+        return None if model in self._unloaded else Running(model)
+
+    async def unload(self, model: str) -> None:
+        """As `Server.unload`: these servers keep what they have."""
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""

@@ -1,8 +1,8 @@
 """A model on a server: the one ChatModel behind every kind of server.
 
-What a server must be able to do is the protocol `Server`, of which `ollama.py` and `openai.py` each have one. What no
-server does well is done here, once for all: its deadlines, its window, its silence about prompts that it cut, and
-the end of a reply as soon as enough of it has come.
+What a server must be able to do is the protocol `Server`, in `server.py`. What no server does well is done here, once
+for all: its window, its silence about prompts that it cut, the end of a reply as soon as enough of it has come; and in
+`waiting.py` how long the first part of a reply is waited for.
 """
 
 from __future__ import annotations
@@ -12,25 +12,22 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, replace
-from enum import Enum
-from typing import Protocol, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 from adacoder.domain import Ended, Message, Reply, Timing, Tokens
 from adacoder.models.base import Enough, OnWait
 from adacoder.models.errors import (
     BadReply,
     Busy,
-    CloudRefused,
     ContextOverflow,
-    Kind,
     Loading,
-    NoChat,
     OnlyThought,
     Stalled,
     TooSlow,
 )
-from adacoder.models.window import Bound, Calibration, Window, estimate, least
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
+from adacoder.models.window import Calibration, Window, estimate, least
 
 T = TypeVar("T")
 
@@ -43,155 +40,6 @@ _MOST_CHARACTERS = 4 * 1024 * 1024
 memory nor go on for ever."""
 _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """How long to wait for a server, in seconds."""
-
-    connect: float = 10.0
-    first: float = 300.0
-    """For the first token: the model may have to be loaded, other clients served and the prompt read."""
-    next: float = 60.0
-    """For the next token, and for an answer that needs no model."""
-    whole: float | None = None
-    """For a whole reply, its waits included; None: as long as it takes."""
-    sign: float = 3.0
-    """How often it is told that the first token has not come yet."""
-    busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
-    """Before asking again a server that turned a request away because of others; then that is an error."""
-
-
-class Thinking(Enum):
-    """What a model does before it answers."""
-
-    NEVER = "never"
-    UNLESS_TOLD = "unless told"
-    """It thinks, but need not."""
-    ALWAYS = "always"
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What a server says of one of its models."""
-
-    thinking: Thinking = Thinking.NEVER
-    window: int | None = None
-    """The most tokens it can read at once, whatever is asked for; None: not said."""
-    bound: Bound = Bound.MODEL
-    """What sets that."""
-    reads_as_asked: bool = True
-    """Whether it reads as much as a request asks for, up to that; else it may be less, and is not said."""
-    remote: bool = False
-    """Whether the server passes requests on to another machine."""
-    chats: bool = True
-    """Whether it can answer, and not only embed texts."""
-    stop: tuple[str, ...] = ()
-    """Where it is set up to stop; a request that names such texts must name these too, or it would not stop there."""
-    hears_system: bool = True
-    """Whether its chat template shows it what a system message says."""
-
-    def window_for(self, asked: int) -> Window:
-        """The window of requests that ask for so many tokens."""
-        if self.window is not None and self.window < asked:
-            return Window(self.window, bound=self.bound)
-        return Window(asked, bound=Bound.SETTING if self.reads_as_asked else Bound.UNTOLD)
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """What one chat asks of a server."""
-
-    model: str
-    messages: tuple[Message, ...]
-    max_tokens: int
-    context_tokens: int
-    """The window to load the model with; the same in all requests, since a change may make a server reload."""
-    bound: Bound
-    """Of that window."""
-    temperature: float
-    seed: int | None
-    stop: tuple[str, ...]
-    thinking: Thinking
-    keep_alive: str
-    """How long the model is to stay loaded afterwards, as Ollama spells durations."""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a stream ended, with what the server tells of it; counts of 0 are not told."""
-
-    ended: Ended
-    prompt: int = 0
-    completion: int = 0
-    cached: int | None = None
-    """None: not told."""
-    time: Timing | None = None
-    """None: not told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a stream; about one token."""
-
-    text: str = ""
-    thought: bool = False
-    """Whether the part is one of the model's thoughts, which are no part of its reply."""
-    end: End | None = None
-    """With the last part, and only with it."""
-
-
-class Server(Protocol):
-    """A model server. Nothing is imported and no connection made before the first request."""
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        ...
-
-    @property
-    def kind(self) -> Kind:
-        """What kind of server it is."""
-        ...
-
-    async def facts(self, model: str) -> Facts:
-        """What it says of `model`.
-
-        Raises:
-            ModelMissing: it does not have it; the error names those it has.
-        """
-        ...
-
-    async def is_loaded(self, model: str, context_tokens: int) -> bool:
-        """Whether `model` can answer a request for a window of so many tokens without being loaded first; True where
-        the server does not tell."""
-        ...
-
-    def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """The parts of a reply as they come. Closing this closes the connection, which ends the generation.
-
-        Raises:
-            ModelError: there is no reply to be had.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        ...
-
-
-def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
-    """`facts`, if they let `model` be used.
-
-    Raises:
-        CloudRefused: it runs elsewhere.
-        NoChat: it cannot answer.
-    """
-    if facts.remote and not allow_cloud:
-        raise CloudRefused(model)
-    if not facts.chats:
-        raise NoChat(model)
-    return facts
 
 
 class ServedModel:
@@ -354,10 +202,12 @@ class ServedModel:
     async def _awaited(self, chat: Chat) -> str:
         """What comes next. Tells, once a request, that it has to wait for the model to be loaded."""
         was_known, self._is_known_to_be_loaded = self._is_known_to_be_loaded, True
-        if was_known or await self._server.is_loaded(chat.model, chat.context_tokens):
-            return "waiting for the first token"
-        self._on_wait(f"loading {self._model}")
-        return f"loading {self._model}, waiting for the first token"
+        if not was_known:
+            running = await self._server.loaded(self._model)
+            if running is None or not running.has_window(chat.context_tokens):
+                self._on_wait(f"loading {self._model}")
+                return f"loading {self._model}, waiting for the first token"
+        return "waiting for the first token"
 
     @contextmanager
     def _telling_that_it_waits(self, what: str) -> Iterator[None]:
