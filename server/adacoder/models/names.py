@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 
@@ -47,6 +46,8 @@ def may_chat(model: str) -> bool:
 
 def meant(model: str, others: Sequence[str]) -> Iterator[Sequence[str]]:
     """Those of `others` that somebody may have meant by `model`: of its family, then of a similar name, then all."""
+    import difflib
+
     family, _ = family_and_tag(model)
     yield [other for other in others if family_and_tag(other)[0] == family]
     yield difflib.get_close_matches(model, others, _MOST_CLOSE)

@@ -69,7 +69,7 @@ class OpenAIServer:
         self._deadlines = deadlines or Deadlines()
         self._open: openai.AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
-        self._listed: list[str] = []
+        self._listed: list[Mapping[str, object]] = []
         self._takes_template_arguments = True
         self._unloaded: set[str] = set()
 
@@ -82,6 +82,11 @@ class OpenAIServer:
     def kind(self) -> Kind:
         """What kind of server it is."""
         return OPENAI
+
+    @property
+    def known(self) -> Sequence[str]:
+        """All names of the models in its list, since it was asked for facts."""
+        return [name for card in self._listed for name in _names(card)]
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -133,7 +138,7 @@ class OpenAIServer:
         """As `Server.facts`. Most servers answer for names that they do not list, so that only one which surely does
         not is taken at its word."""
         cards = await self.models()
-        self._listed = [str(card.get("id")) for card in cards]
+        self._listed = cards
         card = _card(model, cards)
         if card is None and any(map(_insists_on_names, cards)):
             raise self._missing(model)
@@ -266,7 +271,8 @@ class OpenAIServer:
         return refusal(status, said, model, self.url, OPENAI)
 
     def _missing(self, model: str) -> ModelMissing:
-        return ModelMissing(model, self.url, [f"openai:{name}" for name in self._listed if may_chat(name)], OPENAI)
+        names = [str(card.get("id")) for card in self._listed]
+        return ModelMissing(model, self.url, [f"openai:{name}" for name in names if may_chat(name)], OPENAI)
 
 
 async def _create(
@@ -304,12 +310,17 @@ def _template_arguments(thinking: Thinking) -> Mapping[str, object]:
 def _card(model: str, cards: Sequence[Mapping[str, object]]) -> Mapping[str, object] | None:
     """What a server's list says of the model that it would answer for `model` with; None: that does not show."""
     for card in cards:
-        aliases = card.get("aliases")
-        if model == card.get("id") or (isinstance(aliases, list) and model in aliases):
+        if model in _names(card):
             return card
     only = cards[0] if len(cards) == 1 else None
     # A llama-server with one model answers for any name, unless it could have several.
     return only if only is not None and only.get("owned_by") == "llamacpp" and _status(only) is None else None
+
+
+def _names(card: Mapping[str, object]) -> list[str]:
+    """All names of a model, the one to be shown first."""
+    aliases = card.get("aliases")
+    return [str(name) for name in (card.get("id"), *(aliases if isinstance(aliases, list) else ()))]
 
 
 def _insists_on_names(card: Mapping[str, object]) -> bool:
