@@ -161,9 +161,10 @@ class OpenAIServer:
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
-        import httpx
-
         client = await self._client()
+        import httpx  # which takes no time any more
+        import openai
+
         began = time.perf_counter()
         has_come = False
         reason: object = None
@@ -184,7 +185,7 @@ class OpenAIServer:
                         reason = choice.get("finish_reason") or reason
                         usage = _object(said.get("usage")) or usage
                         timings = _object(said.get("timings")) or timings
-                except httpx.TransportError:
+                except (httpx.TransportError, openai.APIConnectionError):
                     if has_come or chat.bound is not Bound.UNTOLD:
                         raise
             if reason in _GAVE_UP:
