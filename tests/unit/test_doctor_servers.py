@@ -139,9 +139,10 @@ async def test_a_model_by_another_of_its_names(name: str, tmp_path: Path) -> Non
 async def test_a_name_that_no_model_can_have(tmp_path: Path) -> None:
     async with StandIn() as standin:
         found = await finding("Model", Settings(models=("a b",), host=standin.host), tmp_path)
-    assert (found.ok, found.advice) == (
-        False,
-        "'a b' is no name of a model: write it as `ollama list` shows it, with --model.",
+    assert found.ok is False
+    assert found.advice == (
+        "'a b' is no name of a model: write one as `ollama list` shows it,"
+        f" or choose one that is there with --model ({MODEL})."
     )
 
 

@@ -356,7 +356,7 @@ async def test_a_model_that_only_embeds_texts_is_not_asked(kind: ServerKind) -> 
 
 
 @every_ollama
-@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "kimi-k2:cloud", "renamed:latest"])
+@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "kimi-k2:cloud", "Kimi-K2:CLOUD", "renamed:latest"])
 async def test_a_cloud_model_is_refused_unless_allowed(kind: ServerKind, name: str) -> None:
     away = having(Model(name, remote_host="https://ollama.com:443"))
     async with talking(kind, [CODE], name, away) as (server, model):

@@ -127,7 +127,7 @@ def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructio
     The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes.
 
     Raises:
-        ContextOverflow: the task alone does not fit.
+        ContextOverflow: the task alone does not fit. Whether --context-tokens helps, or what else, the window tells.
     """
     system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
     task = _task(target)

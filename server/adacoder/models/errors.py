@@ -148,16 +148,17 @@ class ModelMissing(ModelError):
     """The server does not have the model."""
 
     def __init__(self, model: str, host: str, installed: Sequence[str] = (), kind: Kind = OLLAMA) -> None:
-        names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
-        choice = f", or choose one that is there with --model ({', '.join(names)})" if names else ""
-        super().__init__(f"The server at {host} has no model '{model}': {kind.get.format(model=model)}{choice}.")
+        get = kind.get.format(model=model)
+        super().__init__(f"The server at {host} has no model '{model}': {get}{_or_choose(installed)}.")
 
 
 class BadName(ModelError):
     """What was named as a model can be none."""
 
-    def __init__(self, model: str) -> None:
-        super().__init__(f"'{_quoted(model)}' is no name of a model: write it as `ollama list` shows it, with --model.")
+    def __init__(self, model: str, installed: Sequence[str] = ()) -> None:
+        super().__init__(
+            f"'{_quoted(model)}' is no name of a model: write one as `ollama list` shows it{_or_choose(installed)}."
+        )
 
 
 class CloudRefused(ModelError):
@@ -303,6 +304,12 @@ class OtherServer(BadReply):
         ModelError.__init__(
             self, f"What answers at {url} is no {kind.name} server: name the address of one {kind.name_it}."
         )
+
+
+def _or_choose(installed: Sequence[str]) -> str:
+    """What else there is to choose, as the end of a sentence."""
+    names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
+    return f", or choose one that is there with --model ({', '.join(names)})" if names else ""
 
 
 def _quoted(said: str) -> str:

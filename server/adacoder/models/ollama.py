@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
-from adacoder.models.errors import OLLAMA, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
+from adacoder.models.errors import OLLAMA, BadName, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
 from adacoder.models.names import may_chat, meant, whole
 from adacoder.models.numbers import count, seconds
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
@@ -93,6 +93,8 @@ class OllamaServer:
             shown = await self._ask("POST", "/api/show", {"model": model})
         except ModelMissing:
             raise ModelMissing(model, self.url, await self._instead_of(model)) from None
+        except BadName:
+            raise BadName(model, await self._instead_of(model)) from None
         return _facts(model, shown)
 
     async def _instead_of(self, model: str) -> Sequence[str]:
