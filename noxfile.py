@@ -67,6 +67,7 @@ def bench(session: nox.Session) -> None:
         "context.py",
         "imports.py",
         "cancel.py",
+        "wedge.py",
         "blocking.py",
         "tokens.py",
         "check.py",

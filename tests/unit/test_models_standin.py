@@ -88,8 +88,10 @@ def test_a_chat_without_messages_loads_and_unloads() -> None:
     [
         (Script("def f", ending=Ending.EOF), 200, '"content":"def f"},"done":false'),
         (Script("def f", ending=Ending.ERROR, error="unexpected EOF"), 500, '{"error":"unexpected EOF"}'),
-        (Script("a" * 31, token=1), 200, f'"content":"{"a" * 30}"}},"done":false'),
-        (Script("a" * 30, token=1), 200, '"done":true'),
+        (Script("a" * 32, token=1), 200, f'"content":"{"a" * 31}"}},"done":false'),
+        (Script("a" * 31, token=1), 200, '"done":true'),
+        (Script("a " + "a" * 30, token=1), 200, '"done":true'),
+        (Script("b " + "\n " * 16, token=1), 200, '"done":false'),
     ],
 )
 def test_how_a_reply_that_is_no_stream_ends(script: Script, status: int, says: str) -> None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -27,6 +26,7 @@ from adacoder.models.errors import (
     TooSlow,
 )
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
+from adacoder.models.waiting import FirstPart
 from adacoder.models.window import Calibration, Window, estimate, least
 
 T = TypeVar("T")
@@ -40,6 +40,8 @@ _MOST_CHARACTERS = 4 * 1024 * 1024
 memory nor go on for ever."""
 _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
+_WARMER = 0.3
+"""What is added to it after each reply that only repeated itself."""
 
 
 class ServedModel:
@@ -74,7 +76,9 @@ class ServedModel:
         self._facts: Facts | None = None
         self._window: Window | None = None
         self._asked: Counter[tuple[Message, ...]] = Counter()
-        self._is_known_to_be_loaded = False
+        self._first_part = FirstPart(server, model, deadlines, calibration, on_wait)
+        self._warmth = 0.0
+        """What is added to the temperature, since the model has only repeated itself."""
 
     @property
     def name(self) -> str:
@@ -145,7 +149,7 @@ class ServedModel:
             max_tokens=min(max_tokens, room),
             context_tokens=window.tokens,
             bound=window.bound,
-            temperature=max(self._temperature, _LIVELY) if again else self._temperature,
+            temperature=(max(self._temperature, _LIVELY) if again else self._temperature) + self._warmth,
             seed=None if self._seed is None else self._seed + again,
             # A model that thinks all the same may think of such a text, and would be stopped there.
             stop=(*facts.stop, *stop) if stop and facts.thinking is not Thinking.ALWAYS else (),
@@ -174,15 +178,14 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
-        what = await self._awaited(chat)
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, parts, thought = "", 0, 0
         began = time.perf_counter()
-        async with aclosing(self._server.chat(chat)) as stream:
-            with self._telling_that_it_waits(what):
-                part = await self._next(stream, self._deadlines.first, "--first-token-timeout")
+        async with self._first_part.begun(chat, window.measure_chat(chat.messages)) as begun:
+            spent = Timing(begun.waited, prompt=time.perf_counter() - began - begun.waited)
             first = time.perf_counter()
+            part = self._there(begun.part)
             while part.end is None:
                 parts += 1
                 if part.thought:
@@ -192,47 +195,26 @@ class ServedModel:
                 if parts + thought + len(text) > _MOST_CHARACTERS:
                     raise BadReply(self._server.url, "the reply does not end")
                 if part.text and not part.thought and enough(_encodable(text)) and may_stop:
-                    return self._stopped(chat, _encodable(text), parts, window, _by_our_clock(began, first))
-                part = await self._next(stream, self._deadlines.next, "--token-timeout")
+                    return self._stopped(chat, _encodable(text), parts, window, _and_writing(spent, first))
+                part = await self._next(begun.rest)
         text = _encodable(text + part.text)
-        if thought and not text.strip() and part.end.ended is Ended.LENGTH:
+        if part.end.in_circles:
+            self._warmth += _WARMER
+        elif thought and not text.strip() and part.end.ended is Ended.LENGTH:
             raise OnlyThought(self._model)
-        return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
+        return self._whole(chat, text, part.end, window, _and_writing(spent, first))
 
-    async def _awaited(self, chat: Chat) -> str:
-        """What comes next. Tells, once a request, that it has to wait for the model to be loaded."""
-        was_known, self._is_known_to_be_loaded = self._is_known_to_be_loaded, True
-        if not was_known:
-            running = await self._server.loaded(self._model)
-            if running is None or not running.has_window(chat.context_tokens):
-                self._on_wait(f"loading {self._model}")
-                return f"loading {self._model}, waiting for the first token"
-        return "waiting for the first token"
-
-    @contextmanager
-    def _telling_that_it_waits(self, what: str) -> Iterator[None]:
-        """Within this block, tell every few seconds for how long nothing has come yet, and `what` that is."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        timers: list[asyncio.TimerHandle] = []
-
-        def tell() -> None:
-            self._on_wait(f"{what}, {loop.time() - began:.0f} s")
-            timers[:] = [loop.call_later(self._deadlines.sign, tell)]
-
-        timers[:] = [loop.call_later(self._deadlines.sign, tell)]
-        try:
-            yield
-        finally:
-            timers[0].cancel()
-
-    async def _next(self, stream: AsyncGenerator[Part], seconds: float, option: str) -> Part:
-        """The next part, which must come within `seconds`; with `option` users can allow more."""
+    async def _next(self, stream: AsyncGenerator[Part]) -> Part:
+        """The next part, which must come soon."""
+        seconds = self._deadlines.next
         try:
             async with asyncio.timeout(seconds):
-                part = await anext(stream, None)
+                return self._there(await anext(stream, None))
         except TimeoutError:
-            raise Stalled(self._server.url, seconds, self._server.kind, option) from None
+            raise Stalled(self._server.url, seconds, self._server.kind, "--token-timeout", self._model) from None
+
+    def _there(self, part: Part | None) -> Part:
+        """`part`, of a stream that has not ended without saying so."""
         if part is None:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
@@ -253,7 +235,7 @@ class ServedModel:
             self._calibration.learn(chat.messages, end.prompt)
             if end.time is not None:
                 self._calibration.learn_speed(end.prompt, end.time.prompt)
-        time = end.time or time
+        time = time if end.time is None else replace(end.time, queue=end.time.queue + time.queue)
         read = end.prompt or window.measure_chat(chat.messages)
         cached = self._calibration.cached(chat.messages, read, time.prompt)
         tokens = Tokens(
@@ -273,9 +255,10 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     return Message("user", text), *others[1:]
 
 
-def _by_our_clock(began: float, first: float) -> Timing:
-    """Where the time of a stream went, as far as it shows from outside."""
-    return Timing(prompt=first - began, generation=time.perf_counter() - first)
+def _and_writing(spent: Timing, first: float) -> Timing:
+    """Where the time of a stream went, as far as it shows from outside: what was `spent` until the moment `first`, and
+    what was written since."""
+    return replace(spent, generation=time.perf_counter() - first)
 
 
 def _encodable(text: str) -> str:

@@ -114,6 +114,11 @@ class Calibration:
         low, high = _RATIOS
         return min(max(math.ceil(max(self._ratios) * _CAUTION / _STEP) * _STEP, low), high)
 
+    @property
+    def seconds_a_token(self) -> float:
+        """How long the server takes to read one, by its slowest prompt; 0.0 as long as nothing is known."""
+        return self._seconds_a_token
+
     def learn(self, messages: Sequence[Message], counted: int) -> None:
         """Take to heart that a server which saw all of `messages` counted so many tokens."""
         self._ratios.append(counted / max(estimate_chat(messages), 1))
