@@ -21,6 +21,8 @@ from typing import ClassVar, NoReturn, Self
 from urllib.parse import urlsplit
 
 Body = Mapping[str, object]
+_TLS = b"\x16"
+"""How a client begins that was told https."""
 PATIENCE = 20.0
 """Seconds after which a test that waits for something gives up."""
 
@@ -130,8 +132,8 @@ class StandInServer:
 
     @property
     def requests(self) -> list[Body]:
-        """The bodies of all chats."""
-        return [request.body for request in self.seen if request.path == self.CHATS]
+        """The bodies of all chats; an empty one begins none."""
+        return [request.body for request in self.seen if request.path == self.CHATS and request.body]
 
     @property
     def connections(self) -> int:
@@ -207,6 +209,8 @@ class StandInServer:
                 ahead = await self._answer_unless_gone(request, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
+        except UnicodeError as error:
+            await respond(writer, 400, str(error), "text/plain")
         finally:
             writer.close()
             self._writers.discard(writer)
@@ -384,7 +388,14 @@ async def _serve_forever(standin: StandInServer) -> None:
 
 
 async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request | None:
-    """The next request of a connection; None if there is none."""
+    """The next request of a connection; None if there is none.
+
+    Raises:
+        UnicodeError: what came is no HTTP, but the beginning of TLS.
+    """
+    ahead = ahead or await reader.read(1)
+    if ahead == _TLS:
+        raise UnicodeError("a client that speaks TLS")
     try:
         head = (ahead + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:

@@ -68,6 +68,10 @@ class Model:
     """Whether a reply may go on beyond the window, at the price of the prompt."""
     jinja: bool = False
     """Whether its file brings no template but its engine's; from 0.30 on such a prompt is never cut."""
+    template: str = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}"
+    """One that has neither messages nor a system text, such as `{{ .Prompt }}`, keeps the latter from the model."""
+    renderer: str = ""
+    """What of Ollama's own renders its chats, whatever the template."""
 
 
 @dataclass
@@ -137,9 +141,12 @@ class StandIn(StandInServer):
         name = str(body.get("model") or "")
         if not name:
             raise _Refusal(400, "model is required")
-        named = name if ":" in name else f"{name}:latest"
+        if " " in name:
+            raise _Refusal(400, "invalid model name")
+        named = name.lower().removeprefix("registry.ollama.ai/").removeprefix("library/")
+        named = named if ":" in named else f"{named}:latest"
         for model in self.models:
-            if model.name == named:
+            if model.name.lower() == named:
                 return model
         raise _Refusal(404, f"model '{name}' not found")
 
@@ -295,13 +302,16 @@ class StandIn(StandInServer):
 
     def _read(self, model: Model, body: Body, window: int) -> list[str]:
         """What of the prompt the model gets to see, where it is too long silently less than there is."""
-        whole = tokens_of(messages_of(body))
+        messages = messages_of(body)
+        if not (model.renderer or ".Messages" in model.template or ".System" in model.template):
+            messages = [message for message in messages if message.get("role") != "system"]
+        whole = tokens_of(messages)
         if len(whole) <= window:
             return whole
         is_old = self._release < (0, 30)
         if body.get("truncate") is False or (model.jinja and not is_old):
             raise _Refusal(400, "the input length exceeds the context length" if is_old else _engine(whole, window))
-        prompt = tokens_of(without_oldest(messages_of(body), window))
+        prompt = tokens_of(without_oldest(messages, window))
         if len(prompt) <= window:
             return prompt
         if is_old:
@@ -409,7 +419,10 @@ def _shown(model: Model) -> Body:
     remote = {"remote_host": model.remote_host} if model.remote_host else {}
     parameters = "\n".join(f"{'stop':30} {compact(stop)}" for stop in model.stop)
     set_up = {"parameters": parameters} if parameters else {}
-    return {"capabilities": list(model.capabilities), "model_info": info, "details": {}, **set_up, **remote}
+    rendered = f"\nRENDERER {model.renderer}" if model.renderer else ""
+    modelfile = f"FROM {model.name}\nTEMPLATE {model.template}{rendered}\n"
+    told = {"template": model.template, "modelfile": modelfile}
+    return {"capabilities": list(model.capabilities), "model_info": info, "details": {}, **told, **set_up, **remote}
 
 
 def _running(name: str, runner: Runner) -> Body:

@@ -10,8 +10,11 @@ import json
 import socket
 import subprocess
 import sys
+import tomllib
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
+import httpx
 import pytest
 
 from adacoder.domain import Message
@@ -22,6 +25,7 @@ from adacoder.models.errors import (
     OPENAI,
     BadReply,
     Busy,
+    CannotConnect,
     ContextOverflow,
     Denied,
     LeavesNetwork,
@@ -30,8 +34,10 @@ from adacoder.models.errors import (
     NotInstalled,
     NotRunning,
     OnlyThought,
+    OtherScheme,
     OtherServer,
 )
+from adacoder.models.http import failures_told
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines, Running
@@ -278,8 +284,11 @@ async def test_the_library_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> 
             error = await trouble(model)
         assert isinstance(error, NotInstalled)
         assert str(error) == (
-            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
+            "OpenAI-compatible servers need the package 'openai', which is not installed: run"
+            " `pip install 'openai>=2,<4'`, or `pip install '.[openai]'` in the folder of AdaCoder's source."
         )
+        extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+        assert extras["optional-dependencies"]["openai"] == ["openai>=2,<4"]
         assert server.seen == []
         assert (await ask(model)).text == CODE
 
@@ -357,6 +366,38 @@ async def test_an_address_without_its_path(engine: Engine) -> None:
         await model.close()
         assert isinstance(error, OtherServer)
         assert "no OpenAI-compatible server: name the address of one with --base-url (most end in /v1)." in str(error)
+
+
+async def test_a_router_tells_what_it_has_to_load() -> None:
+    heard: list[str] = []
+    async with StandIn([CODE] * 2, engine=Engine.ROUTER, models=(Model(CODER), Model("other"))) as server:
+        for _ in range(2):
+            model = model_at(server.host, kind=KIND, on_wait=heard.append)
+            assert (await ask(model)).text == CODE
+            await model.close()
+    assert heard == [f"loading {CODER}"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Client sent an HTTP request to an HTTPS server.", "The plain HTTP request was sent to HTTPS port"],
+)
+async def test_a_server_over_tls_that_is_asked_in_clear(said: str) -> None:
+    async with chatting([CODE], instead={"/v1/models": Script(status=400, body=said)}) as (server, model):
+        error = await trouble(model)
+        assert isinstance(error, OtherScheme)
+        tls = server.host.replace("http:", "https:")
+        assert f"speaks https, not http: write {tls} with --base-url" in sentence(error, "HOST")
+        server.instead = {}
+        assert (await ask(model)).text == CODE
+
+
+async def test_certificates_that_do_not_convince_are_told() -> None:
+    said = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate"
+    with pytest.raises(CannotConnect, match="SSL_CERT_FILE"), failures_told("https://gpu:8000/v1", OPENAI):
+        raise httpx.ConnectError(said)
+    with pytest.raises(NotRunning), failures_told("https://gpu:8000/v1", OPENAI):
+        raise httpx.ConnectError("All connection attempts failed")
 
 
 # Thinking.

@@ -127,7 +127,7 @@ def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructio
     The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes.
 
     Raises:
-        ContextOverflow: the task alone does not fit.
+        ContextOverflow: the task alone does not fit. Whether --context-tokens helps, or what else, the window tells.
     """
     system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
     task = _task(target)
@@ -138,7 +138,8 @@ def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructio
     if room < window.tokens // _LEAST_REPLY:
         raise ContextOverflow(
             f"The signature and docstring of '{target.name}' need about {taken + window.tokens // _LEAST_REPLY} tokens"
-            f" with room for a reply, and the model's window has {window.tokens}: raise --context-tokens."
+            f" with room for a reply, and the model's window has {window.tokens}",
+            window.bound,
         )
     reply = min(WRITER.tokens(window), room)
     return replace(bare, shared=_context(target, pieces, room - reply, window) + task, reply_tokens=reply)

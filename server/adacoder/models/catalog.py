@@ -13,8 +13,9 @@ from typing import TypeVar
 
 from adacoder.models.address import address
 from adacoder.models.errors import BadReply, ModelError, ModelMissing
+from adacoder.models.names import family_and_tag, is_cloud, may_chat, whole
 from adacoder.models.numbers import count
-from adacoder.models.ollama import OllamaServer, is_cloud, with_tag
+from adacoder.models.ollama import OllamaServer
 from adacoder.models.server import Deadlines, Facts, Running
 
 _WORTH: tuple[tuple[str, float], ...] = (
@@ -51,13 +52,6 @@ _MEMORY_SHARE = 2 / 3
 """How much of this machine's memory a model may take and still be chosen unasked. The rest is for its window, the
 editor and the system; where graphics share the memory, they may use about as much."""
 
-_NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
-"""Parts of a name that say a model only continues text, or writes none at all."""
-_NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""Parts of a tag that say so."""
-_NEEDS_INSTRUCT = ("starcoder2", "stable-code")
-"""Families whose plain tags are base models."""
-
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
 """Of a model as Ollama usually quantizes it."""
@@ -93,23 +87,14 @@ class Installed:
     @property
     def worth(self) -> float:
         """What it can be expected to do, as the size of the qwen2.5-coder that does the same."""
-        family, _ = self._family_and_tag
+        family, _ = family_and_tag(self.name)
         known = (worth for begin, worth in _WORTH if family.startswith(begin))
         return self.billions * next(known, _UNKNOWN_WORTH)
 
     @property
     def chats(self) -> bool:
         """Whether its name leaves it possible that it follows instructions."""
-        family, tag = self._family_and_tag
-        if family.startswith(_NEEDS_INSTRUCT):
-            return "instruct" in tag
-        return not (_NO_CHAT.search(f"{family}:{tag}") or _NO_CHAT_TAG.search(tag))
-
-    @property
-    def _family_and_tag(self) -> tuple[str, str]:
-        """`qwen2.5-coder` and `7b`; without the account that published it."""
-        family, _, tag = self.name.lower().rpartition("/")[2].partition(":")
-        return family, tag
+        return may_chat(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +215,8 @@ def rank(models: Iterable[Installed]) -> list[Installed]:
 
 
 def find(name: str, models: Iterable[Named]) -> Named | None:
-    """The one of `models` that a user means by `name`: without a tag it is the `latest`."""
-    return next((model for model in models if model.name == with_tag(name)), None)
+    """The one of `models` that a user means by `name`."""
+    return next((model for model in models if whole(model.name) == whole(name)), None)
 
 
 def memory() -> int | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from adacoder.domain import AdaCoderError
+from adacoder.models.window import Bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,15 @@ OPENAI = Kind(
 )
 
 
+_WIDEN = {
+    Bound.SETTING: "raise --context-tokens, or choose a model with a larger window",
+    Bound.UNTOLD: "start the server with a larger window, and set --context-tokens to that",
+    Bound.SERVER: "start the server with a larger window, or choose another model with --model",
+    Bound.MODEL: "it was trained with no more, so choose a model with a larger window with --model",
+}
+"""How to have a larger window, as the end of a sentence."""
+
+
 _QUOTED_CHARACTERS = 200
 """What an error may quote of a server's own words."""
 
@@ -97,8 +107,18 @@ class NotInstalled(ModelError):
 
     def __init__(self) -> None:
         super().__init__(
-            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
+            "OpenAI-compatible servers need the package 'openai', which is not installed: run"
+            " `pip install 'openai>=2,<4'`, or `pip install '.[openai]'` in the folder of AdaCoder's source."
         )
+
+
+class OtherScheme(ModelError):
+    """The server's address says https where it speaks http, or the other way round."""
+
+    def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
+        scheme, _, rest = url.partition("://")
+        other = "http" if scheme == "https" else "https"
+        super().__init__(f"The server at {url} speaks {other}, not {scheme}: write {other}://{rest} {kind.name_it}.")
 
 
 class NotRunning(ModelError):
@@ -132,9 +152,17 @@ class ModelMissing(ModelError):
     """The server does not have the model."""
 
     def __init__(self, model: str, host: str, installed: Sequence[str] = (), kind: Kind = OLLAMA) -> None:
-        names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
-        choice = f", or choose one that is there with --model ({', '.join(names)})" if names else ""
-        super().__init__(f"The server at {host} has no model '{model}': {kind.get.format(model=model)}{choice}.")
+        get = kind.get.format(model=model)
+        super().__init__(f"The server at {host} has no model '{model}': {get}{_or_choose(installed)}.")
+
+
+class BadName(ModelError):
+    """What was named as a model can be none."""
+
+    def __init__(self, model: str, installed: Sequence[str] = ()) -> None:
+        super().__init__(
+            f"'{_quoted(model)}' is no name of a model: write one as `ollama list` shows it{_or_choose(installed)}."
+        )
 
 
 class CloudRefused(ModelError):
@@ -187,13 +215,14 @@ class Denied(ModelError):
 class ContextOverflow(ModelError):
     """The prompt is larger than the model's window, so that the model would not see all of it."""
 
+    def __init__(self, what: str, bound: Bound) -> None:
+        """`what` does not fit, as a clause."""
+        super().__init__(f"{what}: {_WIDEN[bound]}.")
+
     @classmethod
-    def by(cls, model: str) -> Self:
+    def by(cls, model: str, bound: Bound = Bound.SETTING) -> Self:
         """The error for a prompt that `model` cannot see all of."""
-        return cls(
-            f"The prompt does not fit into the context window of '{model}': raise --context-tokens,"
-            " or choose a model with a larger window."
-        )
+        return cls(f"The prompt does not fit into the context window of '{model}'", bound)
 
 
 class OutOfMemory(ModelError):
@@ -264,6 +293,17 @@ class BadReply(ModelError):
         )
 
 
+class NothingCame(BadReply):
+    """The stream ended before anything came, of a server that does not tell how much it can read."""
+
+    def __init__(self, host: str) -> None:
+        ModelError.__init__(
+            self,
+            f"The server at {host} ended the reply before it began, as some do with a prompt that does not fit into"
+            f" their context window: {_WIDEN[Bound.UNTOLD]}, or see its log.",
+        )
+
+
 class OtherServer(BadReply):
     """What answers is another kind of server."""
 
@@ -271,6 +311,12 @@ class OtherServer(BadReply):
         ModelError.__init__(
             self, f"What answers at {url} is no {kind.name} server: name the address of one {kind.name_it}."
         )
+
+
+def _or_choose(installed: Sequence[str]) -> str:
+    """What else there is to choose, as the end of a sentence."""
+    names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
+    return f", or choose one that is there with --model ({', '.join(names)})" if names else ""
 
 
 def _quoted(said: str) -> str:

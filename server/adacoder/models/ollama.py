@@ -12,14 +12,15 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
-from adacoder.models.errors import OLLAMA, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
+from adacoder.models.errors import OLLAMA, BadName, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
+from adacoder.models.names import may_chat, meant, whole
 from adacoder.models.numbers import count, seconds
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
 
@@ -33,6 +34,12 @@ _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Families that can be told to think less, but not to leave it."""
 _NO_REPLY = ("load", "unload")
 """Why a stream may end that is the answer to nothing."""
+_SYSTEM = re.compile(r"\.(System|Messages)\b")
+"""What a template has that lets a model see a system message."""
+_RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
+"""The line of a model that Ollama renders chats for by itself, whatever its template."""
+_MOST_OFFERED = 12
+"""How many models are offered in place of one that is missing."""
 _ALIKE = 30
 """So many parts alike at its end tell why a stream stops without a word: up to 0.33 the next would be the last that
 Ollama's guard against repetition lets pass, white space put aside, or has been."""
@@ -43,16 +50,6 @@ _MIDSTREAM = -1
 _NANOSECOND = 1e-9
 _LOOKING = 3.0
 """Seconds that Ollama has to say what is loaded, where a request waits for that."""
-
-
-def is_cloud(model: str) -> bool:
-    """Whether `model` is named as one that runs on Ollama's servers."""
-    return model.endswith(("-cloud", ":cloud"))
-
-
-def with_tag(model: str) -> str:
-    """The whole name of `model`, as the server lists it: without a tag it is the `latest`."""
-    return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
 
 
 class OllamaServer:
@@ -102,17 +99,31 @@ class OllamaServer:
         try:
             shown = await self._ask("POST", "/api/show", {"model": model})
         except ModelMissing:
-            installed = [str(tag.get("name")) for tag in await self.tags()]
-            raise ModelMissing(model, self.url, installed) from None
+            raise ModelMissing(model, self.url, await self._instead_of(model)) from None
+        except BadName:
+            raise BadName(model, await self._instead_of(model)) from None
         return _facts(model, shown)
+
+    async def _instead_of(self, model: str) -> Sequence[str]:
+        """What is installed, can chat, and may be meant by `model`, which is not installed."""
+        names = [name for tag in await self.tags() if may_chat(name := str(tag.get("name")))]
+        for group in meant(model, names):
+            if able := [name for name in group[:_MOST_OFFERED] if await self._chats(name)]:
+                return able
+        return ()
+
+    async def _chats(self, model: str) -> bool:
+        try:
+            return _facts(model, await self._ask("POST", "/api/show", {"model": model})).chats
+        except (BadReply, ModelMissing):
+            return False
 
     async def loaded(self, model: str) -> Running | None:
         """As `Server.loaded`. What stands between may know nothing of this, or forbid it, and from 0.30 on Ollama does
         not tell while it loads any model; the chat will show."""
-        name = with_tag(model).lower()
         try:
             async with asyncio.timeout(_LOOKING):
-                return next((one for one in await self.running() if one.name.lower() == name), None)
+                return next((one for one in await self.running() if whole(one.name) == whole(model)), None)
         except (ModelError, TimeoutError):
             return Running(model)
 
@@ -256,13 +267,17 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
     thinking = Thinking.NEVER
     if "thinking" in can:
         family = str(info.get("general.architecture")) if isinstance(info, dict) else ""
-        always = family.startswith(_THINKS_ALWAYS) or model.rpartition("/")[2].startswith(_THINKS_ALWAYS)
+        always = family.startswith(_THINKS_ALWAYS) or whole(model).rpartition("/")[2].startswith(_THINKS_ALWAYS)
         thinking = Thinking.ALWAYS if always else Thinking.UNLESS_TOLD
+    template = str(shown.get("template") or "")
+    is_remote = bool(shown.get("remote_host") or shown.get("remote_model"))
+    is_rendered = is_remote or _RENDERER.search(str(shown.get("modelfile") or ""))
     return Facts(
         thinking=thinking,
         window=min(windows, default=None),
-        remote=bool(shown.get("remote_host") or shown.get("remote_model")),
+        remote=is_remote,
         chats="completion" in can,
+        hears_system=".Prompt" not in template or bool(is_rendered or _SYSTEM.search(template)),
         stop=tuple(_stops(str(shown.get("parameters") or ""))),
     )
 

@@ -100,8 +100,7 @@ class ServedModel:
         """As `ChatModel.window`."""
         if self._window is None:
             facts = await self._permitted()
-            tokens = min(self._context_tokens, facts.window or self._context_tokens)
-            self._window = Window(tokens, self._calibration.ratio)
+            self._window = replace(facts.window_for(self._context_tokens), ratio=self._calibration.ratio)
         return self._window
 
     async def reply(
@@ -110,14 +109,18 @@ class ServedModel:
         """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
-                window = await self.window()
+                window, facts = await self.window(), await self._permitted()
+                if not facts.hears_system:
+                    messages = _without_system(messages)
                 if least(messages) > window.tokens or (
                     # Of several messages a server may drop the oldest, which no count betrays.
                     len(messages) > 2 and window.measure_chat(messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
-                chat = self._chat(tuple(messages), await self._permitted(), window, max_tokens, stop)
+                chat = self._chat(tuple(messages), facts, window, max_tokens, stop)
                 return await self._patiently(lambda: self._read(chat, window, enough))
+        except ContextOverflow:  # servers do not know what makes the window so small
+            raise ContextOverflow.by(self._model, window.bound) from None
         except TimeoutError:
             if self._deadlines.whole is None or not limit.expired():
                 raise
@@ -148,6 +151,7 @@ class ServedModel:
             messages=tuple(Message(message.role, _encodable(message.content)) for message in messages),
             max_tokens=min(max_tokens, room),
             context_tokens=window.tokens,
+            bound=window.bound,
             temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             seed=None if self._seed is None else self._seed + again,
             # A model that thinks all the same may think of such a text, and would be stopped there.
@@ -244,6 +248,14 @@ class ServedModel:
             cached=cached if end.cached is None else min(end.cached, read),
         )
         return Reply(text, tokens, end.ended, time)
+
+
+def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """`messages` with what the system says at the beginning of the first of the user's."""
+    system = [message.content for message in messages if message.role == "system"]
+    others = [message for message in messages if message.role != "system"]
+    text = "\n\n".join([*system, *(message.content for message in others[:1])])
+    return Message("user", text), *others[1:]
 
 
 def _and_writing(spent: Timing, first: float) -> Timing:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from adacoder.domain import Ended, Message, Timing
 from adacoder.models.errors import CloudRefused, Kind, NoChat
+from adacoder.models.window import Bound, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,24 @@ class Facts:
     thinking: Thinking = Thinking.NEVER
     window: int | None = None
     """The most tokens it can read at once, whatever is asked for; None: not said."""
+    bound: Bound = Bound.MODEL
+    """What sets that."""
+    reads_as_asked: bool = True
+    """Whether it reads as much as a request asks for, up to that; else it may be less, and is not said."""
     remote: bool = False
     """Whether the server passes requests on to another machine."""
     chats: bool = True
     """Whether it can answer, and not only embed texts."""
     stop: tuple[str, ...] = ()
     """Where it is set up to stop; a request that names such texts must name these too, or it would not stop there."""
+    hears_system: bool = True
+    """Whether its chat template shows it what a system message says."""
+
+    def window_for(self, asked: int) -> Window:
+        """The window of requests that ask for so many tokens."""
+        if self.window is not None and self.window < asked:
+            return Window(self.window, bound=self.bound)
+        return Window(asked, bound=Bound.SETTING if self.reads_as_asked else Bound.UNTOLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +86,14 @@ class Running:
     size: int = 0
     """The bytes of memory that it takes; 0: not told."""
 
+    def has_window(self, tokens: int) -> bool:
+        """Whether a request for a window of so many tokens finds it; for any other it has to be loaded anew.
+
+        What Ollama tells is the window of one request, in every version that tells one (0.10 and later), however many
+        requests it serves side by side.
+        """
+        return self.window in (None, tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Chat:
@@ -83,6 +104,8 @@ class Chat:
     max_tokens: int
     context_tokens: int
     """The window to load the model with; the same in all requests, since a change may make a server reload."""
+    bound: Bound
+    """Of that window."""
     temperature: float
     seed: int | None
     stop: tuple[str, ...]

@@ -117,8 +117,10 @@ class FirstPart:
         """As `begun`; the stream is closed by `stack`. `why` takes what is told besides of the wait."""
         clock = asyncio.get_running_loop().time
         loaded = await self._loaded(chat)
-        if loaded is None and not self._has_told_of_loading:
-            self._on_wait(f"loading {self._model}")
+        if loaded is None:
+            why[:] = [f", loading {self._model}"]
+            if not self._has_told_of_loading:
+                self._on_wait(f"loading {self._model}")
         self._has_told_of_loading = True
         patience = self._patience(loaded, tokens)
         began = asked = clock()
@@ -203,7 +205,7 @@ class FirstPart:
     async def _loaded(self, chat: Chat) -> Running | None:
         """The model, if it is loaded with the window that `chat` asks for."""
         loaded = await self._server.loaded(self._model)
-        return None if loaded is None or loaded.window not in (None, chat.context_tokens) else loaded
+        return loaded if loaded is not None and loaded.has_window(chat.context_tokens) else None
 
     async def _left(self, chat: Chat, before: Running, seconds: float) -> _Left:
         """What shows within `seconds` to be left of a model that was as `before`."""

@@ -12,6 +12,7 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from os.path import commonprefix
 
 from adacoder.domain import Message
@@ -66,6 +67,16 @@ def least(messages: Sequence[Message]) -> int:
     return sum(max(1, len(_LETTERS.findall(word))) for word in words)
 
 
+class Bound(Enum):
+    """What makes a window as small as it is, and so what has to change for a larger one."""
+
+    SETTING = "the setting"
+    UNTOLD = "the setting, or less"
+    """The server has a window of its own, and does not tell which."""
+    SERVER = "how the server was started"
+    MODEL = "what the model was trained with"
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A model's context window, and the measure of texts in it."""
@@ -74,6 +85,7 @@ class Window:
     """What prompt and reply may take together."""
     ratio: float = 1.0
     """What the model's own count is expected to be at most, as a multiple of `estimate`."""
+    bound: Bound = Bound.SETTING
 
     def measure(self, text: str) -> int:
         """About how many of `tokens` a text takes, rather too many than too few."""
