@@ -26,8 +26,8 @@ from adacoder.models.errors import (
     Stalled,
     TooSlow,
 )
-from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
-from adacoder.models.window import Calibration, Window, estimate, least
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Server, Thinking, permitted
+from adacoder.models.window import Calibration, Window, least
 
 T = TypeVar("T")
 
@@ -174,13 +174,13 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
-        what = await self._awaited(chat)
+        loads = await self._must_load(chat)
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, parts, thought = "", 0, 0
         began = time.perf_counter()
         async with aclosing(self._server.chat(chat)) as stream:
-            with self._telling_that_it_waits(what):
+            with self._telling_that_it_waits(f"loading {self._model}, " if loads else ""):
                 part = await self._next(stream, self._deadlines.first, "--first-token-timeout")
             first = time.perf_counter()
             while part.end is None:
@@ -191,33 +191,34 @@ class ServedModel:
                     text += part.text
                 if parts + thought + len(text) > _MOST_CHARACTERS:
                     raise BadReply(self._server.url, "the reply does not end")
-                if part.text and not part.thought and enough(_encodable(text)) and may_stop:
-                    return self._stopped(chat, _encodable(text), parts, window, _by_our_clock(began, first))
+                so_far = part.so_far or End(Ended.STOPPED_EARLY)
+                if part.text and not part.thought and enough(_encodable(text)) and (may_stop or so_far.prompt):
+                    spent = self._clocked(chat, began, first, loads)
+                    return self._concluded(chat, _encodable(text), parts, so_far, spent)
                 part = await self._next(stream, self._deadlines.next, "--token-timeout")
         text = _encodable(text + part.text)
         if thought and not text.strip() and part.end.ended is Ended.LENGTH:
             raise OnlyThought(self._model)
-        return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
+        return self._concluded(chat, text, parts, part.end, self._clocked(chat, began, first, loads))
 
-    async def _awaited(self, chat: Chat) -> str:
-        """What comes next. Tells, once a request, that it has to wait for the model to be loaded."""
+    async def _must_load(self, chat: Chat) -> bool:
+        """Whether the first token has to wait for the model to be loaded, which is told; looked at once a request."""
         was_known, self._is_known_to_be_loaded = self._is_known_to_be_loaded, True
-        if not was_known:
-            running = await self._server.loaded(self._model)
-            if running is None or not running.has_window(chat.context_tokens):
-                self._on_wait(f"loading {self._model}")
-                return f"loading {self._model}, waiting for the first token"
-        return "waiting for the first token"
+        running = Running(self._model) if was_known else await self._server.loaded(self._model)
+        if running is not None and running.has_window(chat.context_tokens):
+            return False
+        self._on_wait(f"loading {self._model}")
+        return True
 
     @contextmanager
-    def _telling_that_it_waits(self, what: str) -> Iterator[None]:
-        """Within this block, tell every few seconds for how long nothing has come yet, and `what` that is."""
+    def _telling_that_it_waits(self, besides: str) -> Iterator[None]:
+        """Within this block, tell every few seconds for how long nothing has come yet, and `besides` why."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         timers: list[asyncio.TimerHandle] = []
 
         def tell() -> None:
-            self._on_wait(f"{what}, {loop.time() - began:.0f} s")
+            self._on_wait(f"{besides}waiting for the first token, {loop.time() - began:.0f} s")
             timers[:] = [loop.call_later(self._deadlines.sign, tell)]
 
         timers[:] = [loop.call_later(self._deadlines.sign, tell)]
@@ -237,32 +238,38 @@ class ServedModel:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
-    def _stopped(self, chat: Chat, text: str, parts: int, window: Window, time: Timing) -> Reply:
-        """The reply that was ended here, with `text`, because it is enough: its counts never came."""
-        read = window.measure_chat(chat.messages)
-        cached = self._calibration.cached(chat.messages, read, time.prompt)
-        # A part is about a token, but some servers put several into one.
-        tokens = Tokens(read, max(parts, len(text.split())), estimated=True, cached=cached)
-        return Reply(text, tokens, Ended.STOPPED_EARLY, time)
+    def _clocked(self, chat: Chat, began: float, first: float, loads: bool) -> Timing:
+        """Where the time of a stream went whose first part came at the moment `first`, as far as it shows from outside.
 
-    def _whole(self, chat: Chat, text: str, end: End, window: Window, time: Timing) -> Reply:
-        """The reply that `end` ends."""
+        Where the model had to be loaded, that took what the prompt cannot have taken.
+        """
+        waited = first - began
+        reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
+        return Timing(
+            load=waited - reading if loads else 0.0,
+            prompt=reading if loads else waited,
+            generation=time.perf_counter() - first,
+        )
+
+    def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
+        """The reply that `end` ends, whether it was ended here or there; what that does not tell is estimated."""
+        learned = self._calibration
         if end.prompt:
-            if self._calibration.was_cut(chat.messages, end.prompt, window.tokens):
+            if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
                 raise ContextOverflow.by(self._model)
-            self._calibration.learn(chat.messages, end.prompt)
-            if end.time is not None:
-                self._calibration.learn_speed(end.prompt, end.time.prompt)
-        time = end.time or time
-        read = end.prompt or window.measure_chat(chat.messages)
-        cached = self._calibration.cached(chat.messages, read, time.prompt)
+            learned.learn(chat.messages, end.prompt)
+        read, took = end.prompt or learned.expected(chat.messages), end.time or clocked
+        had_nothing = end.time is None and clocked.load > 0
+        seconds = None if had_nothing else took.prompt
+        cached = learned.cached(chat.messages, read, seconds, by_server=end.time is not None)
         tokens = Tokens(
             read,
-            end.completion or estimate(text),
+            # A part is about a token, but some servers put several into one.
+            end.completion or max(parts, len(text.split())),
             estimated=not (end.prompt and end.completion),
             cached=cached if end.cached is None else min(end.cached, read),
         )
-        return Reply(text, tokens, end.ended, time)
+        return Reply(text, tokens, end.ended, took)
 
 
 def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -271,11 +278,6 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     others = [message for message in messages if message.role != "system"]
     text = "\n\n".join([*system, *(message.content for message in others[:1])])
     return Message("user", text), *others[1:]
-
-
-def _by_our_clock(began: float, first: float) -> Timing:
-    """Where the time of a stream went, as far as it shows from outside."""
-    return Timing(prompt=first - began, generation=time.perf_counter() - first)
 
 
 def _encodable(text: str) -> str:
