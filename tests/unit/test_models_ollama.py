@@ -12,7 +12,7 @@ import pytest
 from adacoder.domain import Ended, Message
 from adacoder.models.errors import BadReply, CloudDisabled, CloudRefused, NoChat, OnlyThought
 from adacoder.models.ollama import OllamaServer
-from adacoder.models.server import Thinking
+from adacoder.models.server import Deadlines, Thinking
 from serving import CODE, CODER, KINDS, MESSAGES, ServerKind, ask, every_ollama, fate, model_at, sentence, talking
 from standin import Script
 from standin_ollama import Model, StandIn, count_tokens
@@ -80,6 +80,64 @@ async def test_loading_is_told(kind: ServerKind) -> None:
         await ask(other)
         await other.close()
         assert heard == [f"loading {CODER}"]
+
+
+@every_ollama
+@pytest.mark.parametrize("window", [4096, 16384, 32768])
+async def test_loading_anew_for_another_window_is_told(kind: ServerKind, window: int) -> None:
+    heard: list[str] = []
+    async with talking(kind, [CODE] * 3, context_tokens=window) as (server, first):
+        await ask(first)
+        other = model_at(server.host, CODER.upper(), kind=kind, on_wait=heard.append)
+        await ask(other)
+        assert heard == [f"loading {CODER.upper()}"]
+        assert "load 2" in server.events
+        await ask(other)
+        await other.close()
+        same = model_at(server.host, kind=kind, on_wait=heard.append)
+        server.replies = [CODE]
+        server._answered = 0
+        await ask(same)
+        await same.close()
+        assert heard == [f"loading {CODER.upper()}"]
+        assert "load 4" not in server.events
+
+
+@every_ollama
+async def test_while_it_loads_the_wait_says_so(kind: ServerKind) -> None:
+    heard: list[str] = []
+    slow = Deadlines(sign=0.01)
+    async with talking(kind, [Script(CODE, load=0.2)] * 2, deadlines=slow, on_wait=heard.append) as (_, model):
+        await ask(model)
+        assert heard[1].startswith(f"loading {CODER}, waiting for the first token, ")
+        heard.clear()
+        await ask(model)
+        assert heard[0].startswith("waiting for the first token, ")
+
+
+@every_ollama
+@pytest.mark.parametrize(
+    ("template", "renderer", "hears"),
+    [
+        ("{{ .Prompt }}", "", False),
+        ("[INST] {{ .Prompt }} [/INST]", "", False),
+        ("{{ .Prompt }}", "qwen3-coder", True),
+        ("{{ .System }}{{ .Prompt }}", "", True),
+    ],
+)
+async def test_the_system_text_reaches_a_model_whatever_its_template(
+    kind: ServerKind, template: str, renderer: str, hears: bool
+) -> None:
+    bare = {"models": (Model(CODER, template=template, renderer=renderer),)}
+    async with talking(kind, [CODE] * 2, stand_in=bare) as (server, model):
+        for messages in (MESSAGES, (*MESSAGES, Message("assistant", CODE), Message("user", "Again."))):
+            reply = await ask(model, messages)
+            sent = server.requests[-1]["messages"]
+            assert isinstance(sent, list)
+            roles, contents = zip(*((one["role"], one["content"]) for one in sent), strict=True)
+            assert ("system" in roles) is hears
+            assert "\n\n".join(contents) == "\n\n".join(message.content for message in messages)
+            assert reply.tokens.prompt == count_tokens(server.requests[-1])
 
 
 @pytest.mark.parametrize("status", [404, 403, 429, 503])

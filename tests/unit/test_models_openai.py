@@ -280,7 +280,8 @@ async def test_the_library_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> 
             error = await trouble(model)
         assert isinstance(error, NotInstalled)
         assert str(error) == (
-            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
+            "OpenAI-compatible servers need the package 'openai', which is not installed: run"
+            " `pip install 'openai>=2,<4'`, or `pip install '.[openai]'` in the folder of AdaCoder's source."
         )
         assert server.seen == []
         assert (await ask(model)).text == CODE

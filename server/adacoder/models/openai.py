@@ -163,9 +163,10 @@ class OpenAIServer:
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
-        import httpx
-
         client = await self._client()
+        import httpx  # which takes no time any more
+        import openai
+
         began = time.perf_counter()
         has_come = False
         reason: object = None
@@ -189,7 +190,7 @@ class OpenAIServer:
                             has_come = True
                             yield replace(part, so_far=so_far)
                         reason = choice.get("finish_reason") or reason
-                except httpx.TransportError:
+                except (httpx.TransportError, openai.APIConnectionError):
                     if has_come or chat.bound is not Bound.UNTOLD:
                         raise
             if reason in _GAVE_UP:
