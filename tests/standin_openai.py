@@ -162,9 +162,13 @@ class StandIn(StandInServer):
         cached = self._loaded.setdefault(model.name, Loaded(model.window)).read(prompt)
         deltas, reason = self._spoken(script, model, body, model.window - len(prompt))
         lines = [_event(self._chunk(model, {"role": "assistant", "content": ""}))]
-        lines += [_event(self._chunk(model, delta)) for delta in deltas]
-        last = _event(self._chunk(model, {}, reason))
         counted = len(prompt) if script.prompt_tokens is None else script.prompt_tokens
+        for written, delta in enumerate(deltas, 1):
+            chunk = self._chunk(model, delta)
+            if counted and self.engine in (Engine.LLAMA_CPP, Engine.ROUTER) and body.get("timings_per_token"):
+                chunk = {**chunk, "timings": self._counts(counted, cached, written)["timings"]}
+            lines.append(_event(chunk))
+        last = _event(self._chunk(model, {}, reason))
         if counted and _wants_usage(body):
             last += _event({**self._chunk(model), **self._counts(counted, cached, len(deltas))})
         return lines, {

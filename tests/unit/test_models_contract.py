@@ -73,6 +73,21 @@ async def test_what_the_server_had_read_before_is_counted_as_cached(kind: Server
         assert third.tokens.cached <= 4  # the template before the first word
 
 
+async def test_the_prompt_of_a_reply_that_is_ended_early_is_measured_by_what_was_counted(kind: ServerKind) -> None:
+    def prompt(last: str) -> tuple[Message, ...]:
+        return (Message("user", "statement " * 300 + last),)
+
+    async with talking(kind, [CODE * 3] * 3) as (server, model):
+        unknown = await ask(model, prompt("a"), enough=lambda text: "def" in text)
+        counted = await ask(model, prompt("b"))
+        known = await ask(model, prompt("c"), enough=lambda text: "def" in text)
+        assert (unknown.tokens.estimated, counted.tokens.estimated, known.tokens.estimated) == (True, False, True)
+        assert counted.tokens.prompt == count_tokens(server.requests[1])
+        # Which is far from what is planned with, and from what is usual.
+        assert known.tokens.prompt == pytest.approx(counted.tokens.prompt, rel=0.01)
+        assert unknown.tokens.prompt > 1.5 * counted.tokens.prompt
+
+
 async def test_enough_ends_the_generation_at_once(kind: ServerKind) -> None:
     endless = Script(CODE * 1000, token=len(CODE), pause=0.01)
     async with talking(kind, [endless, CODE]) as (server, model):

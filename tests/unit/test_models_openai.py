@@ -11,13 +11,14 @@ import socket
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx
 import pytest
 
-from adacoder.domain import Message
+from adacoder.domain import Ended, Message
 from adacoder.models import address
 from adacoder.models.backends import Experience, open_model
 from adacoder.models.base import ChatModel
@@ -44,6 +45,7 @@ from adacoder.models.server import Deadlines, Running
 from adacoder.settings import Settings
 from serving import CODE, CODER, KINDS, MESSAGES, ask, model_at, sentence, talking, words
 from standin import Replies, Script, StandInServer
+from standin_ollama import count_tokens
 from standin_openai import Engine, Model, StandIn
 
 KIND = KINDS["openai"]
@@ -242,7 +244,7 @@ def hook(event, arguments):
         contacts.append(arguments[:2])
 sys.addaudithook(hook)
 
-from adacoder.domain import Message
+from adacoder.domain import Ended, Message
 from adacoder.models.backends import Experience, open_model
 from adacoder.settings import Settings
 
@@ -467,6 +469,64 @@ async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() ->
     assert first.time.prompt == pytest.approx(first.tokens.prompt / 1000)
     assert second.time.prompt == pytest.approx((second.tokens.prompt - first.tokens.prompt) / 1000)
     assert first.time.generation == pytest.approx(0.03)
+
+
+def ended_after(count: int) -> Callable[[str], bool]:
+    """What finds a reply to be enough that has so many lines."""
+    return lambda text: text.count("\n") >= count
+
+
+LONG = Script(CODE * 50, token=len(CODE))
+
+
+async def test_a_reply_that_is_ended_early_has_the_counts_that_llama_cpp_tells_on_the_way() -> None:
+    again = (*MESSAGES, Message("assistant", CODE), Message("user", "Write g."))
+    async with chatting([LONG, LONG, CODE], engine=Engine.LLAMA_CPP) as (server, model):
+        first = await ask(model, enough=ended_after(6))
+        second = await ask(model, again, enough=ended_after(2))
+        whole = await ask(model, again)
+        assert (first.ended, second.ended) == (Ended.STOPPED_EARLY, Ended.STOPPED_EARLY)
+        assert [count_tokens(body) for body in server.requests] == [
+            reply.tokens.prompt for reply in (first, second, whole)
+        ]
+        assert (first.tokens.completion, second.tokens.completion) == (3, 1)
+        assert (first.tokens.cached, second.tokens.cached) == (0, first.tokens.prompt)
+        assert not any(reply.tokens.estimated for reply in (first, second, whole))
+        assert second.time is not None
+        assert second.time.prompt == pytest.approx((second.tokens.prompt - first.tokens.prompt) / 1000)
+
+
+@pytest.mark.parametrize("unknown", [("timings_per_token",), ("timings_per_token", "chat_template_kwargs")])
+async def test_a_server_that_does_not_want_to_count_on_the_way_is_asked_without(unknown: tuple[str, ...]) -> None:
+    async with chatting([LONG, CODE], engine=Engine.LLAMA_CPP, unknown=unknown) as (server, model):
+        stopped = await ask(model, enough=ended_after(2))
+        assert stopped.text == CODE
+        assert stopped.tokens.estimated
+        assert not (await ask(model)).tokens.estimated
+        told = [
+            [name for name in ("timings_per_token", "chat_template_kwargs") if name in body] for body in server.requests
+        ]
+        with_both, with_one = ["timings_per_token", "chat_template_kwargs"], ["chat_template_kwargs"]
+        assert told == ([with_both, with_one, with_one] if len(unknown) == 1 else [with_both, with_one, [], []])
+
+
+@pytest.mark.parametrize("engine", [Engine.VLLM, Engine.LM_STUDIO, Engine.LLAMA_CPP_PYTHON])
+async def test_only_llama_cpp_is_asked_to_count_on_the_way(engine: Engine) -> None:
+    async with chatting([CODE], engine=engine) as (server, model):
+        await ask(model)
+        assert "timings_per_token" not in server.requests[0]
+
+
+async def test_a_prompt_that_may_be_too_long_is_ended_early_where_its_counts_are_there() -> None:
+    """Of CJK texts most models count far fewer tokens than they may."""
+    chinese = (Message("user", "計算" * 40),)
+    for engine, ended in ((Engine.LLAMA_CPP, Ended.STOPPED_EARLY), (Engine.VLLM, Ended.STOP)):
+        async with chatting([Script(CODE * 3, token=len(CODE))], engine=engine, models=(Model(CODER, 200),)) as (
+            _,
+            model,
+        ):
+            reply = await ask(model, chinese, enough=ended_after(2), max_tokens=50)
+            assert reply.ended is ended
 
 
 async def test_the_time_that_a_server_does_not_tell_is_taken() -> None:

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from adacoder.domain import Ended, Timing
@@ -70,7 +71,8 @@ class OpenAIServer:
         self._open: openai.AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
         self._listed: list[Mapping[str, object]] = []
-        self._takes_template_arguments = True
+        self._left_out = 0
+        """How many of the ways to ask for more than all servers understand this one has refused."""
         self._unloaded: set[str] = set()
 
     @property
@@ -178,20 +180,24 @@ class OpenAIServer:
                     async for chunk in stream:
                         said = chunk.to_dict(warnings=False)
                         choice = _first(said.get("choices"))
-                        for part in _parts(_object(choice.get("delta"))):
-                            has_come = True
-                            yield part
-                        # The counts come with the last choice, or after it.
-                        reason = choice.get("finish_reason") or reason
+                        # The counts come with the last choice, or after it; where they were asked for, with each.
                         usage = _object(said.get("usage")) or usage
                         timings = _object(said.get("timings")) or timings
+                        so_far = None
+                        if usage or timings:
+                            so_far = _end(Ended.STOPPED_EARLY, usage, timings, time.perf_counter() - began)
+                        for part in _parts(_object(choice.get("delta"))):
+                            has_come = True
+                            yield replace(part, so_far=so_far)
+                        reason = choice.get("finish_reason") or reason
                 except (httpx.TransportError, openai.APIConnectionError):
                     if has_come or chat.bound is not Bound.UNTOLD:
                         raise
             if reason in _GAVE_UP:
                 raise BadReply(self.url, f"it gave up, for the reason '{reason}'")
             if reason:
-                yield Part(end=_end(reason, usage, timings, time.perf_counter() - began))
+                ended = Ended.LENGTH if reason == "length" else Ended.STOP
+                yield Part(end=_end(ended, usage, timings, time.perf_counter() - began))
             elif chat.bound is Bound.UNTOLD and not has_come:
                 raise NothingCame(self.url)
 
@@ -199,15 +205,17 @@ class OpenAIServer:
         """The stream of a reply. What only some servers understand is left out if this one does not."""
         import openai
 
-        if self._takes_template_arguments:
+        besides = _besides(chat, _card(chat.model, self._listed))
+        for number, some in list(enumerate(besides))[self._left_out :]:
             try:
-                return await _create(client, chat, _template_arguments(chat.thinking))
+                stream = await _create(client, chat, some)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not isinstance(self._refusal(error, chat.model), BadReply):
+                if some is besides[-1] or not isinstance(self._refusal(error, chat.model), BadReply):
                     raise
-        stream = await _create(client, chat, {})
-        self._takes_template_arguments = False
-        return stream
+            else:
+                self._left_out = number
+                return stream
+        raise AssertionError("the last is either taken or refused")
 
     async def _client(self) -> openai.AsyncOpenAI:
         async with self._opening:
@@ -295,6 +303,16 @@ async def _create(
     )
 
 
+def _besides(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
+    """What a request may have besides what all servers understand, from most to nothing; `card` is its model's.
+
+    llama-server counts in each part of a stream if it is asked to, so that one that is closed has its counts.
+    """
+    template = _template_arguments(chat.thinking)
+    counting = [{**template, "timings_per_token": True}] if card and card.get("owned_by") == "llamacpp" else []
+    return *counting, template, {}
+
+
 def _template_arguments(thinking: Thinking) -> Mapping[str, object]:
     """What to tell a model of thinking, by way of its chat template: it takes its tokens from the reply, and is on
     unless it is switched off. Templates leave aside what they do not know."""
@@ -357,14 +375,15 @@ def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
         yield Part(text)
 
 
-def _end(reason: object, usage: Mapping[str, object], timings: Mapping[str, object], took: float) -> End:
+def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object], took: float) -> End:
     """The end of a reply that `took` so many seconds, with what its server tells; `timings` only llama-server has."""
+    known, read, written = (count(timings.get(name)) for name in ("cache_n", "prompt_n", "predicted_n"))
     cached = _object(usage.get("prompt_tokens_details")).get("cached_tokens", timings.get("cache_n"))
     prompt, generation = (seconds(timings.get(name), _MILLISECOND) for name in ("prompt_ms", "predicted_ms"))
     return End(
-        Ended.LENGTH if reason == "length" else Ended.STOP,
-        prompt=count(usage.get("prompt_tokens")),
-        completion=count(usage.get("completion_tokens")),
+        ended,
+        prompt=count(usage.get("prompt_tokens")) or (known + read if read else 0),
+        completion=count(usage.get("completion_tokens")) or written,
         cached=None if cached is None else count(cached),
         time=Timing(max(0.0, took - prompt - generation), 0.0, prompt, generation) if timings else None,
     )

@@ -26,8 +26,8 @@ from adacoder.models.errors import (
     TooSlow,
 )
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
-from adacoder.models.waiting import FirstPart
-from adacoder.models.window import Calibration, Window, estimate, least
+from adacoder.models.waiting import Begun, FirstPart
+from adacoder.models.window import Calibration, Window, least
 
 T = TypeVar("T")
 
@@ -186,7 +186,6 @@ class ServedModel:
         text, parts, thought = "", 0, 0
         began = time.perf_counter()
         async with self._first_part.begun(chat, window.measure_chat(chat.messages)) as begun:
-            spent = Timing(begun.waited, prompt=time.perf_counter() - began - begun.waited)
             first = time.perf_counter()
             part = self._there(begun.part)
             while part.end is None:
@@ -197,15 +196,17 @@ class ServedModel:
                     text += part.text
                 if parts + thought + len(text) > _MOST_CHARACTERS:
                     raise BadReply(self._server.url, "the reply does not end")
-                if part.text and not part.thought and enough(_encodable(text)) and may_stop:
-                    return self._stopped(chat, _encodable(text), parts, window, _and_writing(spent, first))
+                so_far = part.so_far or End(Ended.STOPPED_EARLY)
+                if part.text and not part.thought and enough(_encodable(text)) and (may_stop or so_far.prompt):
+                    spent = self._clocked(chat, begun, began, first)
+                    return self._concluded(chat, _encodable(text), parts, so_far, spent)
                 part = await self._next(begun.rest)
         text = _encodable(text + part.text)
         if part.end.in_circles:
             self._warmth += _WARMER
         elif thought and not text.strip() and part.end.ended is Ended.LENGTH:
             raise OnlyThought(self._model)
-        return self._whole(chat, text, part.end, window, _and_writing(spent, first))
+        return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
     async def _next(self, stream: AsyncGenerator[Part]) -> Part:
         """The next part, which must come soon."""
@@ -222,32 +223,41 @@ class ServedModel:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
-    def _stopped(self, chat: Chat, text: str, parts: int, window: Window, time: Timing) -> Reply:
-        """The reply that was ended here, with `text`, because it is enough: its counts never came."""
-        read = window.measure_chat(chat.messages)
-        cached = self._calibration.cached(chat.messages, read, time.prompt)
-        # A part is about a token, but some servers put several into one.
-        tokens = Tokens(read, max(parts, len(text.split())), estimated=True, cached=cached)
-        return Reply(text, tokens, Ended.STOPPED_EARLY, time)
+    def _clocked(self, chat: Chat, begun: Begun, began: float, first: float) -> Timing:
+        """Where the time of a stream went that was waited for since `began`, and whose first part came at the moment
+        `first`, as far as it shows from outside.
 
-    def _whole(self, chat: Chat, text: str, end: End, window: Window, time: Timing) -> Reply:
-        """The reply that `end` ends."""
+        Where the model had to be loaded, that took what the prompt cannot have taken.
+        """
+        waited = first - began - begun.waited
+        reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
+        return Timing(
+            queue=begun.waited,
+            load=waited - reading if begun.loads else 0.0,
+            prompt=reading if begun.loads else waited,
+            generation=time.perf_counter() - first,
+        )
+
+    def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
+        """The reply that `end` ends, whether it was ended here or there; what that does not tell is estimated."""
+        learned = self._calibration
         if end.prompt:
-            if self._calibration.was_cut(chat.messages, end.prompt, window.tokens):
+            if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
                 raise ContextOverflow.by(self._model)
-            self._calibration.learn(chat.messages, end.prompt)
-            if end.time is not None:
-                self._calibration.learn_speed(end.prompt, end.time.prompt)
-        time = time if end.time is None else replace(end.time, queue=end.time.queue + time.queue)
-        read = end.prompt or window.measure_chat(chat.messages)
-        cached = self._calibration.cached(chat.messages, read, time.prompt)
+            learned.learn(chat.messages, end.prompt)
+        took = clocked if end.time is None else replace(end.time, queue=end.time.queue + clocked.queue)
+        read = end.prompt or learned.expected(chat.messages)
+        had_nothing = end.time is None and clocked.load > 0
+        seconds = None if had_nothing else took.prompt
+        cached = learned.cached(chat.messages, read, seconds, by_server=end.time is not None)
         tokens = Tokens(
             read,
-            end.completion or estimate(text),
+            # A part is about a token, but some servers put several into one.
+            end.completion or max(parts, len(text.split())),
             estimated=not (end.prompt and end.completion),
             cached=cached if end.cached is None else min(end.cached, read),
         )
-        return Reply(text, tokens, end.ended, time)
+        return Reply(text, tokens, end.ended, took)
 
 
 def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -256,12 +266,6 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     others = [message for message in messages if message.role != "system"]
     text = "\n\n".join([*system, *(message.content for message in others[:1])])
     return Message("user", text), *others[1:]
-
-
-def _and_writing(spent: Timing, first: float) -> Timing:
-    """Where the time of a stream went, as far as it shows from outside: what was `spent` until the moment `first`, and
-    what was written since."""
-    return replace(spent, generation=time.perf_counter() - first)
 
 
 def _encodable(text: str) -> str:

@@ -136,6 +136,8 @@ class Part:
     text: str = ""
     thought: bool = False
     """Whether the part is one of the model's thoughts, which are no part of its reply."""
+    so_far: End | None = None
+    """The end of the reply, were it to end here; None: the server tells nothing of it before its end."""
     end: End | None = None
     """With the last part, and only with it."""
 

@@ -75,6 +75,8 @@ class Begun:
     rest: AsyncGenerator[Part]
     waited: float
     """Seconds until the request was made that was answered; 0.0 for the first."""
+    loads: bool
+    """Whether the model had to be loaded for that."""
 
 
 class Mended(str):
@@ -133,7 +135,7 @@ class FirstPart:
             except TimeoutError:
                 await stack.aclose()
             else:
-                return Begun(part, stream, asked - began)
+                return Begun(part, stream, asked - began, loaded is None)
             if patience is None or not before:
                 raise self._stalled()
             left = await self._left(chat, before[0], _SETTLED)
@@ -150,7 +152,7 @@ class FirstPart:
                 left = _Left.NOTHING
             if left is _Left.NOTHING:
                 # It has to be loaded, for which there is as much time as ever.
-                patience, until = None, clock() + self._deadlines.first
+                loaded, patience, until = None, None, clock() + self._deadlines.first
                 why.clear()
             elif clock() >= until:
                 raise self._stalled()
