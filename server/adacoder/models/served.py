@@ -37,6 +37,8 @@ _THOUGHT_TOKENS = 2048
 _MOST_CHARACTERS = 4 * 1024 * 1024
 """What a reply may have, its thoughts included: a server that heeds none of what it is asked for must neither fill our
 memory nor go on for ever."""
+_THINKS = "<think>\n"
+"""What models, and who reads their replies, know as the beginning of thoughts."""
 _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
 
@@ -72,7 +74,7 @@ class ServedModel:
         self._on_wait = on_wait
         self._facts: Facts | None = None
         self._window: Window | None = None
-        self._asked: Counter[tuple[Message, ...]] = Counter()
+        self._asked: Counter[tuple[tuple[Message, ...], tuple[str, ...]]] = Counter()
         self._is_known_to_be_loaded = False
 
     @property
@@ -129,9 +131,10 @@ class ServedModel:
         """The request, such that the server need not cut anything.
 
         One that was made before, word for word, is made because the reply to it failed; so another must be possible.
+        (With other texts to stop at it is another: there more of the same reply is asked for.)
         """
-        again = self._asked[messages]
-        self._asked[messages] += 1
+        again = self._asked[messages, tuple(stop)]
+        self._asked[messages, tuple(stop)] += 1
         if facts.thinking is Thinking.ALWAYS:
             max_tokens += _THOUGHT_TOKENS
         room = max(window.tokens - window.measure_chat(messages), _LEAST_REPLY)
@@ -172,7 +175,7 @@ class ServedModel:
         await self._say_if_it_must_load()
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
-        text, parts, thought = "", 0, 0
+        text, thoughts, parts = "", "", 0
         began = time.perf_counter()
         async with aclosing(self._server.chat(chat)) as stream:
             with self._telling_that_it_waits():
@@ -181,17 +184,21 @@ class ServedModel:
             while part.end is None:
                 parts += 1
                 if part.thought:
-                    thought += len(part.text)
+                    thoughts += part.text
                 else:
                     text += part.text
-                if parts + thought + len(text) > _MOST_CHARACTERS:
+                if parts + len(thoughts) + len(text) > _MOST_CHARACTERS:
                     raise BadReply(self._server.url, "the reply does not end")
                 if part.text and not part.thought and enough(_encodable(text)) and may_stop:
                     return self._stopped(chat, _encodable(text), parts, window, _by_our_clock(began, first))
                 part = await self._next(stream, self._deadlines.next, "--token-timeout")
-        text = _encodable(text + part.text)
-        if thought and not text.strip() and part.end.ended is Ended.LENGTH:
-            raise OnlyThought(self._model)
+        text += part.text
+        if thoughts.strip() and not text.strip():
+            if part.end.ended is Ended.LENGTH:
+                raise OnlyThought(self._model)
+            # Some servers miss where thoughts end, and take the reply for more of them: whoever reads it has to tell.
+            text = _THINKS + thoughts
+        text = _encodable(text)
         return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
 
     async def _say_if_it_must_load(self) -> None:
