@@ -10,8 +10,9 @@ with real evaluations. No time passes between two tokens, so that a few more are
 than a model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden tests only choose
 among them. Prints one JSON line:
 
-* `early_stop`: the tokens that the stand-in sent before the connection was closed, with early stops as a share of
-  those without, of the same replies; both also by role. A token is four characters. And the tasks verified with early
+* `early_stop`: the tokens that the stand-in wrote before it came to a text where it was told to stop, or the connection
+  was closed, with early stops as a share of those without, of the same replies; both also by role. What was ended too
+  early is asked for once more, and both replies count. A token is four characters. And the tasks verified with early
   stops as a share of those without: they must cost none.
 * `prefix`: of every request from the second of a task on, the share of tokens that stand in the beginning that it has
   in common with the request before it, as the stand-in logged them. What the model itself wrote in between is not
@@ -114,7 +115,7 @@ class Run:
     requests: Sequence[str]
     """Every request's messages as one text."""
     sent: Sequence[int]
-    """The tokens that were sent of each reply."""
+    """The tokens that were written of each reply."""
 
     @property
     def prompts(self) -> list[int]:
@@ -128,28 +129,34 @@ class Run:
 
 
 class Model:
-    """A stand-in's model: says what it is told to say, and counts what of it is sent."""
+    """A stand-in's model: says what it is told to say, and counts what of it is written."""
 
     def __init__(self) -> None:
         self.sent: list[int] = []
         """The tokens of each reply, the last one so far."""
         self._says: Iterator[str] = iter(())
+        self._asked: object = None
+        self._said = ""
 
     def is_to_say(self, texts: Iterator[str]) -> None:
         """From now on answer with `texts`, one after the other."""
         self._says = texts
+        self._asked = None
 
     def __call__(self, body: Body) -> Script:
         self.sent.append(0)
-        return Script(next(self._says), token=TOKEN, prompt_tokens=estimate(_as_text(body)))
+        if body["messages"] != self._asked:  # else there is to be more of the same reply
+            self._asked, self._said = body["messages"], next(self._says)
+        return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """Within this block, count. What ends a stream is no token."""
+        """Within this block, count: what was sent, and at the end of a stream what the server says that it wrote."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
             await send(stream, text)
-            self.sent[-1] += '"done":true' not in text
+            part = json.loads(text)
+            self.sent[-1] = part.get("eval_count", 0) if part["done"] else self.sent[-1] + 1
 
         return patch.object(Stream, "send", counted)
 

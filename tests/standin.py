@@ -76,6 +76,20 @@ class Script:
         """The tokens of `text`."""
         return [text[start : start + self.token] for start in range(0, len(text), self.token)]
 
+    def spoken(self, thought: str, stops: Iterable[str]) -> tuple[list[str], list[str], int]:
+        """The tokens of `thought` and of the text that are sent, and how many are written: the text that ends both,
+        wherever it comes first, is written, and not sent."""
+        texts, held = [thought, self.text], 0
+        for index, text in enumerate(texts):
+            ends = [(text.index(stop), len(stop)) for stop in stops if stop in text]
+            if ends:
+                end, length = min(ends)
+                texts[index:] = [text[:end], *[""] * (len(texts) - index - 1)]
+                held = len(self.tokens(text[: end + length])) - len(self.tokens(text[:end]))
+                break
+        sent = [self.tokens(text) for text in texts]
+        return sent[0], sent[1], len(sent[0]) + len(sent[1]) + held
+
 
 @dataclass(frozen=True)
 class Request:

@@ -269,14 +269,14 @@ class StandIn(StandInServer):
         """The messages of a reply and its last part; and how it ends, which may be otherwise than its script says."""
         runner = self._loaded[model.name]
         read = len(runner.prompt)
-        spoken, reason = _spoken(script, model, body, runner.window - read)
+        spoken, reason, written = _spoken(script, model, body, runner.window - read)
         messages, script = self._guarded(spoken, script)
         counted = read if script.prompt_tokens is None else script.prompt_tokens
         last = {
             **_part(model, {"content": ""}),
             "done": True,
             "done_reason": reason,
-            **_counts(counted, len(messages), ns),
+            **_counts(counted, written, ns),
         }
         return messages, last, script
 
@@ -358,20 +358,19 @@ class _Refusal(Exception):
         self.status = status
 
 
-def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str]:
-    """The messages of a reply and the reason of its end, if nothing goes wrong; `room` is left in the window."""
-    text, reason = script.text, script.done_reason
+def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
+    """The messages of a reply, the reason of its end, and how many tokens were written for them, if nothing goes wrong;
+    `room` is left in the window."""
     stops = _options(body).get("stop", model.stop)
     assert isinstance(stops, Sequence)
-    text = text[: min((text.index(stop) for stop in stops if stop in text), default=len(text))]
-    thought = script.thinking if _thinks(model, body) else ""
-    messages: list[Body] = [{"content": "", "thinking": token} for token in script.tokens(thought)]
-    messages += [{"content": token} for token in script.tokens(text)]
+    thought, text, written = script.spoken(script.thinking if _thinks(model, body) else "", stops)
+    messages: list[Body] = [{"content": "", "thinking": token} for token in thought]
+    messages += [{"content": token} for token in text]
     limits = [_number(body, "num_predict", -1)]
     if not model.shifts or body.get("shift") is False:
         limits.append(room)
-    limit = min((limit for limit in limits if limit > 0), default=len(messages))
-    return messages[:limit], "length" if limit < len(messages) else reason
+    limit = min((limit for limit in limits if limit > 0), default=written)
+    return messages[:limit], "length" if limit < written else script.done_reason, min(limit, written)
 
 
 def _thinks(model: Model, body: Body) -> bool:

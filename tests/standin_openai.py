@@ -160,7 +160,7 @@ class StandIn(StandInServer):
         if self.engine is Engine.LLAMA_CPP_PYTHON and len(prompt) > model.window:
             return [], {}
         cached = self._loaded.setdefault(model.name, Loaded(model.window)).read(prompt)
-        deltas, reason = self._spoken(script, model, body, model.window - len(prompt))
+        deltas, reason, written = self._spoken(script, model, body, model.window - len(prompt))
         lines = [_event(self._chunk(model, {"role": "assistant", "content": ""}))]
         counted = len(prompt) if script.prompt_tokens is None else script.prompt_tokens
         for written, delta in enumerate(deltas, 1):
@@ -170,24 +170,23 @@ class StandIn(StandInServer):
             lines.append(_event(chunk))
         last = _event(self._chunk(model, {}, reason))
         if counted and _wants_usage(body):
-            last += _event({**self._chunk(model), **self._counts(counted, cached, len(deltas))})
+            last += _event({**self._chunk(model), **self._counts(counted, cached, written)})
         return lines, {
             Ending.DONE: f"{last}data: [DONE]\n\n",
             Ending.ERROR: f"data: {self._error(script.error)}\n\n",
         }
 
-    def _spoken(self, script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str]:
-        """The deltas of a reply and the reason of its end; `room` is left in the window."""
-        text = script.text
+    def _spoken(self, script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
+        """The deltas of a reply, why it ends, and how many tokens were written; `room` is left in the window."""
         stops = body.get("stop") or []
         assert isinstance(stops, list)
-        text = text[: min((text.index(stop) for stop in stops if stop in text), default=len(text))]
         told = body.get("chat_template_kwargs")
         thinks = model.thinks and not (isinstance(told, dict) and told.get("enable_thinking") is False)
-        deltas: list[Body] = [{self.reasoning: token} for token in script.tokens(script.thinking) if thinks]
-        deltas += [{"content": token} for token in script.tokens(text)]
-        limit = min(_number(body, "max_tokens") or len(deltas), room)
-        return deltas[:limit], "length" if limit < len(deltas) else script.done_reason
+        thought, text, written = script.spoken(script.thinking if thinks else "", stops)
+        deltas: list[Body] = [{self.reasoning: token} for token in thought]
+        deltas += [{"content": token} for token in text]
+        limit = min(_number(body, "max_tokens") or written, room)
+        return deltas[:limit], "length" if limit < written else script.done_reason, min(limit, written)
 
     def _chunk(self, model: Model, delta: Body | None = None, reason: str | None = None) -> Body:
         choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": reason}]

@@ -229,6 +229,22 @@ async def test_a_reply_ends_before_a_text_to_stop_at(kind: ServerKind) -> None:
         assert "stop" not in settings_of(server.requests[1])
 
 
+async def test_a_reply_that_a_server_ended_has_its_counts_with_the_text_it_was_ended_at(kind: ServerKind) -> None:
+    async with talking(kind, [Script(f"{CODE}```\nThis adds one.", token=4)] * 2) as (_, model):
+        reply = await ask(model, stop=("\n```\n",))
+        assert (reply.tokens.estimated, reply.tokens.completion) == (False, -(-len(f"{CODE}```\n") // 4))
+        assert (await ask(model, enough=lambda text: "```\n" in text)).tokens.estimated
+
+
+async def test_more_of_the_same_reply_may_be_asked_for(kind: ServerKind) -> None:
+    async with talking(kind, [CODE] * 3, seed=7, temperature=0) as (server, model):
+        await ask(model, stop=("\n```\n",))
+        await ask(model)
+        await ask(model)
+        sent = [settings_of(body) for body in server.requests]
+        assert [(body["seed"], body["temperature"]) for body in sent] == [(7, 0), (7, 0), (8, 0.2)]
+
+
 async def test_what_is_asked_again_word_for_word_may_be_answered_otherwise(kind: ServerKind) -> None:
     async with talking(kind, [CODE] * 4, seed=7, temperature=0) as (server, model):
         for messages in (MESSAGES, MESSAGES, MESSAGES[1:], MESSAGES):

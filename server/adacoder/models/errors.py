@@ -274,12 +274,16 @@ class TooSlow(ModelError):
 
 
 class OnlyThought(ModelError):
-    """The model spent all its tokens on thinking, and none on a reply."""
+    """All that the model wrote were thoughts."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, ran_out: bool = True) -> None:
+        """`ran_out`: it might have come to a reply with more tokens."""
         super().__init__(
             f"The model '{model}' spent all its tokens on thinking and did not come to a reply:"
             " raise --context-tokens, or choose a model that does not think with --model."
+            if ran_out
+            else f"All that the model '{model}' wrote were thoughts, as its server tells them from a reply:"
+            " have the server keep it from thinking, or choose a model that does not think with --model."
         )
 
 

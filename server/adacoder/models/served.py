@@ -38,6 +38,8 @@ _THOUGHT_TOKENS = 2048
 _MOST_CHARACTERS = 4 * 1024 * 1024
 """What a reply may have, its thoughts included: a server that heeds none of what it is asked for must neither fill our
 memory nor go on for ever."""
+_THINKS = "<think>\n"
+"""What models, and who reads their replies, know as the beginning of thoughts."""
 _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
 _WARMER = 0.3
@@ -77,7 +79,7 @@ class ServedModel:
         self._on_wait = on_wait
         self._facts: Facts | None = None
         self._window: Window | None = None
-        self._asked: Counter[tuple[Message, ...]] = Counter()
+        self._asked: Counter[tuple[tuple[Message, ...], tuple[str, ...]]] = Counter()
         self._first_part = FirstPart(server, model, deadlines, calibration, on_wait)
         self._warmth = 0.0
         """What is added to the temperature, since the model has only repeated itself."""
@@ -139,9 +141,10 @@ class ServedModel:
         """The request, such that the server need not cut anything.
 
         One that was made before, word for word, is made because the reply to it failed; so another must be possible.
+        (With other texts to stop at it is another: there more of the same reply is asked for.)
         """
-        again = self._asked[messages]
-        self._asked[messages] += 1
+        again = self._asked[messages, tuple(stop)]
+        self._asked[messages, tuple(stop)] += 1
         temperature = max(self._temperature, _LIVELY) if again else self._temperature
         if facts.thinking is Thinking.ALWAYS:
             max_tokens += _THOUGHT_TOKENS
@@ -183,7 +186,7 @@ class ServedModel:
     async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
-        text, parts, thought = "", 0, 0
+        text, thoughts, parts = "", "", 0
         began = time.perf_counter()
         async with self._first_part.begun(chat, window.measure_chat(chat.messages)) as begun:
             first = time.perf_counter()
@@ -191,21 +194,25 @@ class ServedModel:
             while part.end is None:
                 parts += 1
                 if part.thought:
-                    thought += len(part.text)
+                    thoughts += part.text
                 else:
                     text += part.text
-                if parts + thought + len(text) > _MOST_CHARACTERS:
+                if parts + len(thoughts) + len(text) > _MOST_CHARACTERS:
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
                 if part.text and not part.thought and enough(_encodable(text)) and (may_stop or so_far.prompt):
                     spent = self._clocked(chat, begun, began, first)
                     return self._concluded(chat, _encodable(text), parts, so_far, spent)
                 part = await self._next(begun.rest)
-        text = _encodable(text + part.text)
+        text += part.text
         if part.end.in_circles:
             self._warmth += _WARMER
-        elif thought and not text.strip() and part.end.ended is Ended.LENGTH:
-            raise OnlyThought(self._model)
+        elif thoughts.strip() and not text.strip():
+            if part.end.ended is Ended.LENGTH:
+                raise OnlyThought(self._model)
+            # Some servers miss where thoughts end, and take the reply for more of them: whoever reads it has to tell.
+            text = _THINKS + thoughts
+        text = _encodable(text)
         return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
     async def _next(self, stream: AsyncGenerator[Part]) -> Part:
