@@ -196,7 +196,7 @@ class StandIn(StandInServer):
         is_new: bool,
     ) -> None:
         clock = asyncio.get_running_loop().time
-        came, has_to_wait = clock(), runner.slot.locked()
+        came, has_to_wait = clock(), runner.slot.locked() or self._slot.locked()
         stream = Stream(writer, _STREAM, None)
         async with self._slot_of(runner, stream) as hold:
             queued = clock() - came if has_to_wait else 0.0
@@ -219,11 +219,13 @@ class StandIn(StandInServer):
 
     @asynccontextmanager
     async def _slot_of(self, runner: Runner, stream: Stream) -> AsyncIterator[_Hold]:
-        """Hold the slot of a model, first come, first served; for good if `stream` is given up at a bad moment."""
+        """Hold the slot of a model, first come, first served; for good if `stream` is given up at a bad moment. The
+        machine is at work for one model at a time."""
         await runner.slot.acquire()
         hold = _Hold()
         try:
-            yield hold
+            async with self._slot:
+                yield hold
         except (asyncio.CancelledError, ConnectionError):
             hold.goes_on = hold.goes_on or (stream.has_begun and self.wedges())
             raise

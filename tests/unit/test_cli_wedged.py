@@ -18,7 +18,7 @@ from standin_ollama import StandIn
 desk = pytest.fixture(new_desk)
 PROSE = Script("".join(f"word{number} " for number in range(1000)), pause=0.01)
 COUNTING = Script("61, 62, 63, 64")
-IN_CIRCLES = Script("word w " * 40, token=7)
+IN_CIRCLES = Script("word w " * 120, token=7)
 
 
 @contextmanager

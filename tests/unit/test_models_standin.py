@@ -251,6 +251,7 @@ async def test_when_a_model_goes_is_set_as_its_last_request_goes() -> None:
         assert idle == await until() is not None
         talking = [asyncio.create_task(ask(model)) for model in models]
         await standin.until("first byte 2")
+        await standin.until("request 3")
         assert await until() == idle
         talking[0].cancel()
         await standin.until("first byte 3")

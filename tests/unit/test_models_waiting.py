@@ -29,6 +29,18 @@ BUSY = "others use the model"
 CANCELLED = "a prompt that was cancelled may still be read"
 
 
+class Known(Calibration):
+    """What is known of a server whose speed is `seconds_a_token`."""
+
+    def __init__(self, seconds_a_token: float) -> None:
+        super().__init__()
+        self._known = seconds_a_token
+
+    @property
+    def seconds_a_token(self) -> float:
+        return self._known
+
+
 def unloads(server: StandIn) -> int:
     """How often the model was to be unloaded."""
     return sum(body["messages"] == [] and body["keep_alive"] == 0 for body in server.requests)
@@ -155,8 +167,7 @@ async def test_a_reply_that_another_program_had_just_before_proves_nothing(kind:
 @pytest.mark.parametrize("seconds_a_token", [0.02, 0.0001])
 async def test_a_slow_machine_has_the_time_that_it_takes_to_read(kind: ServerKind, seconds_a_token: float) -> None:
     """What was learnt of its speed tells how long that is; where it knows better, what is silent is wedged."""
-    calibration = Calibration()
-    calibration.learn_speed(100, 100 * seconds_a_token)
+    calibration = Known(seconds_a_token)
     is_slow = seconds_a_token > 0.01
     silent = Script(CODE, reading=2.0) if is_slow else SILENT
     answers = iter([Script(CODE), silent, silent, Script(CODE)])
