@@ -110,15 +110,17 @@ class FirstPart:
         Raises:
             Stalled: none came in time.
         """
+        loaded = await self._loaded(chat)
         async with AsyncExitStack() as stack:
             with self._telling() as why:
-                begun = await self._wait(chat, tokens, stack, why)
+                begun = await self._wait(chat, loaded, tokens, stack, why)
             yield begun
 
-    async def _wait(self, chat: Chat, tokens: int, stack: AsyncExitStack, why: list[str]) -> Begun:
+    async def _wait(
+        self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
+    ) -> Begun:
         """As `begun`; the stream is closed by `stack`. `why` takes what is told besides of the wait."""
         clock = asyncio.get_running_loop().time
-        loaded = await self._loaded(chat)
         if loaded is None:
             why[:] = [f", loading {self._model}"]
             if not self._has_told_of_loading:
