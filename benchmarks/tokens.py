@@ -3,12 +3,13 @@ and what the loop takes for what it verifies.
 
 A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval that need several rounds: two that fail in
 the loop, and at last one that passes. Raw replies of chats come first, but for most tasks there are too few; the others
-are code that its system had cut out already, of which an early stop can save nothing. What is served for plans is real
-too, but was an answer to another question: the part of other replies to the same task in which a model explains how to
-solve it. Only those in numbered steps are taken, which is what a planner is asked for. All goes through the service,
-with real evaluations. No time passes between two tokens, so that a few more are sent before the connection is closed
-than a model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden tests only choose
-among them. Prints one JSON line:
+are code that its system had cut out already, of which an early stop can save nothing. Left out are replies to a prompt
+that asks for several blocks of code: a server would end them at the first, and they would be asked for again. What is
+served for plans is real too, but was an answer to another question: the part of other replies to the same task in which
+a model explains how to solve it. Only those in numbered steps are taken, which is what a planner is asked for. All goes
+through the service, with real evaluations. No time passes between two tokens, so that a few more are sent before the
+connection is closed than a model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden
+tests only choose among them. Prints one JSON line:
 
 * `early_stop`: the tokens that the stand-in wrote before it came to a text where it was told to stop, or the connection
   was closed, with early stops as a share of those without, of the same replies; both also by role. What was ended too
@@ -84,6 +85,8 @@ _RAW = "chat-reply"
 """What is as the model wrote it."""
 _NOT_FROM_CHATS = "continuation"
 """What was written by a model that only continues a text."""
+_SEVERAL_BLOCKS = "Analogical"
+"""The prompt that asks for code of other problems first; ours ask for one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +229,8 @@ def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
     """Distinct replies, raw ones first; otherwise as they stand in the file."""
     seen: set[str] = set()
     for row in sorted(rows, key=lambda row: row["kind"] != _RAW):
-        if row["reply"] not in seen and row["kind"] != _NOT_FROM_CHATS and f"def {name}" in row["reply"]:
+        is_for_us = row["kind"] != _NOT_FROM_CHATS and row["stage"] != _SEVERAL_BLOCKS
+        if row["reply"] not in seen and is_for_us and f"def {name}" in row["reply"]:
             seen.add(row["reply"])
             yield row
 

@@ -58,8 +58,8 @@ class Conversation:
         self._pack = pack
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
-        self._is_ended_too_early = False
-        """Whether a server has ended a reply too early for what the calls have it stop at."""
+        self._never_stops = False
+        """Whether no text ends a reply any more, whatever a call says."""
 
     async def briefing(self) -> Briefing:
         """What every call begins with.
@@ -93,7 +93,7 @@ class Conversation:
 
         step.details["instruction"] = call.instruction
         messages = (await self.briefing()).messages(call.instruction)
-        stop = () if self._is_ended_too_early else call.stop
+        stop = () if self._never_stops else call.stop
         reply = await self._model.reply(messages, enough=watch, max_tokens=call.max_tokens, stop=stop)
         if reply.ended is Ended.STOPPED_EARLY and (goes_round(reply.text) or len(reply.text) > _LONGEST):
             reply = replace(reply, ended=Ended.LENGTH)
@@ -106,12 +106,11 @@ class Conversation:
 
     def may_have_stopped(self, call: Call, reply: Reply) -> bool:
         """Whether the server may have ended `reply` where `call` has it stop."""
-        return bool(call.stop) and not self._is_ended_too_early and reply.ended is Ended.STOP
+        return bool(call.stop) and not self._never_stops and reply.ended is Ended.STOP
 
-    def never_stop(self, step: OpenStep) -> None:
-        """From now on have servers end replies nowhere: that of `step` lacks what came behind."""
-        self._is_ended_too_early = True
-        step.details["again"] = "The server ended the reply before the function was whole: it is asked for once more."
+    def never_stop(self) -> None:
+        """From now on have servers end replies nowhere: the model does not write what it is asked for alone."""
+        self._never_stops = True
 
     def insist(self, reply: Reply, *, found: bool) -> None:
         """Make sure that something was `found` in `reply`, or that there is more in it than thoughts.

@@ -16,6 +16,8 @@ from adacoder.replies.completion import completion, was_stopped_short
 from adacoder.replies.extract import extract
 from adacoder.source.importing.standard_library import standard_import
 
+_AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
+
 
 @dataclass(frozen=True, slots=True)
 class ProgrammingAssistant:
@@ -38,10 +40,13 @@ class ProgrammingAssistant:
         with self.journal.step("programming_assistant", "write") as step:
             reply = await self.conversation.ask(call, step, enough=completion(target))
             if self.conversation.may_have_stopped(call, reply) and await aside(_was_stopped_short, reply.text, target):
-                self.conversation.never_stop(step)
+                self.conversation.never_stop()
+                step.details["again"] = _AGAIN
                 return None
             candidate = await aside(extract, reply, target)
-            self.conversation.insist(reply, found=bool(candidate.function))
+            if not candidate.function:
+                self.conversation.insist(reply, found=False)
+                self.conversation.never_stop()  # perhaps it was to begin where the server stopped
             return candidate
 
 

@@ -52,7 +52,7 @@ WRITER = Role(one_in=2, stop=(FENCE, "\nif __name__ ==", "\nassert "))
 comes with exact counts, and no stream has to be closed for it."""
 PLANNER = Role(one_in=8, most=512)
 """The Prompt Engineer. The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No
-text tells the end of a plan without what stands before it."""
+text tells the end of a plan without what stands before it: of those tried on recorded replies each cut some plans."""
 DESIGNER = Role(one_in=8, most=512)
 """The Test Designer."""
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
 """So many lines with nothing in them at the end of a reply: the model has nothing more to say, and cannot end."""
+_ANNOUNCES = re.compile(
+    r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
+)
+"""The end of words that a block of code may have followed."""
 _EAGER = 8
 """So many times a reply is looked at whenever its code may have ended; after that only when it has grown."""
 _LONGEST = 100_000
@@ -70,7 +74,7 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
         return True
     found, others = find(unwrapped(text), target)
     if found is None:
-        return not ends_in_fence_line(text)
+        return not ends_in_fence_line(text) and _ANNOUNCES.search(text) is not None
     return is_inside_fence(text) and not (_may_hold(text, target) and _is_whole(found, others, target, is_known))
 
 

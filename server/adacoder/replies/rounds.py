@@ -13,6 +13,8 @@ _CHARACTERS = 1500
 """How many there must be of them in all, so that no table in a function is taken for it."""
 _TELLING = 2 * _PERIOD * _TIMES
 """Characters at the end of a text in which numbers are left out of account."""
+_LONGEST = 100_000
+"""Characters of a text that is searched for code."""
 _NUMBER = re.compile(r"\d+")
 _STEP = re.compile(
     r"^[ \t]{0,3}(?:[-#>][-#> ]*)?[*_]{0,2}(?:step[ \t]*)?(\d{1,6})[*_]{0,2}[.):]", re.MULTILINE | re.IGNORECASE
@@ -31,7 +33,9 @@ def goes_round(text: str) -> bool:
     """Whether `text` ends in nothing but one passage over and over, or has come to nothing but numbered steps."""
     if _repeats(text):
         return True
-    return _CODE.search(text) is None and (_repeats(_NUMBER.sub("0", text[-_TELLING:])) or _counts_on(text))
+    if len(text) > _LONGEST or _CODE.search(text):
+        return False
+    return _repeats(_NUMBER.sub("0", text[-_TELLING:])) or _counts_on(text)
 
 
 def _repeats(text: str) -> bool:
