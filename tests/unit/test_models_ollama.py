@@ -294,6 +294,15 @@ async def test_a_reply_that_the_guard_against_repetition_ends_is_one_that_broke_
     assert warm == pytest.approx(0.5)
 
 
+async def test_it_gets_no_warmer_than_that_and_never_cooler() -> None:
+    circles = Script("word w " * 40, token=7)
+    for asked, got in (0.2, [0.2, 0.5, 0.8, 1.0, 1.0]), (1.5, [1.5] * 5):
+        async with talking(OLD, lambda _: circles, temperature=asked) as (server, model):
+            for number in range(5):
+                await ask(model, (*MESSAGES, Message("user", str(number))))
+        assert [settings_of(request)["temperature"] for request in server.requests] == pytest.approx(got)
+
+
 @every_ollama
 @pytest.mark.parametrize(
     ("script", "ended"),

@@ -42,6 +42,8 @@ _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
 _WARMER = 0.3
 """What is added to it after each reply that only repeated itself."""
+_WARMEST = 1.0
+"""What it is raised to at most by that."""
 
 
 class ServedModel:
@@ -140,6 +142,7 @@ class ServedModel:
         """
         again = self._asked[messages]
         self._asked[messages] += 1
+        temperature = max(self._temperature, _LIVELY) if again else self._temperature
         if facts.thinking is Thinking.ALWAYS:
             max_tokens += _THOUGHT_TOKENS
         room = max(window.tokens - window.measure_chat(messages), _LEAST_REPLY)
@@ -149,7 +152,7 @@ class ServedModel:
             max_tokens=min(max_tokens, room),
             context_tokens=window.tokens,
             bound=window.bound,
-            temperature=(max(self._temperature, _LIVELY) if again else self._temperature) + self._warmth,
+            temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             seed=None if self._seed is None else self._seed + again,
             # A model that thinks all the same may think of such a text, and would be stopped there.
             stop=(*facts.stop, *stop) if stop and facts.thinking is not Thinking.ALWAYS else (),

@@ -141,13 +141,12 @@ class FirstPart:
                 proofs += 1
                 patience *= _LONGER
                 why[:] = [", a prompt that was cancelled may still be read"]
+                if proofs == _PROOFS and await self._is_unloaded(chat):  # in vain or not, it is done once
+                    left = _Left.NOTHING
             elif left is _Left.OTHERS:
                 why[:] = [", others use the model"]
                 left = await self._left(chat, before[0], max(0.0, min(_LONGER * patience, until - clock())))
                 patience *= _PATIENCE if left is _Left.OTHERS else 1
-            if proofs == _PROOFS:
-                await self._unload(chat)
-                left = _Left.NOTHING
             if left is _Left.NOTHING:
                 # It has to be loaded, for which there is as much time as ever.
                 patience, until = None, clock() + self._deadlines.first
@@ -223,17 +222,25 @@ class FirstPart:
                 return _Left.OTHERS
             last = loaded.until
 
-    async def _unload(self, chat: Chat) -> None:
-        """Have the model unloaded, and wait until it is."""
+    async def _is_unloaded(self, chat: Chat) -> bool:
+        """Have the model unloaded; whether it is then, or even loaded anew.
+
+        If others ask for it just now, it is not before they go, or not at all.
+        """
         clock = asyncio.get_running_loop().time
         self._on_wait(Mended.told_of(self._model))
         with suppress(ModelError):  # what stands between may forbid it; to ask again will show
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
         loaded = marked
-        while loaded and marked and loaded.until == marked.until and clock() < end:
+        while loaded and marked and clock() < end:
             await asyncio.sleep(_LOOK)
-            loaded = await self._loaded(chat)
+            before, loaded = loaded, await self._loaded(chat)
+            if loaded and loaded.until == before.until != marked.until:
+                return False
+            if loaded and before.until not in (marked.until, loaded.until):
+                return True
+        return loaded is None
 
     @contextmanager
     def _telling(self) -> Iterator[list[str]]:
