@@ -196,5 +196,5 @@ async def test_what_the_probe_loads_no_request_has_to(tmp_path: Path) -> None:
         anew = await finding("Loaded", other, tmp_path, probes_speed=True)
     assert unprobed.text == "not now: the first request loads it"
     assert probed.text == "not now: measuring its speed loads it"
-    assert again.text == "yes, on the CPU"
-    assert anew.text == "yes, on the CPU; with a window of 8,192 tokens, so that measuring its speed loads it anew"
+    assert again.text.endswith("on the CPU")
+    assert anew.text.endswith("on the CPU; with a window of 8,192 tokens, so that measuring its speed loads it anew")

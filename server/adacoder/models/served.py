@@ -27,7 +27,7 @@ from adacoder.models.errors import (
 )
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
 from adacoder.models.waiting import Begun, FirstPart
-from adacoder.models.window import Calibration, Window, least
+from adacoder.models.window import Bound, Calibration, Window, least
 
 T = TypeVar("T")
 
@@ -122,7 +122,8 @@ class ServedModel:
                 chat = self._chat(tuple(messages), facts, window, max_tokens, stop)
                 return await self._patiently(lambda: self._read(chat, window, enough))
         except ContextOverflow:  # servers do not know what makes the window so small
-            raise ContextOverflow.by(self._model, window.bound) from None
+            bound = Bound.SETTING if self._window is None else self._window.bound
+            raise ContextOverflow.by(self._model, bound) from None
         except TimeoutError:
             if self._deadlines.whole is None or not limit.expired():
                 raise
