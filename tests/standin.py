@@ -54,6 +54,8 @@ class Script:
     """Code points that are sent, and counted, as one token."""
     load: float = 0.0
     """Seconds before anything is sent."""
+    reading: float = 0.0
+    """Seconds to read the whole prompt; less where some of it is held from the one before. Known to some stand-ins."""
     pause: float = 0.0
     """Seconds before each token but the first."""
     packet: int | None = None
@@ -303,14 +305,14 @@ class Stream:
     def __init__(self, writer: asyncio.StreamWriter, content_type: str, packet: int | None) -> None:
         self.writer = writer
         self._content_type = content_type
-        self._packet = packet
-        self._begun = False
+        self.packet = packet
+        self.has_begun = False
 
     async def send(self, text: str) -> None:
         """Send `text`, a packet at a time."""
         self._begin()
         data = text.encode("utf-8", "replace")
-        size = self._packet or len(data)
+        size = self.packet or len(data)
         for start in range(0, len(data), size):
             piece = data[start : start + size]
             self.writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -323,8 +325,8 @@ class Stream:
         await self.writer.drain()
 
     def _begin(self) -> None:
-        if not self._begun:
-            self._begun = True
+        if not self.has_begun:
+            self.has_begun = True
             self.writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {self._content_type}\r\n".encode())
             self.writer.write(b"Transfer-Encoding: chunked\r\n\r\n")
 

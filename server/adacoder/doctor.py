@@ -23,6 +23,7 @@ from adacoder.models.errors import ModelError, OnlyThought
 from adacoder.models.examination import Examiner, Rung, Terms, counted
 from adacoder.models.examination import Finding as Finding  # what an examination gives
 from adacoder.models.speed import WRITTEN_TOKENS, Speed, measure
+from adacoder.models.waiting import Mended
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.sandbox.choice import choose
 from adacoder.sandbox.host import ACCEPT_THE_RISK
@@ -180,16 +181,22 @@ async def _speed(
 ) -> Finding:
     """How fast the model answers: it is asked as for a function, and writes some tokens."""
     on_wait(f"measuring {model_id}")
+    told: list[str] = []
+
+    def hear(text: str) -> None:
+        told.append(text)
+        on_wait(text)
+
     try:
         async with asyncio.timeout(_PROBE_PATIENCE):
-            model = await open_model(model_id, settings, experience, on_wait)
+            model = await open_model(model_id, settings, experience, hear)
             try:
                 async with experience.leases.lease(model.lease_key, on_wait):
                     speed = await measure(model)
             finally:
                 await model.close()
     except TimeoutError:
-        advice = "It may still be loading: try again, or choose a smaller one with --model."
+        advice = "It may still be loading, or answer others: try again, or choose a smaller one with --model."
         text = f"it did not write {WRITTEN_TOKENS} tokens in {_PROBE_PATIENCE:g} s"
         return Finding("Speed", None, text, advice, model_id)
     except OnlyThought:
@@ -197,6 +204,10 @@ async def _speed(
         return Finding("Speed", None, "all that it wrote were thoughts", advice, model_id)
     except ModelError as error:
         return Finding("Speed", False, "it was asked for some tokens, and gave none", str(error), model_id)
+    if any(isinstance(text, Mended) for text in told):
+        advice = "Ollama does so after a reply that was ended early (ollama/ollama#17131): try a newer version of it."
+        text = f"{_pace(speed)}, after it was unloaded, for it was loaded and answered nothing"
+        return Finding("Speed", True, text, advice, model_id)
     kind, name = kind_and_name(model_id)
     return Finding("Speed", True, _pace(speed), _faster(speed, await examiners[kind].on_gpu(name)), model_id)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from adacoder.models.errors import (
+    OLLAMA,
     BadReply,
     Busy,
     ContextOverflow,
@@ -191,8 +192,9 @@ async def test_silence(kind: ServerKind, script: Script, seconds: float, events:
         with pytest.raises(Stalled) as caught:
             await ask(model)
         option = "--first-token-timeout" if events[1] == "disconnected" else "--token-timeout"
+        unload = f" unload the model with `ollama stop {CODER}` if it is loaded and not in use,"
         assert sentence(caught.value, server) == (
-            f"The server at HOST has sent nothing for {seconds:g} s: {kind.kind.look},"
+            f"The server at HOST has sent nothing for {seconds:g} s: {kind.kind.look},{unload * (kind.kind is OLLAMA)}"
             f" wait longer with {option}, or choose a smaller model with --model."
         )
         await server.until("disconnected 2")
@@ -284,7 +286,7 @@ async def test_a_server_that_loads_for_too_long(kind: ServerKind) -> None:
 
 
 async def test_a_reply_that_does_not_end(kind: ServerKind, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adacoder.models.server._MOST_CHARACTERS", 100)
+    monkeypatch.setattr("adacoder.models.served._MOST_CHARACTERS", 100)
     async with talking(kind, [Script("x" * 1000, token=10), CODE]) as (server, model):
         with pytest.raises(BadReply, match=r"\(the reply does not end\)"):
             await ask(model)

@@ -28,6 +28,8 @@ class Kind:
     """How to have a model, likewise; `{model}` stands for its name."""
     look: str
     """How to see what a server does, likewise."""
+    free: str
+    """How to end what holds up a model that is loaded, likewise, or nothing; `{model}` stands for its name."""
     key: str
     """The environment variable that holds the key."""
 
@@ -39,6 +41,7 @@ OLLAMA = Kind(
     name_it="with --host or OLLAMA_HOST",
     get="run `ollama pull {model}`",
     look="see what it is doing with `ollama ps`",
+    free="unload the model with `ollama stop {model}` if it is loaded and not in use",
     key="OLLAMA_API_KEY",
 )
 
@@ -50,6 +53,7 @@ OPENAI = Kind(
     name_it="with --base-url (most end in /v1)",
     get="serve it there",
     look="see what it is doing in its log",
+    free="",
     key="OPENAI_API_KEY",
 )
 
@@ -247,11 +251,14 @@ class Loading(ModelError):
 class Stalled(ModelError):
     """The server went silent."""
 
-    def __init__(self, host: str, seconds: float, kind: Kind = OLLAMA, option: str = "--token-timeout") -> None:
-        """`option` is how to wait longer."""
+    def __init__(
+        self, host: str, seconds: float, kind: Kind = OLLAMA, option: str = "--token-timeout", model: str = ""
+    ) -> None:
+        """`option` is how to wait longer; `model` is what was asked, if that was a model."""
+        free = f" {kind.free.format(model=model)}," if kind.free and model else ""
         super().__init__(
             f"The server at {host} has sent nothing for {seconds:g} s:"
-            f" {kind.look}, wait longer with {option}, or choose a smaller model with --model."
+            f" {kind.look},{free} wait longer with {option}, or choose a smaller model with --model."
         )
 
 

@@ -40,6 +40,13 @@ _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
 """The line of a model that Ollama renders chats for by itself, whatever its template."""
 _MOST_OFFERED = 12
 """How many models are offered in place of one that is missing."""
+_ALIKE = 30
+"""So many parts alike at its end tell why a stream stops without a word: up to 0.33 the next would be the last that
+Ollama's guard against repetition lets pass, white space put aside, or has been."""
+_GUARDED = "token repeat limit reached"
+"""What that guard says in later versions."""
+_MIDSTREAM = -1
+"""The status of an error that a stream ends with."""
 _NANOSECOND = 1e-9
 _LOOKING = 3.0
 """Seconds that Ollama has to say what is loaded, where a request waits for that."""
@@ -123,8 +130,10 @@ class OllamaServer:
         await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """As `Server.chat`."""
+        """As `Server.chat`. A reply that the server's guard against endless repetition ends, up to 0.33 without a
+        word, has an end all the same."""
         chats, _ = await self._clients()
+        _, refused = _package()
         options: dict[str, object] = {
             "num_ctx": chat.context_tokens,
             "num_predict": chat.max_tokens,
@@ -145,12 +154,23 @@ class OllamaServer:
             )
             # The package promises an iterator; what it gives is a generator, and only that can be closed.
             async with aclosing(cast("AsyncGenerator[ollama.ChatResponse]", stream)) as responses:
-                async for response in responses:
-                    if response.done:
-                        self._check(response, chat)
-                    yield _part(response)
-                    if response.done:
-                        return
+                last, alike = "", 0
+                try:
+                    async for response in responses:
+                        if response.done:
+                            self._check(response, chat)
+                        part = _part(response)
+                        yield part
+                        if response.done:
+                            return
+                        said = part.text.strip()
+                        last, alike = said, alike + 1 if said == last else 1
+                except refused as error:
+                    if error.status_code != _MIDSTREAM or _GUARDED not in str(error.error):
+                        raise
+                    alike = _ALIKE
+                if alike >= _ALIKE:
+                    yield Part(end=End(Ended.LENGTH, in_circles=True))
 
     def _check(self, response: ollama.ChatResponse, chat: Chat) -> None:
         """Raise what the last part of a stream says between its lines."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -26,7 +25,8 @@ from adacoder.models.errors import (
     Stalled,
     TooSlow,
 )
-from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Server, Thinking, permitted
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
+from adacoder.models.waiting import Begun, FirstPart
 from adacoder.models.window import Calibration, Window, least
 
 T = TypeVar("T")
@@ -40,6 +40,10 @@ _MOST_CHARACTERS = 4 * 1024 * 1024
 memory nor go on for ever."""
 _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
+_WARMER = 0.3
+"""What is added to it after each reply that only repeated itself."""
+_WARMEST = 1.0
+"""What it is raised to at most by that."""
 
 
 class ServedModel:
@@ -74,7 +78,9 @@ class ServedModel:
         self._facts: Facts | None = None
         self._window: Window | None = None
         self._asked: Counter[tuple[Message, ...]] = Counter()
-        self._is_known_to_be_loaded = False
+        self._first_part = FirstPart(server, model, deadlines, calibration, on_wait)
+        self._warmth = 0.0
+        """What is added to the temperature, since the model has only repeated itself."""
 
     @property
     def name(self) -> str:
@@ -136,6 +142,7 @@ class ServedModel:
         """
         again = self._asked[messages]
         self._asked[messages] += 1
+        temperature = max(self._temperature, _LIVELY) if again else self._temperature
         if facts.thinking is Thinking.ALWAYS:
             max_tokens += _THOUGHT_TOKENS
         room = max(window.tokens - window.measure_chat(messages), _LEAST_REPLY)
@@ -145,7 +152,7 @@ class ServedModel:
             max_tokens=min(max_tokens, room),
             context_tokens=window.tokens,
             bound=window.bound,
-            temperature=max(self._temperature, _LIVELY) if again else self._temperature,
+            temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             seed=None if self._seed is None else self._seed + again,
             # A model that thinks all the same may think of such a text, and would be stopped there.
             stop=(*facts.stop, *stop) if stop and facts.thinking is not Thinking.ALWAYS else (),
@@ -174,15 +181,14 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
-        loads = await self._must_load(chat)
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, parts, thought = "", 0, 0
         began = time.perf_counter()
-        async with aclosing(self._server.chat(chat)) as stream:
-            with self._telling_that_it_waits(f"loading {self._model}, " if loads else ""):
-                part = await self._next(stream, self._deadlines.first, "--first-token-timeout")
+        async with self._first_part.begun(chat, window.measure_chat(chat.messages)) as begun:
+            spent = self._spent(chat, begun, time.perf_counter() - began - begun.waited)
             first = time.perf_counter()
+            part = self._there(begun.part)
             while part.end is None:
                 parts += 1
                 if part.thought:
@@ -193,63 +199,37 @@ class ServedModel:
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
                 if part.text and not part.thought and enough(_encodable(text)) and (may_stop or so_far.prompt):
-                    spent = self._clocked(chat, began, first, loads)
-                    return self._concluded(chat, _encodable(text), parts, so_far, spent)
-                part = await self._next(stream, self._deadlines.next, "--token-timeout")
+                    return self._concluded(chat, _encodable(text), parts, so_far, _and_writing(spent, first))
+                part = await self._next(begun.rest)
         text = _encodable(text + part.text)
-        if thought and not text.strip() and part.end.ended is Ended.LENGTH:
+        if part.end.in_circles:
+            self._warmth += _WARMER
+        elif thought and not text.strip() and part.end.ended is Ended.LENGTH:
             raise OnlyThought(self._model)
-        return self._concluded(chat, text, parts, part.end, self._clocked(chat, began, first, loads))
+        return self._concluded(chat, text, parts, part.end, _and_writing(spent, first))
 
-    async def _must_load(self, chat: Chat) -> bool:
-        """Whether the first token has to wait for the model to be loaded, which is told; looked at once a request."""
-        was_known, self._is_known_to_be_loaded = self._is_known_to_be_loaded, True
-        running = Running(self._model) if was_known else await self._server.loaded(self._model)
-        if running is not None and running.has_window(chat.context_tokens):
-            return False
-        self._on_wait(f"loading {self._model}")
-        return True
-
-    @contextmanager
-    def _telling_that_it_waits(self, besides: str) -> Iterator[None]:
-        """Within this block, tell every few seconds for how long nothing has come yet, and `besides` why."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        timers: list[asyncio.TimerHandle] = []
-
-        def tell() -> None:
-            self._on_wait(f"{besides}waiting for the first token, {loop.time() - began:.0f} s")
-            timers[:] = [loop.call_later(self._deadlines.sign, tell)]
-
-        timers[:] = [loop.call_later(self._deadlines.sign, tell)]
-        try:
-            yield
-        finally:
-            timers[0].cancel()
-
-    async def _next(self, stream: AsyncGenerator[Part], seconds: float, option: str) -> Part:
-        """The next part, which must come within `seconds`; with `option` users can allow more."""
+    async def _next(self, stream: AsyncGenerator[Part]) -> Part:
+        """The next part, which must come soon."""
+        seconds = self._deadlines.next
         try:
             async with asyncio.timeout(seconds):
-                part = await anext(stream, None)
+                return self._there(await anext(stream, None))
         except TimeoutError:
-            raise Stalled(self._server.url, seconds, self._server.kind, option) from None
+            raise Stalled(self._server.url, seconds, self._server.kind, "--token-timeout", self._model) from None
+
+    def _there(self, part: Part | None) -> Part:
+        """`part`, of a stream that has not ended without saying so."""
         if part is None:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
-    def _clocked(self, chat: Chat, began: float, first: float, loads: bool) -> Timing:
-        """Where the time of a stream went whose first part came at the moment `first`, as far as it shows from outside.
-
-        Where the model had to be loaded, that took what the prompt cannot have taken.
-        """
-        waited = first - began
-        reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
-        return Timing(
-            load=waited - reading if loads else 0.0,
-            prompt=reading if loads else waited,
-            generation=time.perf_counter() - first,
-        )
+    def _spent(self, chat: Chat, begun: Begun, seconds: float) -> Timing:
+        """Where the `seconds` from the request to the first part went, as far as it shows from outside. Where the model
+        had to be loaded, that took what the prompt cannot have taken."""
+        if not begun.had_to_load:
+            return Timing(begun.waited, prompt=seconds)
+        reading = min(seconds, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
+        return Timing(begun.waited, load=seconds - reading, prompt=reading)
 
     def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
         """The reply that `end` ends, whether it was ended here or there; what that does not tell is estimated."""
@@ -258,9 +238,9 @@ class ServedModel:
             if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
                 raise ContextOverflow.by(self._model)
             learned.learn(chat.messages, end.prompt)
-        read, took = end.prompt or learned.expected(chat.messages), end.time or clocked
-        had_nothing = end.time is None and clocked.load > 0
-        seconds = None if had_nothing else took.prompt
+        read = end.prompt or learned.expected(chat.messages)
+        took = clocked if end.time is None else replace(end.time, queue=end.time.queue + clocked.queue)
+        seconds = None if end.time is None and clocked.load else took.prompt
         cached = learned.cached(chat.messages, read, seconds, by_server=end.time is not None)
         tokens = Tokens(
             read,
@@ -270,6 +250,12 @@ class ServedModel:
             cached=cached if end.cached is None else min(end.cached, read),
         )
         return Reply(text, tokens, end.ended, took)
+
+
+def _and_writing(spent: Timing, first: float) -> Timing:
+    """Where the time of a stream went, as far as it shows from outside: what was `spent` until the moment `first`, and
+    what was written since."""
+    return replace(spent, generation=time.perf_counter() - first)
 
 
 def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:

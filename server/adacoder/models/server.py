@@ -23,6 +23,9 @@ class Deadlines:
     connect: float = 10.0
     first: float = 300.0
     """For the first token: the model may have to be loaded, other clients served and the prompt read."""
+    loaded: float = 1.5
+    """For the first token of a model that is loaded, besides the time to read the prompt; then what holds it up is
+    found out."""
     next: float = 60.0
     """For the next token, and for an answer that needs no model."""
     whole: float | None = None
@@ -122,6 +125,8 @@ class End:
     """None: not told."""
     time: Timing | None = None
     """None: not told."""
+    in_circles: bool = False
+    """Whether the server ended it because the model only repeated itself."""
 
 
 @dataclass(frozen=True, slots=True)
