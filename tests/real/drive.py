@@ -208,10 +208,10 @@ def fixed(lane: Lane, folder: Path) -> None:
 def _told(code: int, said: str, outcome: Mapping[str, object]) -> str:
     if not outcome:
         return f"exit {code}: {said}"
-    tokens = outcome["tokens"]
+    reason = f" ({outcome['reason']})" if outcome["reason"] else ""
     return (
-        f"exit {code}, {outcome['status']} in {outcome['rounds']} rounds, {outcome['modelCalls']} calls,"
-        f" {outcome['seconds']} s, tokens {json.dumps(tokens)}"
+        f"exit {code}, {outcome['status']}{reason} in {outcome['rounds']} rounds, {outcome['modelCalls']} calls,"
+        f" {outcome['seconds']} s, tokens {json.dumps(outcome['tokens'])}"
     )
 
 
