@@ -78,6 +78,15 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def real(session: nox.Session) -> None:
+    """Real servers and real model files, as CONTRIBUTING.md tells. The first time a server is built: some minutes."""
+    session.install("-e", ".[openai]")
+    if not {"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys():
+        session.install("llama-cpp-python[server]>=0.3.36", "gguf>=0.19", "tokenizers>=0.23", "numpy>=2")
+    session.run("python", "tests/real/drive.py", *session.posargs)
+
+
+@nox.session
 def thorough(session: nox.Session) -> None:
     """All of what the tests try a sample of: real code in every dressing, every reader with every shape; an hour."""
     session.install("-e", ".[test]")

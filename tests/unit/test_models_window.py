@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from adacoder.domain import Message
@@ -122,6 +122,7 @@ def test_what_is_usual_of_a_model_is_no_sign_of_cutting() -> None:
     assert calibration.was_cut(WORDY, 599, 8192)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 60_000), st.floats(0.4, 1.3), st.sampled_from([2048, 4096, 8192, 16384, 32768]))
 def test_nobody_is_accused_where_what_was_read_is_what_was_expected(size: int, ratio: float, window: int) -> None:
     """Whatever the model's tokens are, as long as the prompt fits into the window by the estimate."""
@@ -238,11 +239,12 @@ def test_what_is_expected_of_a_prompt_is_what_the_last_one_took() -> None:
 COUNTS: Mapping[str, Mapping[str, int]] = json.loads(
     Path(__file__).with_name("token_counts.json").read_text(encoding="utf-8")
 )
-"""What the tokenizers of published models count in each of `KINDS`, as `tests/real/count.py` has written it."""
+"""What llama.cpp counts in each of `KINDS` with the vocabularies of published models, as `tests/real/count.py` has
+written it. (Of those that it has for its own tests GPT-2 and Baichuan are left out, which know no runs of blanks.)"""
 
 
 def test_the_counts_are_of_these_texts() -> None:
-    assert len(COUNTS) >= 5
+    assert len(COUNTS) >= 13
     assert all(counts.keys() == KINDS.keys() for counts in COUNTS.values())
 
 

@@ -101,7 +101,7 @@ class FirstPart:
         self._deadlines = deadlines
         self._calibration = calibration
         self._on_wait = on_wait
-        self._has_told_of_loading = False
+        self._has_told_of_loading = self._loads = False
 
     @asynccontextmanager
     async def begun(self, chat: Chat, tokens: int) -> AsyncGenerator[Begun]:
@@ -255,7 +255,8 @@ class FirstPart:
         timers: list[asyncio.TimerHandle] = []
 
         def tell() -> None:
-            self._on_wait(f"waiting for the first token, {loop.time() - began:.0f} s{''.join(why)}")
+            loading = f"loading {self._model}, " if self._loads else ""
+            self._on_wait(f"{loading}waiting for the first token, {loop.time() - began:.0f} s{''.join(why)}")
             timers[:] = [loop.call_later(self._deadlines.sign, tell)]
 
         timers[:] = [loop.call_later(self._deadlines.sign, tell)]

@@ -177,9 +177,10 @@ class Calibration:
         """
         if window <= counted <= window + _SLACK or counted < least(messages):
             return True
-        if _usual_chat(messages) * min(self.ratio, 1.0) > window and _is_half(counted, window):
+        usual = _usual_chat(messages)
+        if usual * min(self.ratio, 1.0) > window and _is_half(counted, window):
             return True
-        is_far_lower = counted < _FAR_LOWER * min(self._usual) * _usual_chat(messages)
+        is_far_lower = counted < _FAR_LOWER * min(self._usual) * usual
         return is_far_lower and any(_is_half(counted, other) for other in _USUAL_WINDOWS)
 
 
