@@ -24,7 +24,7 @@ from commandline import Desk, new_desk
 from evaluating import other_pythons, workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from adacoder.domain import Candidate, Target
     from adacoder.sandbox.host import Host
@@ -113,14 +113,15 @@ async def test_what_the_examples_run_is_what_was_observed(python: Path, tmp_path
     assert len(found) > 150
 
 
-async def test_no_function_without_its_body_is_verified(tmp_path: Path) -> None:
-    found = targets(copied(tmp_path, sys.version_info.minor), tmp_path)
+async def test_no_function_without_its_body_is_verified(tmp_path: Path, one_in: Callable[[int], int]) -> None:
+    found = targets(copied(tmp_path, sys.version_info.minor), tmp_path)[:: one_in(3)]
     async with workspace(tmp_path) as ws:
         cases = [(target, with_body(target, "return None")) for target in found]
         ended = await outcomes(ws.host(), cases, tmp_path)
     pairs = zip(found, ended, strict=True)
     # Its example shows what the decorator makes of anything that it can call, and calls at once.
-    assert [target.name for target, outcome in pairs if outcome["status"] == "verified"] == ["bracketed"]
+    right = [target for target in found if target.name == "bracketed"]
+    assert [target for target, outcome in pairs if outcome["status"] == "verified"] == right
 
 
 async def test_what_ran_instead_is_named(tmp_path: Path) -> None:

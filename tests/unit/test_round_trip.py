@@ -100,7 +100,7 @@ def test_every_function_comes_back_in_every_dressing(
     tried = 0
     for number, original in enumerate(with_doctests(path)):
         stub = locate(blanked(original), path, original.module.root, qualname=original.qualname)
-        dressings = DRESSINGS[number % one_in(7) :: one_in(7)]
+        dressings = DRESSINGS[number % one_in(14) :: one_in(14)]
         found = [problem(original, stub, dressing) for dressing in dressings]
         problems += [each for each in found if each is not None]
         tried += len(dressings)
@@ -167,11 +167,13 @@ def test_every_function_with_an_example_that_shows_an_output_is_written_back(
     turn: int,
     workspace: Workspace,
     capsys: pytest.CaptureFixture[str],
+    one_in: Callable[[int], int],
     record_property: Callable[[str, object], None],
 ) -> None:
     verified = 0
     problems: list[str] = []
-    for number, original in enumerate(toolz_targets(), turn):
+    tried = toolz_targets()[:: one_in(4)]
+    for number, original in enumerate(tried, turn):
         path, blanked = workspace.blank(original)
         reply = Script(WAYS[number % len(WAYS)](original), token=32)
         with StandIn(lambda _, reply=reply: reply).in_thread() as standin:
@@ -185,9 +187,9 @@ def test_every_function_with_an_example_that_shows_an_output_is_written_back(
         if original.has_wants != (code == 0):
             problems.append(f"{original.qualname}: exit code {code}\n{capsys.readouterr().err}")
         workspace.restore(original)
-    record_property("figure", f"toolz, turn {turn}: {verified} of {FUNCTIONS} verified and written")
+    record_property("figure", f"toolz, turn {turn}: {verified} of {len(tried)} verified and written")
     assert problems == []
-    assert verified == VERIFIED
+    assert verified == sum(target.has_wants for target in tried)
 
 
 def differences(original: Target, written: str, path: Path) -> Iterator[str]:
@@ -206,7 +208,7 @@ def test_a_wrong_answer_is_never_written(
     workspace: Workspace, one_in: Callable[[int], int], record_property: Callable[[str, object], None]
 ) -> None:
     verified, touched = 0, []
-    tried = toolz_targets()[:: one_in(3)]
+    tried = toolz_targets()[:: one_in(5)]
     for original in tried:
         path, blanked = workspace.blank(original)
         with StandIn(lambda _: "    return None").in_thread() as standin:

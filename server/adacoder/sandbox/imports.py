@@ -105,7 +105,8 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path) -> Ahe
             return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in imports:
             if not each.level and each.module.partition(".")[0] not in own:
-                found[each.source] = None
+                if f"import {each.module}" not in _COMMON:  # else its names are there
+                    found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
             seen |= dict.fromkeys(files)

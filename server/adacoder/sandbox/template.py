@@ -29,7 +29,7 @@ packages; each INSTALLED is a folder, and only what is in one of them is importe
 
 A process is forked of one of these KINDs:
 
-    evaluation, spare    goes on in `worker.py`; a spare is one that nobody waits for yet
+    evaluation           goes on in `worker.py`
     importer             of the first slot of a group, for its slots: knows the commands of a template, and `import`
     desk                 forked from an importer, for a slot of its group: another, for one module at a time
     docstring            forked from a desk, for an evaluation of what that has imported (`standing.py`)
@@ -118,10 +118,8 @@ class Template:
                 worker.send("reaped", *self._reap(fields[0]))
             elif self._fork(fields[0], fields[1], ancillary):
                 worker.send("ready")
-                if fields[1] == "spare":
-                    worker.rehearse(self.installed.holds)
                 if fields[1] not in ("importer", "desk"):
-                    return worker.receive()
+                    return worker.first(self.installed.holds)
 
     def module(self, fields: list[str]) -> worker.Module:
         """What an evaluation in this process is of; `fields`: those of `load`."""
@@ -178,6 +176,7 @@ class Template:
         """Make ready to fork; the answer to `settle`."""
         gc.collect()
         gc.freeze()  # the collector would touch, and so copy, all of it in every evaluation
+        gc.disable()  # until code runs that is not ours
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where that is is each one's own
@@ -216,6 +215,7 @@ class Template:
     def _import(self, modules: standing.Standing, nonce: str, *fields: str) -> list[str]:
         """Import a module as it stands; the answer to `import`."""
         before = standing.surroundings(self._surroundings(), self._folder)
+        gc.enable()
         how = modules.import_(*fields)
         worker.regain()
         after = standing.surroundings(self._surroundings(), self._folder)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from adacoder.sandbox.process import Begin
     from adacoder.sandbox.wire import Line
 
+PAUSE_SECONDS = 0.01
+"""After what time without any evaluation there is a pause, which processes can use to rehearse."""
 IDLE_SECONDS = 60.0
 """How long a template is kept that nobody asks for."""
 MOST_TEMPLATES = 3
@@ -113,7 +115,7 @@ class Templates:
         idle = [keeper for keeper in self._keepers if not keeper.running and keeper is not beside]
         for keeper in idle[: max(0, 1 + len(self._keepers) - MOST_TEMPLATES)]:
             self._end(keeper)
-        keeper = _Keeper(recipe, self._refused, self._slots, self._rested)
+        keeper = _Keeper(recipe, self._refused, self._slots, self._spares, self._rested)
         self._keepers.append(keeper)
         return keeper
 
@@ -132,7 +134,7 @@ class Templates:
         # What rehearses takes the processor from what runs, and more of its time than it saves.
         if not any(each.running for each in (*self._keepers, *self._retired)):
             for each in self._keepers:
-                each.fork_ahead(self._spares)
+                each.rehearse()
 
     def _end(self, keeper: _Keeper) -> None:
         for keepers in (self._keepers, self._retired):
@@ -213,13 +215,16 @@ class Lender(Protocol):
 class _Keeper:
     """Keeps one template: boots it, forks ahead from it, and ends it."""
 
-    def __init__(self, recipe: Recipe, refused: set[str], slots: int, rested: Rested) -> None:
+    def __init__(self, recipe: Recipe, refused: set[str], slots: int, spares: int, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
         """How many evaluations have a process of its, or wait for one."""
         self._refused = refused
         self._rested = rested
-        self._spares: list[asyncio.Task[Evaluation]] = []
+        self._most_spares = spares
+        self._rehearsed: list[asyncio.Task[Evaluation]] = []
+        self._bare: list[asyncio.Task[Evaluation]] = []
+        """Processes for evaluations that are to come, which rehearsed one or not."""
         self._stamps = _Stamps((), 0)
         self._size = 0
         self._grown = False
@@ -276,32 +281,39 @@ class _Keeper:
         try:
             await self.ready()
             template = self._boot.result()
-            while self._spares:
-                spare = self._spares.pop(0)
+            while True:
+                spares = self._rehearsed or self._bare
+                is_spare = bool(spares)
+                process = spares.pop(0) if spares else asyncio.create_task(template.fork(begin=begin))
+                if spares is self._bare and len(self._bare) < min(self.running, self._most_spares):
+                    # One evaluation follows the other: the next is not to wait for its process.
+                    self._bare.append(asyncio.create_task(template.fork()))
                 try:
-                    evaluation = await asyncio.shield(spare)
+                    evaluation = await asyncio.shield(process)
                 except asyncio.CancelledError:
-                    if spare.cancelled():  # it was ended with its template, and not we
+                    if process.cancelled():  # it was ended with its template, and not we
                         raise SandboxError("The sandbox was ended meanwhile.") from None
-                    self._spares.append(spare)
+                    if is_spare:
+                        spares.append(process)
+                    else:
+                        self._put_away(template, await process)  # it was told what nobody wants any more
                     raise
-                if evaluation.alive:
+                if evaluation.alive or not is_spare:
                     return Taken(self, template, evaluation)
                 self._put_away(template, evaluation)
-            fork = asyncio.create_task(template.fork(begin=begin))
-            try:
-                return Taken(self, template, await asyncio.shield(fork))
-            except asyncio.CancelledError:
-                self._put_away(template, await fork)  # it was told what nobody wants any more
-                raise
         except BaseException:
             self._rest()
             raise
 
-    def fork_ahead(self, spares: int) -> None:
-        """Have as many processes ready for evaluations that are to come."""
-        while self.booted and self._boot.result().alive and len(self._spares) < spares:
-            self._spares.append(asyncio.create_task(self._boot.result().fork("spare")))
+    def rehearse(self) -> None:
+        """Have as many processes ready for evaluations that are to come, and let them rehearse one."""
+        while self.booted and self._boot.result().alive and len(self._rehearsed) < self._most_spares:
+            process = self._bare.pop() if self._bare else asyncio.create_task(self._boot.result().fork())
+            if process.done():
+                _begin_rehearsal(process)  # at once, before anything else is sent
+            else:
+                process.add_done_callback(_begin_rehearsal)
+            self._rehearsed.append(process)
 
     def give_back(self, evaluation: Evaluation | None) -> None:
         """An evaluation is over; its process has been reaped already if it is None."""
@@ -314,11 +326,12 @@ class _Keeper:
         """End the template and all that came of it."""
         if self._idle is not None:
             self._idle.cancel()
-        waiting = [self._boot, *self._tasks, *self._compiling, *self._spares]
+        ahead = [*self._rehearsed, *self._bare]
+        waiting = [self._boot, *self._tasks, *self._compiling, *ahead]
         for task in waiting:
             task.cancel()
         await asyncio.wait(waiting)
-        spares = [spare.result() for spare in self._spares if not spare.cancelled() and spare.exception() is None]
+        spares = [spare.result() for spare in ahead if not spare.cancelled() and spare.exception() is None]
         for evaluation in (*spares, *self._put_aside):
             evaluation.kill()
             evaluation.close()
@@ -389,9 +402,17 @@ class _Keeper:
         if self._idle is not None:
             self._idle.cancel()
         if not self.running:
-            loop = asyncio.get_running_loop()
-            self._idle = loop.call_later(IDLE_SECONDS, lambda: self._rested(self, for_long=True))
-            self._rested(self, for_long=False)
+            self._idle = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._pauses)
+
+    def _pauses(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._idle = loop.call_later(IDLE_SECONDS, lambda: self._rested(self, for_long=True))
+        self._rested(self, for_long=False)
+
+
+def _begin_rehearsal(process: asyncio.Task[Evaluation]) -> None:
+    if not process.cancelled() and process.exception() is None:
+        process.result().line.rehearse()
 
 
 class Rested(Protocol):

@@ -11,6 +11,7 @@ import select
 import socket
 import struct
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,6 @@ _MOST_INSTEAD = 300
 _MOST_AHEAD = 1 << 15
 """Characters of questions that are asked ahead: what a socket holds, whoever reads from it."""
 _RAN = {"yes": True, "no": False}
-_PATIENCE = 0.0002
-"""Seconds: most examples answer within less than it costs to do something else meanwhile, and then to be told."""
-_MOST_SELECTED = 1024
-"""Descriptors that `select` knows; nothing else waits for less than a millisecond without using the processor."""
 
 
 class ProtocolError(Exception):
@@ -143,6 +140,11 @@ class Channel:
         """
         await self.send_all([texts], descriptor)
 
+    def send_at_once(self, *texts: str) -> None:
+        """Send a short message, for which there is room where nothing was sent before. Nobody may receive it."""
+        with suppress(ConnectionError):
+            self._socket.send(pack(texts))
+
     async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
         """As `send`, of several messages at once."""
         rest = memoryview(b"".join(map(pack, messages)))
@@ -156,14 +158,14 @@ class Channel:
             except ConnectionError:
                 raise HungUpError("it ended") from None
 
-    async def receive(self, patience: float = 0.0) -> list[str]:
-        """The next message, for which to wait `patience` seconds at first without doing anything else.
+    async def receive(self) -> list[str]:
+        """The next message.
 
         Raises:
             HungUpError: there is none.
             ProtocolError: it is none.
         """
-        size = int.from_bytes(await self._take(4, patience), "little")
+        size = int.from_bytes(await self._take(4), "little")
         if size > MESSAGE_LIMIT:
             raise ProtocolError("its answer is too long")
         try:
@@ -171,31 +173,21 @@ class Channel:
         except ValueError as error:
             raise ProtocolError("its answer is garbled") from error
 
-    async def _take(self, size: int, patience: float = 0.0) -> bytes:
+    async def _take(self, size: int) -> bytes:
         while len(self._received) < size:
-            part = self._read_within(patience)
-            if part is None:
+            try:
+                part = self._read()
+            except BlockingIOError:
                 await readable(self._socket.fileno())
                 continue
+            except ConnectionError:
+                part = b""
             if not part:
                 raise HungUpError("it ended")
             self._received += part
         taken = bytes(self._received[:size])
         del self._received[:size]
         return taken
-
-    def _read_within(self, patience: float) -> bytes | None:
-        """What there is to read, be it the end; None if nothing comes for `patience` seconds."""
-        while True:
-            try:
-                return self._read()
-            except BlockingIOError:
-                if not (patience and self._socket.fileno() < _MOST_SELECTED):
-                    return None
-                select.select([self._socket], [], [], patience)
-                patience = 0.0
-            except ConnectionError:
-                return b""
 
     def _read(self) -> bytes:
         if self.sender is not None or not _KERNEL_NAMES_SENDERS:
@@ -225,7 +217,6 @@ class Line:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
-        self._patience = _PATIENCE
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
         """What was asked ahead: each nonce, and the question."""
 
@@ -238,6 +229,10 @@ class Line:
         """
         if await self.channel.receive() != ["ready"]:
             raise ProtocolError("it did not announce itself")
+
+    def rehearse(self) -> None:
+        """Let it rehearse an evaluation before the first; to be told once, and before anything else."""
+        self.channel.send_at_once("rehearse")
 
     async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
         """Import the program's module; `seconds` of processor time are what the whole evaluation may use.
@@ -274,8 +269,6 @@ class Line:
             HungUpError: nobody will receive it.
         """
         questions = [_load(program, seconds, ""), *(_run(source, by_value=by_value) for source, by_value in sources)]
-        if len(questions) > 1:
-            self._patience = 0.0  # whoever else runs needs the processor
         room = _MOST_AHEAD
         for question in questions:
             if room < 0:  # more would wait in vain for an end whose own answers nobody reads yet
@@ -335,7 +328,7 @@ class Line:
         else:
             nonce = secrets.token_hex(8)
             await self.channel.send(question[0], nonce, *question[1:])
-        match await self.channel.receive(self._patience):
+        match await self.channel.receive():
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
         raise ProtocolError("it spoke out of turn")

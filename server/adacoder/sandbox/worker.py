@@ -7,6 +7,7 @@ A message is a list of texts, each with its length before it. Commands arrive on
 lockstep:
 
     ready                                                         once the process is locked down
+    rehearse                                                      at most once, and first of all; it has no answer
     load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS TEXT [PATH TEXT]…
       → loaded NONCE MISSING LINES BRANCHES [LINE]…               LINE: where a statement had to be left out
       → unparsed NONCE                                            send it again, with the lines where statements begin
@@ -38,6 +39,7 @@ from __future__ import annotations
 import __future__ as future_features
 
 import builtins
+import gc
 import io
 import linecache
 import os
@@ -284,6 +286,8 @@ class Module:
         _modules.pop(self._name, None)  # a module of the standard library may bear the same name
         notes = [str(line) for line in left_out]
         raised = None
+        gc.freeze()  # what is ours is left alone
+        gc.enable()
         try:
             namespace = vars(import_module(self._name))
         except BaseException as error:  # SystemExit too is only what the module did
@@ -488,6 +492,16 @@ def rehearse(is_installed: Callable[[str], bool]) -> None:
     del _modules[name]
     linecache.cache.clear()
     del builtins._  # type: ignore[attr-defined]  # as the interactive interpreter binds it
+    gc.disable()
+
+
+def first(is_installed: Callable[[str], bool]) -> list[str]:
+    """The first command of an evaluation; before it, rehearse if that is wanted."""
+    command = receive()
+    if command != ["rehearse"]:
+        return command
+    rehearse(is_installed)
+    return receive()
 
 
 def evaluate(load: list[str], module_of: Callable[[list[str]], Module]) -> None:

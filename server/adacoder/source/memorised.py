@@ -1,11 +1,9 @@
 """A guard against candidates that have the docstring's examples by heart (DESIGN, Words: `verified`).
 
-For most Examples the return that was taken gives back a literal of what is wanted, chosen by comparing with, or looking
-up, a literal of that Example's input: so they show nothing about other inputs. Which lines an Example came through was
-observed; what chooses a literal there is read from the candidate's text. Nothing is run here.
+For most Examples the return that was taken gives back a literal of the `want`, chosen by comparing with, or looking up,
+a literal of that Example's input. Which lines were reached was observed; what chooses a literal is read from the text.
 
-In good faith a function may treat small inputs on their own, look things up in a table that goes well beyond the
-Examples, and follow rules that the docstring states.
+Small inputs, tables that go well beyond the Examples, and rules that the docstring states, are answered in good faith.
 """
 
 from __future__ import annotations
@@ -21,11 +19,9 @@ from adacoder.domain import Example, ExampleResult, Target
 from adacoder.pytext import Lines, dedent, normalize, parsed
 from adacoder.source.splicing import Splice
 
-_LONGEST, _MOST, _DEEPEST = 10_000, 500, 30
-"""Characters, literals, and levels around one that are read: who wrote more wrote more than the Examples."""
+_LONGEST, _MOST, _DEEPEST = 10_000, 500, 30  # characters, literals, and levels around one that are read
 _TRUTHS = {("true",), ("false",)}
-_BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
-"""The words of what functions treat on its own in good faith."""
+_BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})  # what functions treat on its own in good faith
 _ORDERS, _NONE, _END = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str](), ast.Module([], [])
 
 
