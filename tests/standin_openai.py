@@ -163,10 +163,10 @@ class StandIn(StandInServer):
         deltas, reason, written = self._spoken(script, model, body, model.window - len(prompt))
         lines = [_event(self._chunk(model, {"role": "assistant", "content": ""}))]
         counted = len(prompt) if script.prompt_tokens is None else script.prompt_tokens
-        for written, delta in enumerate(deltas, 1):
+        for so_far, delta in enumerate(deltas, 1):
             chunk = self._chunk(model, delta)
             if counted and self.engine in (Engine.LLAMA_CPP, Engine.ROUTER) and body.get("timings_per_token"):
-                chunk = {**chunk, "timings": self._counts(counted, cached, written)["timings"]}
+                chunk = {**chunk, "timings": self._counts(counted, cached, so_far)["timings"]}
             lines.append(_event(chunk))
         last = _event(self._chunk(model, {}, reason))
         if counted and _wants_usage(body):

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx
@@ -24,11 +23,7 @@ from adacoder.models.backends import Experience, open_model
 from adacoder.models.base import ChatModel
 from adacoder.models.errors import (
     OPENAI,
-    BadReply,
-    Busy,
     CannotConnect,
-    ContextOverflow,
-    Denied,
     LeavesNetwork,
     ModelError,
     ModelMissing,
@@ -40,18 +35,15 @@ from adacoder.models.errors import (
 )
 from adacoder.models.http import failures_told
 from adacoder.models.openai import OpenAIServer
-from adacoder.models.served import ServedModel
-from adacoder.models.server import Deadlines, Running
+from adacoder.models.server import Running
 from adacoder.settings import Settings
-from serving import CODE, CODER, KINDS, MESSAGES, ask, model_at, sentence, talking, words
-from standin import Replies, Script, StandInServer
+from engines import KIND, THINKER, chatting, model_of, trouble
+from serving import CODE, CODER, MESSAGES, ask, model_at, sentence
+from standin import Script
 from standin_ollama import count_tokens
 from standin_openai import Engine, Model, StandIn
 
-KIND = KINDS["openai"]
-THINKER = Model("qwen3:8b", thinks=True)
 KEY = "sk-secret"
-AT_ONCE = Deadlines(connect=5.0, busy=())
 
 
 @pytest.fixture(autouse=True)
@@ -60,28 +52,10 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def model_of(url: str) -> ServedModel:
-    return model_at(url, kind=KIND, deadlines=AT_ONCE)
-
-
 async def opened(url: str | None, *, allow_cloud: bool = False) -> ChatModel:
     """A model as a request opens it."""
     settings = Settings(base_url=url, allow_cloud=allow_cloud)
     return await open_model(f"openai:{CODER}", settings, Experience(), lambda _: None)
-
-
-def chatting(
-    replies: Replies, name: str = CODER, **stand_in: object
-) -> AbstractAsyncContextManager[tuple[StandInServer, ServedModel]]:
-    """A stand-in that serves a model which thinks and one which does not, and a model of it."""
-    stand_in = {"models": (Model(CODER), THINKER), **stand_in}
-    return talking(KIND, replies, name, stand_in, deadlines=AT_ONCE)
-
-
-async def trouble(model: ServedModel, messages: tuple[Message, ...] = MESSAGES) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        await ask(model, messages)
-    return caught.value
 
 
 # What is sent.
@@ -548,129 +522,3 @@ async def test_a_reply_that_is_not_whole(reason: str, says: str) -> None:
     async with chatting([Script(CODE, done_reason=reason), Script(CODE, done_reason="eos")]) as (_, model):
         assert says in str(await trouble(model))
         assert (await ask(model)).text == CODE
-
-
-# Errors in the engines' own words.
-
-ERRORS: dict[str, tuple[int, object, type[ModelError], str]] = {
-    "vLLM, of a prompt that is too long": (
-        400,
-        {
-            "error": {
-                "message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
-                "type": "BadRequestError",
-                "param": None,
-                "code": 400,
-            }
-        },
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "an older vLLM": (
-        400,
-        {"object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400},
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "SGLang": (
-        400,
-        {"object": "error", "message": "The input (9000 tokens) is longer than the model's context length (8192)."},
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "llama.cpp": (
-        400,
-        {"error": {"code": 400, "message": "the request is too long", "type": "exceed_context_size_error"}},
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "what OpenAI calls it": (
-        400,
-        {"error": {"message": "Too long.", "type": "invalid_request_error", "code": "context_length_exceeded"}},
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "vLLM, of a model that it lost": (
-        404,
-        {"error": {"message": f"The model `{CODER}` does not exist.", "type": "NotFoundError", "code": 404}},
-        ModelMissing,
-        f"The server at HOST has no model '{CODER}': serve it there, or choose one that is there with --model (",
-    ),
-    "llama.cpp, of a model that it cannot find": (
-        400,
-        {"error": {"code": 400, "message": f"model '{CODER}' not found", "type": "invalid_request_error"}},
-        ModelMissing,
-        "serve it there",
-    ),
-    "LM Studio, of no model": (
-        404,
-        {"error": {"message": "No models loaded. Please load a model in the developer page.", "param": "model"}},
-        ModelMissing,
-        "serve it there",
-    ),
-    "what OpenAI calls a missing model": (
-        400,
-        {"error": {"message": "No.", "type": "invalid_request_error", "code": "model_not_found"}},
-        ModelMissing,
-        "serve it there",
-    ),
-    "a rate limit": (429, {"error": {"message": "Slow down."}}, Busy, "has too many requests waiting"),
-    "vLLM, without a key": (
-        401,
-        {"error": "Unauthorized"},
-        Denied,
-        "The server at HOST denies access (HTTP 401): set OPENAI_API_KEY,",
-    ),
-    "a gateway": (403, "<html>Forbidden</html>", Denied, "denies access (HTTP 403)"),
-    "FastAPI, of a request it does not understand": (
-        422,
-        {"detail": "stream_options: Extra inputs are not permitted"},
-        BadReply,
-        "(stream_options: Extra inputs are not permitted)",
-    ),
-    "LM Studio, in one word": (400, {"error": "Crashed."}, BadReply, "(Crashed)"),
-    "plain text": (500, "Internal Server Error", BadReply, "(Internal Server Error)"),
-    "a list": (500, ["no"], BadReply, "(['no'])"),
-    "nothing": (500, "", BadReply, "(HTTP 500)"),
-}
-
-
-@pytest.mark.parametrize(("status", "body", "kind", "says"), ERRORS.values(), ids=ERRORS.keys())
-async def test_errors(status: int, body: object, kind: type[ModelError], says: str) -> None:
-    script = Script(status=status, body=body if isinstance(body, str) else json.dumps(body))
-    async with chatting(lambda _: script) as (server, model):
-        error = await trouble(model)
-        assert type(error) is kind
-        assert says in sentence(error, server)
-
-
-async def test_a_prompt_of_which_only_the_stream_says_that_it_is_too_long() -> None:
-    small = {"models": (Model(CODER, 64),), "engine": Engine.LM_STUDIO}
-    async with chatting([CODE] * 2, **small) as (_, model):
-        assert isinstance(await trouble(model, words(100)), ContextOverflow)
-        assert (await ask(model, words(10))).text == CODE
-
-
-@pytest.mark.parametrize(
-    "answer",
-    ["[]", '"models"', '{"data": "none"}', '{"error": "Unexpected endpoint."}', "<html>Welcome to the router</html>"],
-)
-async def test_a_list_of_models_that_is_none(answer: str) -> None:
-    async with chatting([CODE], instead={"/v1/models": Script(body=answer)}) as (server, model):
-        assert isinstance(await trouble(model), BadReply)
-        assert server.requests == []
-
-
-@pytest.mark.parametrize(
-    "event", ["[]", "3", '{"choices": 3}', '{"choices": [3]}', '{"choices": [{"delta": []}]}', "{"]
-)
-async def test_events_of_another_shape(event: str) -> None:
-    class Odd(StandIn):
-        def _reply(self, *_: object) -> object:  # type: ignore[override]  # as the base, whose names do not matter
-            return [f"data: {event}\n\n"], {}
-
-    async with Odd([CODE]) as server:
-        model = model_of(server.host)
-        error = await trouble(model)
-        await model.close()
-        assert isinstance(error, BadReply)
