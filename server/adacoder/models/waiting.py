@@ -101,7 +101,7 @@ class FirstPart:
         self._deadlines = deadlines
         self._calibration = calibration
         self._on_wait = on_wait
-        self._has_told_of_loading = self._loads = False
+        self._has_told_of_loading = False
 
     @asynccontextmanager
     async def begun(self, chat: Chat, tokens: int) -> AsyncGenerator[Begun]:
@@ -121,8 +121,9 @@ class FirstPart:
     ) -> Begun:
         """As `begun`; the stream is closed by `stack`. `why` takes what is told besides of the wait."""
         clock = asyncio.get_running_loop().time
+        loading = f", loading {self._model}"
         if loaded is None:
-            why[:] = [f", loading {self._model}"]
+            why[:] = [loading]
             if not self._has_told_of_loading:
                 self._on_wait(f"loading {self._model}")
         self._has_told_of_loading = True
@@ -154,7 +155,7 @@ class FirstPart:
             if left is _Left.NOTHING:
                 # It has to be loaded, for which there is as much time as ever.
                 loaded, patience, until = None, None, clock() + self._deadlines.first
-                why.clear()
+                why[:] = [loading]
             elif clock() >= until:
                 raise self._stalled()
             asked = clock()
@@ -255,8 +256,7 @@ class FirstPart:
         timers: list[asyncio.TimerHandle] = []
 
         def tell() -> None:
-            loading = f"loading {self._model}, " if self._loads else ""
-            self._on_wait(f"{loading}waiting for the first token, {loop.time() - began:.0f} s{''.join(why)}")
+            self._on_wait(f"waiting for the first token, {loop.time() - began:.0f} s{''.join(why)}")
             timers[:] = [loop.call_later(self._deadlines.sign, tell)]
 
         timers[:] = [loop.call_later(self._deadlines.sign, tell)]
