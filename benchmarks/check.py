@@ -103,8 +103,9 @@ def quietly(*command: str) -> None:
 
 
 def ran(*command: str) -> subprocess.CompletedProcess[str]:
-    """A command that was run in an empty folder, with the bytecode that it finds."""
+    """A command that was run in an empty folder, with the bytecode that it finds, and no plugins of pytest's."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
         return subprocess.run(
             command, cwd=here, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
