@@ -4,7 +4,8 @@
 
 One JSON line a case: a whole package, a part of a large one, and one file with one docstring. Both run as commands,
 with this Python, interleaved. Then each docstring's verdict is compared with that of `doctest`'s own runner, in a
-process of its own; each difference is listed with its reason. The packages come from PyPI, in the versions named below.
+process of its own; each difference is listed with its reason. `check_to_pytest_limit` is what a bare fork for each
+docstring takes, which isolates and observes nothing. The packages come from PyPI, in the versions named below.
 """
 
 from __future__ import annotations
@@ -59,6 +60,34 @@ json.dump([said, seen], sys.stdout)
 """
 """Runs docstrings as `doctest.testmod` does; tells where the names of each module come from, too."""
 
+FORKED = """
+import doctest, importlib, os, sys
+root, *paths = sys.argv[1:]
+sys.path.insert(0, root)
+tests = []
+for path in paths:
+    name = path[len(root) + 1 : -len(".py")].replace(os.sep, ".").removesuffix(".__init__")
+    try:
+        module = importlib.import_module(name)
+    except BaseException:
+        continue
+    tests += [test for test in doctest.DocTestFinder().find(module, name) if test.examples]
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+os.dup2(1, 2)
+others = range(1, os.cpu_count())
+first = next((number for number in others if not os.fork()), 0)
+for test in tests[first :: os.cpu_count()]:
+    if not os.fork():
+        doctest.DocTestRunner().run(test)
+        os._exit(0)
+    os.wait()
+if first:
+    os._exit(0)
+for _ in others:
+    os.wait()
+"""
+"""Runs each docstring in a fork of a process that has imported all, on every processor, isolated by nothing."""
+
 
 def install(folder: Path) -> None:
     """Install the packages without their tests, which `pytest` would run, and without what configures it."""
@@ -74,8 +103,9 @@ def quietly(*command: str) -> None:
 
 
 def ran(*command: str) -> subprocess.CompletedProcess[str]:
-    """A command that was run in an empty folder, with the bytecode that it finds."""
+    """A command that was run in an empty folder, with the bytecode that it finds, and no plugins of pytest's."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
         return subprocess.run(
             command, cwd=here, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -96,6 +126,14 @@ def check_command(path: Path) -> tuple[str, ...]:
     return (sys.executable, "-m", "adacoder", "check", "--interpreter", sys.executable, "--timeout", "60", str(path))
 
 
+def forked_command(folder: Path, path: Path) -> tuple[str, ...]:
+    return (sys.executable, "-c", FORKED, str(folder), *files(path))
+
+
+def files(path: Path) -> list[str]:
+    return sorted(map(str, [path] if path.is_file() else path.rglob("*.py")))
+
+
 def pytest_command(folder: Path, path: Path) -> tuple[str, ...]:
     options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={folder}", "--import-mode=prepend")
     return (sys.executable, "-m", "pytest", "--doctest-modules", *options, str(path))
@@ -105,10 +143,9 @@ def compared(folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
     """How many docstrings both judge alike, and those that they do not."""
     found = [json.loads(line) for line in ran(*check_command(path), "--json").stdout.splitlines()]
     ours = {docstring(each["target"]): each for each in found}
-    files = sorted(map(str, [path] if path.is_file() else path.rglob("*.py")))
     told = subprocess.run(
         (sys.executable, "-c", RUNNER),
-        input=json.dumps([str(folder), *files]),
+        input=json.dumps([str(folder), *files(path)]),
         capture_output=True,
         text=True,
         check=True,
@@ -155,11 +192,13 @@ async def measure(name: str, path: Path, folder: Path, rounds: int) -> dict[str,
     cases: dict[str, Callable[[], object]] = {
         "check": partial(timed, *check_command(path)),
         "pytest": partial(timed, *pytest_command(folder, path)),
+        "forked": partial(timed, *forked_command(folder, path)),
     }
     samples = await interleave(cases, rounds, warm=1)  # type: ignore[arg-type]
     same, differences = await asyncio.to_thread(compared, folder, path)
     figures = {"check_to_pytest": Figure(ratio(samples, "check", "pytest"), at_most=1.0)}
-    remarks: dict[str, JSON] = {"same_verdicts": same, "differences": [*differences]}
+    limit = round(ratio(samples, "forked", "pytest"), 4)
+    remarks: dict[str, JSON] = {"check_to_pytest_limit": limit, "same_verdicts": same, "differences": [*differences]}
     line = Report(rounds, figures, milliseconds(samples), remarks).json()
     return {"case": name, "python": platform.python_version(), "cores": os.cpu_count() or 1, **line}
 

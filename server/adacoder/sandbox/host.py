@@ -168,16 +168,15 @@ class Host:
         async with self._turns:
             recipe = await self._known_recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
+            standing = replace(program, text="", overlays={})
+            sources = [(example.source, example.informal) for example in examples if not example.skipped]
+            begin = partial(Line.ask_ahead, program=standing, seconds=_limit(timeout), sources=sources)
             try:
-                lent = await self._importers.lend(recipe, program, timeout)
+                lent = await self._importers.lend(recipe, program, timeout, begin)
             except Apart as apart:
                 verdict = await self._alone(finding, program, examples, timeout)
                 return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
-            standing = replace(program, text="", overlays={})
             try:
-                sources = [(example.source, example.informal) for example in examples if not example.skipped]
-                with suppress(HungUpError):  # which is noticed anyway
-                    await lent.line.ask_ahead(standing, _limit(timeout), sources)
                 await self._follow(lent, judge, standing, examples, timeout)
             finally:
                 lent.give_back()

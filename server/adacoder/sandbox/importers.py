@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from adacoder.sandbox.process import Begin
     from adacoder.sandbox.program import Program
 
 MOST = 8
@@ -51,10 +52,10 @@ class Importers:
         self._roots: dict[Recipe, _Root] = {}
         """The one that was used last comes last."""
 
-    async def lend(self, recipe: Recipe, program: Program, seconds: float) -> Lent:
+    async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
         """A process in which the program's module is imported as it stands; it must be given back.
 
-        `seconds`: how long each import may take.
+        `seconds`: how long each import may take. `begin`: as of `Templates`.
 
         Raises:
             Apart: there can be none.
@@ -71,7 +72,7 @@ class Importers:
             if template.pid is None:
                 raise Apart  # where the system does not say who sends, no process can be trusted to be the right one
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
-            return Lent(root, template, desk, await desk.fork())
+            return Lent(root, template, desk, await desk.docstring(begin))
         except (SandboxError, HungUpError, ProtocolError, TimeoutError) as error:
             root.busy -= 1
             if root.failed:
@@ -125,8 +126,8 @@ class _Process:
         self.evaluation = evaluation
         self.turn = asyncio.Lock()
 
-    async def fork(self, slot: int, kind: str) -> Evaluation:
-        return await forked(self.evaluation.line.channel, self.turn, slot, kind)
+    async def fork(self, slot: int, kind: str, begin: Begin | None = None) -> Evaluation:
+        return await forked(self.evaluation.line.channel, self.turn, slot, kind, begin)
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
         """As `Line.import_`, in so many seconds."""
@@ -387,11 +388,10 @@ class _Desk(_Process):
         self._importer = importer
         self._reaping: asyncio.Task[None] | None = None
 
-    async def fork(self, slot: int = 0, kind: str = "docstring") -> Evaluation:
+    async def docstring(self, begin: Begin) -> Evaluation:
         """A process for a docstring."""
-        del slot
         try:
-            return await super().fork(self.evaluation.slot, kind)
+            return await self.fork(self.evaluation.slot, "docstring", begin)
         except BaseException:
             await self.end()
             raise

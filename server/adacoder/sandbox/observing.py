@@ -175,7 +175,7 @@ class Profiled(Observer):
         """As of `Observer`."""
         self._watch_threads()
         self._thread = _get_ident()
-        self._patience = _PATIENCE
+        self._patience = _PATIENCE if self._profiler is not None else 0
         self._set(self._hook)
 
     def is_undisturbed(self) -> bool:
@@ -214,14 +214,14 @@ class Profiled(Observer):
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         """Look at an event; in threads at all of them, as they may go on in the next example."""
         code = frame.f_code
-        is_first = _get_ident() == self._thread
-        if self._holds(code) and _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
-            self.entered = True
-            if is_first:
-                _setprofile(None)
-        elif is_first:
+        if id(code) in self._ids:  # not a call: there are millions of events
+            if _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
+                self.entered = True
+                if _get_ident() == self._thread:
+                    _setprofile(None)
+        elif self._patience and _get_ident() == self._thread:
             self._patience -= 1
-            if self._patience == 0 and self._profiler is not None:
+            if not self._patience:
                 self._profiler.enable()
 
     def _traces(self, frame: FrameType, event: str, _: object) -> object:

@@ -429,10 +429,11 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
 def parent_of(pid: int) -> int | None:
     """The process that another came of; None if it has ended."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123  # before each evaluation
+            stat = file.read()
     except OSError:
         return None
-    return int(stat.rpartition(")")[2].split()[1])  # proc(5): the name in parentheses may hold anything
+    return int(stat.rpartition(b")")[2].split()[1])  # proc(5): the name in parentheses may hold anything
 
 
 @contextmanager
