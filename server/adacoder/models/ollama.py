@@ -115,7 +115,7 @@ class OllamaServer:
     async def _chats(self, model: str) -> bool:
         try:
             return _facts(model, await self._ask("POST", "/api/show", {"model": model})).chats
-        except (BadReply, ModelMissing):
+        except (BadName, BadReply, ModelMissing):
             return False
 
     async def loaded(self, model: str) -> Running | None:
