@@ -67,6 +67,7 @@ def bench(session: nox.Session) -> None:
         "context.py",
         "imports.py",
         "cancel.py",
+        "wedge.py",
         "blocking.py",
         "tokens.py",
         "check.py",
@@ -74,6 +75,15 @@ def bench(session: nox.Session) -> None:
         "observing.py",
     ):
         session.run("python", f"benchmarks/{script}")
+
+
+@nox.session
+def real(session: nox.Session) -> None:
+    """Real servers and real model files, as CONTRIBUTING.md tells. The first time a server is built: some minutes."""
+    session.install("-e", ".[openai]")
+    if not {"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys():
+        session.install("llama-cpp-python[server]>=0.3.36", "gguf>=0.19", "tokenizers>=0.23", "numpy>=2")
+    session.run("python", "tests/real/drive.py", *session.posargs)
 
 
 @nox.session

@@ -3,15 +3,17 @@ and what the loop takes for what it verifies.
 
 A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval that need several rounds: two that fail in
 the loop, and at last one that passes. Raw replies of chats come first, but for most tasks there are too few; the others
-are code that its system had cut out already, of which an early stop can save nothing. What is served for plans is real
-too, but was an answer to another question: the part of other replies to the same task in which a model explains how to
-solve it. Only those in numbered steps are taken, which is what a planner is asked for. All goes through the service,
-with real evaluations. No time passes between two tokens, so that a few more are sent before the connection is closed
-than a model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden tests only choose
-among them. Prints one JSON line:
+are code that its system had cut out already, of which an early stop can save nothing. Left out are replies to a prompt
+that asks for several blocks of code: a server would end them at the first, and they would be asked for again. What is
+served for plans is real too, but was an answer to another question: the part of other replies to the same task in which
+a model explains how to solve it. Only those in numbered steps are taken, which is what a planner is asked for. All goes
+through the service, with real evaluations. No time passes between two tokens, so that a few more are sent before the
+connection is closed than a model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden
+tests only choose among them. Prints one JSON line:
 
-* `early_stop`: the tokens that the stand-in sent before the connection was closed, with early stops as a share of
-  those without, of the same replies; both also by role. A token is four characters. And the tasks verified with early
+* `early_stop`: the tokens that the stand-in wrote before it came to a text where it was told to stop, or the connection
+  was closed, with early stops as a share of those without, of the same replies; both also by role. What was ended too
+  early is asked for once more, and both replies count. A token is four characters. And the tasks verified with early
   stops as a share of those without: they must cost none.
 * `prefix`: of every request from the second of a task on, the share of tokens that stand in the beginning that it has
   in common with the request before it, as the stand-in logged them. What the model itself wrote in between is not
@@ -83,6 +85,8 @@ _RAW = "chat-reply"
 """What is as the model wrote it."""
 _NOT_FROM_CHATS = "continuation"
 """What was written by a model that only continues a text."""
+_SEVERAL_BLOCKS = "Analogical"
+"""The prompt that asks for code of other problems first; ours ask for one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,7 @@ class Run:
     requests: Sequence[str]
     """Every request's messages as one text."""
     sent: Sequence[int]
-    """The tokens that were sent of each reply."""
+    """The tokens that were written of each reply."""
 
     @property
     def prompts(self) -> list[int]:
@@ -128,28 +132,34 @@ class Run:
 
 
 class Model:
-    """A stand-in's model: says what it is told to say, and counts what of it is sent."""
+    """A stand-in's model: says what it is told to say, and counts what of it is written."""
 
     def __init__(self) -> None:
         self.sent: list[int] = []
         """The tokens of each reply, the last one so far."""
         self._says: Iterator[str] = iter(())
+        self._asked: object = None
+        self._said = ""
 
     def is_to_say(self, texts: Iterator[str]) -> None:
         """From now on answer with `texts`, one after the other."""
         self._says = texts
+        self._asked = None
 
     def __call__(self, body: Body) -> Script:
         self.sent.append(0)
-        return Script(next(self._says), token=TOKEN, prompt_tokens=estimate(_as_text(body)))
+        if body["messages"] != self._asked:  # else there is to be more of the same reply
+            self._asked, self._said = body["messages"], next(self._says)
+        return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """Within this block, count. What ends a stream is no token."""
+        """Within this block, count: what was sent, and at the end of a stream what the server says that it wrote."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
             await send(stream, text)
-            self.sent[-1] += '"done":true' not in text
+            part = json.loads(text)
+            self.sent[-1] = part.get("eval_count", 0) if part["done"] else self.sent[-1] + 1
 
         return patch.object(Stream, "send", counted)
 
@@ -219,7 +229,8 @@ def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
     """Distinct replies, raw ones first; otherwise as they stand in the file."""
     seen: set[str] = set()
     for row in sorted(rows, key=lambda row: row["kind"] != _RAW):
-        if row["reply"] not in seen and row["kind"] != _NOT_FROM_CHATS and f"def {name}" in row["reply"]:
+        is_for_us = row["kind"] != _NOT_FROM_CHATS and row["stage"] != _SEVERAL_BLOCKS
+        if row["reply"] not in seen and is_for_us and f"def {name}" in row["reply"]:
             seen.add(row["reply"])
             yield row
 

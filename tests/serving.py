@@ -17,10 +17,11 @@ from adacoder.models.base import OnWait
 from adacoder.models.errors import OLLAMA, OPENAI, Kind
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.openai import OpenAIServer
-from adacoder.models.served import Deadlines, ServedModel, Server
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines, Server
 from adacoder.models.window import Calibration
 from standin import PATIENCE, Body, Replies, StandInServer
-from standin_ollama import StandIn
+from standin_ollama import Model, StandIn
 
 CODER = "qwen2.5-coder:7b"
 CODE = "def f(x):\n    return x + 1\n"
@@ -36,6 +37,8 @@ class ServerKind:
     """Of the ids of its models."""
     stand_in: Callable[..., StandInServer]
     """Makes a stand-in; takes `replies`, and what `StandInServer` takes."""
+    model: Callable[[str], object]
+    """Makes one of the `models` that it serves."""
     server: Callable[[str | None, Deadlines], Server]
     """What talks to the server at an address."""
     facts_path: str
@@ -43,9 +46,9 @@ class ServerKind:
 
 
 KINDS: Mapping[str, ServerKind] = {
-    "ollama 0.24": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.24.0"), OllamaServer, "/api/show"),
-    "ollama 0.33": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.33.0"), OllamaServer, "/api/show"),
-    "openai": ServerKind(OPENAI, "openai", standin_openai.StandIn, OpenAIServer, "/v1/models"),
+    "ollama 0.24": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.24.0"), Model, OllamaServer, "/api/show"),
+    "ollama 0.33": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.33.0"), Model, OllamaServer, "/api/show"),
+    "openai": ServerKind(OPENAI, "openai", standin_openai.StandIn, standin_openai.Model, OpenAIServer, "/v1/models"),
 }
 """All kinds. What holds for every server is tested with each of them, in `test_models_contract*.py`."""
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())

@@ -21,6 +21,8 @@ from typing import ClassVar, NoReturn, Self
 from urllib.parse import urlsplit
 
 Body = Mapping[str, object]
+_TLS = b"\x16"
+"""How a client begins that was told https."""
 PATIENCE = 20.0
 """Seconds after which a test that waits for something gives up."""
 
@@ -52,6 +54,8 @@ class Script:
     """Code points that are sent, and counted, as one token."""
     load: float = 0.0
     """Seconds before anything is sent."""
+    reading: float = 0.0
+    """Seconds to read the whole prompt; less where some of it is held from the one before. Known to some stand-ins."""
     pause: float = 0.0
     """Seconds before each token but the first."""
     packet: int | None = None
@@ -71,6 +75,20 @@ class Script:
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`."""
         return [text[start : start + self.token] for start in range(0, len(text), self.token)]
+
+    def spoken(self, thought: str, stops: Iterable[str]) -> tuple[list[str], list[str], int]:
+        """The tokens of `thought` and of the text that are sent, and how many are written: the text that ends both,
+        wherever it comes first, is written, and not sent."""
+        texts, held = [thought, self.text], 0
+        for index, text in enumerate(texts):
+            ends = [(text.index(stop), len(stop)) for stop in stops if stop in text]
+            if ends:
+                end, length = min(ends)
+                texts[index:] = [text[:end], *[""] * (len(texts) - index - 1)]
+                held = len(self.tokens(text[: end + length])) - len(self.tokens(text[:end]))
+                break
+        sent = [self.tokens(text) for text in texts]
+        return sent[0], sent[1], len(sent[0]) + len(sent[1]) + held
 
 
 @dataclass(frozen=True)
@@ -128,8 +146,8 @@ class StandInServer:
 
     @property
     def requests(self) -> list[Body]:
-        """The bodies of all chats."""
-        return [request.body for request in self.seen if request.path == self.CHATS]
+        """The bodies of all chats; an empty one begins none."""
+        return [request.body for request in self.seen if request.path == self.CHATS and request.body]
 
     @property
     def connections(self) -> int:
@@ -205,6 +223,8 @@ class StandInServer:
                 ahead = await self._answer_unless_gone(request, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
+        except UnicodeError as error:
+            await respond(writer, 400, str(error), "text/plain")
         finally:
             writer.close()
             self._writers.discard(writer)
@@ -299,14 +319,14 @@ class Stream:
     def __init__(self, writer: asyncio.StreamWriter, content_type: str, packet: int | None) -> None:
         self.writer = writer
         self._content_type = content_type
-        self._packet = packet
-        self._begun = False
+        self.packet = packet
+        self.has_begun = False
 
     async def send(self, text: str) -> None:
         """Send `text`, a packet at a time."""
         self._begin()
         data = text.encode("utf-8", "replace")
-        size = self._packet or len(data)
+        size = self.packet or len(data)
         for start in range(0, len(data), size):
             piece = data[start : start + size]
             self.writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -319,8 +339,8 @@ class Stream:
         await self.writer.drain()
 
     def _begin(self) -> None:
-        if not self._begun:
-            self._begun = True
+        if not self.has_begun:
+            self.has_begun = True
             self.writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {self._content_type}\r\n".encode())
             self.writer.write(b"Transfer-Encoding: chunked\r\n\r\n")
 
@@ -382,7 +402,14 @@ async def _serve_forever(standin: StandInServer) -> None:
 
 
 async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request | None:
-    """The next request of a connection; None if there is none."""
+    """The next request of a connection; None if there is none.
+
+    Raises:
+        UnicodeError: what came is no HTTP, but the beginning of TLS.
+    """
+    ahead = ahead or await reader.read(1)
+    if ahead == _TLS:
+        raise UnicodeError("a client that speaks TLS")
     try:
         head = (ahead + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:

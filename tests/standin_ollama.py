@@ -16,10 +16,9 @@ object with the fields of `Script`.
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import ClassVar
 
 from standin import (
@@ -36,7 +35,8 @@ from standin import (
     read_replies,
     respond,
 )
-from standin_prompt import Loaded, count_tokens, messages_of, tokens_of, without_oldest
+from standin_prompt import count_tokens, messages_of, tokens_of, without_oldest
+from standin_runners import DURATION, Runner, Runners, seconds
 
 __all__ = ["PATIENCE", "Body", "Ending", "Model", "Replies", "Script", "StandIn", "count_tokens", "read_replies"]
 
@@ -46,7 +46,6 @@ NS_TO_READ = 1_000_000
 NS_TO_WRITE = 10_000_000
 """Nanoseconds a token of the reply."""
 _DEFAULT_WINDOW = 4096
-_DURATION = re.compile(r"-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+")
 _REPEATED = "prediction aborted, token repeat limit reached"
 _STREAM = "application/x-ndjson"
 _INTEGERS = ("num_ctx", "num_predict", "num_keep", "seed")
@@ -69,6 +68,10 @@ class Model:
     """Whether a reply may go on beyond the window, at the price of the prompt."""
     jinja: bool = False
     """Whether its file brings no template but its engine's; from 0.30 on such a prompt is never cut."""
+    template: str = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}"
+    """One that has neither messages nor a system text, such as `{{ .Prompt }}`, keeps the latter from the model."""
+    renderer: str = ""
+    """What of Ollama's own renders its chats, whatever the template."""
 
 
 @dataclass
@@ -85,10 +88,20 @@ class StandIn(StandInServer):
     """The window of all models, whatever a request asks for; None: as it asks."""
     cloud: bool = field(default=True, kw_only=True)
     """Whether it passes on requests for models that run elsewhere."""
+    wedges: Callable[[], bool] = field(default=lambda: False, kw_only=True)
+    """Asked whenever a stream is given up after its first part: whether its handler then blocks for ever, and holds the
+    model's slot until the model is unloaded."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._loaded: dict[str, Loaded] = {}
+        self._loaded = Runners()
+        self._behind: set[asyncio.Task[None]] = set()
+        """What goes on though nobody waits for it."""
+
+    async def __aexit__(self, *problem: object) -> None:
+        for task in self._behind:
+            task.cancel()
+        await super().__aexit__(*problem)
 
     async def _answer(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
         match request.method, request.path:
@@ -99,7 +112,7 @@ class StandIn(StandInServer):
             case "GET", "/api/tags":
                 await respond(writer, 200, _json({"models": [_tag(model) for model in self.models]}))
             case "GET", "/api/ps":
-                running = [_running(name, loaded) for name, loaded in self._loaded.items()]
+                running = [_running(name, runner) for name, runner in self._loaded.items()]
                 await respond(writer, 200, _json({"models": running}))
             case "POST", "/api/show" | "/api/chat":
                 await self._answer_about_model(request, number, writer)
@@ -128,9 +141,12 @@ class StandIn(StandInServer):
         name = str(body.get("model") or "")
         if not name:
             raise _Refusal(400, "model is required")
-        named = name if ":" in name else f"{name}:latest"
+        if " " in name:
+            raise _Refusal(400, "invalid model name")
+        named = name.lower().removeprefix("registry.ollama.ai/").removeprefix("library/")
+        named = named if ":" in named else f"{named}:latest"
         for model in self.models:
-            if model.name == named:
+            if model.name.lower() == named:
                 return model
         raise _Refusal(404, f"model '{name}' not found")
 
@@ -145,69 +161,124 @@ class StandIn(StandInServer):
         if "completion" not in model.capabilities:
             raise _Refusal(400, f'"{model.name}" does not support chat')
         keep_alive = body.get("keep_alive")
-        if isinstance(keep_alive, str) and not _DURATION.fullmatch(keep_alive) and keep_alive not in ("0", "-1"):
+        if isinstance(keep_alive, str) and not DURATION.fullmatch(keep_alive) and keep_alive not in ("0", "-1"):
             raise _Refusal(400, f'time: invalid duration "{keep_alive}"')
         for name in _INTEGERS:
             if not isinstance(_options(body).get(name, 0), int):
                 raise _Refusal(500, f'option "{name}" must be of type integer')
 
     async def _chat(self, model: Model, body: Body, number: int, writer: asyncio.StreamWriter) -> None:
-        clock = asyncio.get_running_loop().time
-        came, has_to_wait = clock(), self._slot.locked()
-        async with self._slot:
-            queued = clock() - came if has_to_wait else 0.0
+        if not messages_of(body) and _is_last(body):
+            self._loaded.expire(model.name)
+            await self._answer_without_messages(model, "unload", writer)
+            return
+        window = min(self.window or _number(body, "num_ctx", _DEFAULT_WINDOW), model.context_length)
+        async with self._loaded.referred(model.name, window, body.get("keep_alive")) as (runner, is_new):
+            if is_new:
+                await self._happened(f"load {number}")
             if messages_of(body):
-                await self._answer_chat(model, body, number, writer, int(queued * 1e9))
+                await self._answer_chat(model, body, number, writer, runner, is_new=is_new)
             else:
-                await self._load(model, body, number)
-                reason = "unload" if _is_last(body) else "load"
-                done = {**_part(model, {"content": ""}), "done": True, "done_reason": reason}
-                await respond(writer, 200, _json(done) + "\n", _STREAM)
-            if _is_last(body):
-                self._loaded.pop(model.name)
+                await self._answer_without_messages(model, "load", writer)
+
+    async def _answer_without_messages(self, model: Model, reason: str, writer: asyncio.StreamWriter) -> None:
+        done = {**_part(model, {"content": ""}), "done": True, "done_reason": reason}
+        await respond(writer, 200, _json(done) + "\n", _STREAM)
 
     async def _answer_chat(
-        self, model: Model, body: Body, number: int, writer: asyncio.StreamWriter, queued: int
+        self,
+        model: Model,
+        body: Body,
+        number: int,
+        writer: asyncio.StreamWriter,
+        runner: Runner,
+        *,
+        is_new: bool,
     ) -> None:
-        script = self._next_script(body)
-        is_new = await self._load(model, body, number)
-        await asyncio.sleep(script.load)
-        if await self._without_stream(script, number, writer):
-            return
-        load = int(script.load * 1e9) + NS_TO_LOAD * is_new
-        messages, last, script = self._reply(script, model, body, {"queue": queued, "load": load})
-        if body.get("stream") is False:
-            await self._reply_at_once(script, model, messages, last, number, writer)
-        else:
-            lines = [_json(_part(model, message)) + "\n" for message in messages]
-            endings = {Ending.DONE: _json(last) + "\n", Ending.ERROR: self._error(script.error) + "\n"}
-            await self._play(script, lines, endings, number, Stream(writer, _STREAM, script.packet))
+        clock = asyncio.get_running_loop().time
+        came, has_to_wait = clock(), runner.slot.locked() or self._slot.locked()
+        stream = Stream(writer, _STREAM, None)
+        async with self._slot_of(runner, stream) as hold:
+            queued = clock() - came if has_to_wait else 0.0
+            script = self._next_script(body)
+            await asyncio.sleep(script.load)
+            if await self._without_stream(script, number, writer):
+                return
+            load = int(script.load * 1e9) + NS_TO_LOAD * is_new
+            prompt = self._read(model, body, runner.window)
+            ns = {"queue": int(queued * 1e9), "load": load}
+            ns["prompt"] = await self._take_in(script, prompt, runner, hold)
+            messages, last, script = self._reply(script, model, body, ns)
+            if body.get("stream") is False:
+                await self._reply_at_once(script, model, messages, last, number, writer)
+            else:
+                stream.packet = script.packet
+                lines = [_json(_part(model, message)) + "\n" for message in messages]
+                endings = {Ending.DONE: _json(last) + "\n", Ending.ERROR: self._error(script.error) + "\n"}
+                await self._play(script, lines, endings, number, stream)
 
-    async def _load(self, model: Model, body: Body, number: int) -> bool:
-        """Load the model if it is not loaded with the window asked for; returns whether it had to be."""
-        window = min(self.window or _number(body, "num_ctx", _DEFAULT_WINDOW), model.context_length)
-        loaded = self._loaded.get(model.name)
-        if loaded is not None and loaded.window == window:
-            return False
-        self._loaded[model.name] = Loaded(window)
-        await self._happened(f"load {number}")
-        return True
+    @asynccontextmanager
+    async def _slot_of(self, runner: Runner, stream: Stream) -> AsyncIterator[_Hold]:
+        """Hold the slot of a model, first come, first served; for good if `stream` is given up at a bad moment. The
+        machine is at work for one model at a time."""
+        await runner.slot.acquire()
+        hold = _Hold()
+        try:
+            async with self._slot:
+                yield hold
+        except (asyncio.CancelledError, ConnectionError):
+            hold.goes_on = hold.goes_on or (stream.has_begun and self.wedges())
+            raise
+        finally:
+            if not hold.goes_on:
+                runner.slot.release()
+
+    async def _take_in(self, script: Script, prompt: list[str], runner: Runner, hold: _Hold) -> int:
+        """Read a prompt; returns the nanoseconds that it took.
+
+        If the client goes meanwhile, versions before 0.30 read on to the end; later ones stop, and keep what was read.
+        """
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        unread = len(prompt) - runner.known(prompt)
+        seconds = script.reading * unread / len(prompt)
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            left = began + seconds - clock()
+            if self._release < (0, 30):
+                hold.goes_on = True
+                self._read_on(prompt, runner, left)
+            elif seconds:
+                runner.read(prompt[: len(prompt) - int(unread * left / seconds)])
+            raise
+        runner.read(prompt)
+        return int(seconds * 1e9) or unread * NS_TO_READ
+
+    def _read_on(self, prompt: list[str], runner: Runner, seconds: float) -> None:
+        async def read() -> None:
+            await asyncio.sleep(seconds)
+            runner.read(prompt)
+            runner.slot.release()
+
+        task = asyncio.create_task(read())
+        self._behind.add(task)
+        task.add_done_callback(self._behind.discard)
 
     def _reply(
         self, script: Script, model: Model, body: Body, ns: dict[str, int]
     ) -> tuple[Sequence[Body], Body, Script]:
         """The messages of a reply and its last part; and how it ends, which may be otherwise than its script says."""
-        loaded = self._loaded[model.name]
-        prompt = self._read(model, body, loaded.window)
-        cached = loaded.read(prompt)
-        spoken, reason = _spoken(script, model, body, loaded.window - len(prompt))
+        runner = self._loaded[model.name]
+        read = len(runner.prompt)
+        spoken, reason, written = _spoken(script, model, body, runner.window - read)
         messages, script = self._guarded(spoken, script)
-        counted = len(prompt) if script.prompt_tokens is None else script.prompt_tokens
+        counted = read if script.prompt_tokens is None else script.prompt_tokens
         last = {
             **_part(model, {"content": ""}),
             "done": True,
             "done_reason": reason,
-            **_counts(counted, len(messages), {**ns, "prompt": (len(prompt) - cached) * NS_TO_READ}),
+            **_counts(counted, written, ns),
         }
         return messages, last, script
 
@@ -233,13 +304,16 @@ class StandIn(StandInServer):
 
     def _read(self, model: Model, body: Body, window: int) -> list[str]:
         """What of the prompt the model gets to see, where it is too long silently less than there is."""
-        whole = tokens_of(messages_of(body))
+        messages = messages_of(body)
+        if not (model.renderer or ".Messages" in model.template or ".System" in model.template):
+            messages = [message for message in messages if message.get("role") != "system"]
+        whole = tokens_of(messages)
         if len(whole) <= window:
             return whole
         is_old = self._release < (0, 30)
         if body.get("truncate") is False or (model.jinja and not is_old):
             raise _Refusal(400, "the input length exceeds the context length" if is_old else _engine(whole, window))
-        prompt = tokens_of(without_oldest(messages_of(body), window))
+        prompt = tokens_of(without_oldest(messages, window))
         if len(prompt) <= window:
             return prompt
         if is_old:
@@ -256,13 +330,12 @@ class StandIn(StandInServer):
     def _guarded(self, messages: Sequence[Body], script: Script) -> tuple[Sequence[Body], Script]:
         """What is sent of `messages`, and how that ends, where they repeat themselves too often."""
         is_new = self._release >= (0, 34)
-        limit, sent = 100 if is_new else 30, 0
-        for _, same in groupby(messages):
-            times = len(list(same))
-            if times > limit:
-                ending = Ending.ERROR if is_new else Ending.EOF
-                return messages[: sent + limit], replace(script, ending=ending, error=_REPEATED)
-            sent += times
+        sent, before, alike = 0, "", 0
+        for sent, message in enumerate(messages):
+            said = (message.get("thinking", "") + message["content"]).strip()
+            before, alike = said, alike + 1 if said == before else 0
+            if alike > (99 if is_new else 30):
+                return messages[:sent], replace(script, ending=Ending.ERROR if is_new else Ending.EOF, error=_REPEATED)
         return messages, script
 
     @property
@@ -273,26 +346,33 @@ class StandIn(StandInServer):
         return _json({"error": text})
 
 
+@dataclass
+class _Hold:
+    """What a request has of a slot."""
+
+    goes_on: bool = False
+    """Whether the slot stays taken although the request has gone."""
+
+
 class _Refusal(Exception):
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
 
 
-def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str]:
-    """The messages of a reply and the reason of its end, if nothing goes wrong; `room` is left in the window."""
-    text, reason = script.text, script.done_reason
+def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
+    """The messages of a reply, the reason of its end, and how many tokens were written for them, if nothing goes wrong;
+    `room` is left in the window."""
     stops = _options(body).get("stop", model.stop)
     assert isinstance(stops, Sequence)
-    text = text[: min((text.index(stop) for stop in stops if stop in text), default=len(text))]
-    thought = script.thinking if _thinks(model, body) else ""
-    messages: list[Body] = [{"content": "", "thinking": token} for token in script.tokens(thought)]
-    messages += [{"content": token} for token in script.tokens(text)]
+    thought, text, written = script.spoken(script.thinking if _thinks(model, body) else "", stops)
+    messages: list[Body] = [{"content": "", "thinking": token} for token in thought]
+    messages += [{"content": token} for token in text]
     limits = [_number(body, "num_predict", -1)]
     if not model.shifts or body.get("shift") is False:
         limits.append(room)
-    limit = min((limit for limit in limits if limit > 0), default=len(messages))
-    return messages[:limit], "length" if limit < len(messages) else reason
+    limit = min((limit for limit in limits if limit > 0), default=written)
+    return messages[:limit], "length" if limit < written else script.done_reason, min(limit, written)
 
 
 def _thinks(model: Model, body: Body) -> bool:
@@ -340,16 +420,21 @@ def _shown(model: Model) -> Body:
     remote = {"remote_host": model.remote_host} if model.remote_host else {}
     parameters = "\n".join(f"{'stop':30} {compact(stop)}" for stop in model.stop)
     set_up = {"parameters": parameters} if parameters else {}
-    return {"capabilities": list(model.capabilities), "model_info": info, "details": {}, **set_up, **remote}
+    rendered = f"\nRENDERER {model.renderer}" if model.renderer else ""
+    modelfile = f"FROM {model.name}\nTEMPLATE {model.template}{rendered}\n"
+    told = {"template": model.template, "modelfile": modelfile}
+    return {"capabilities": list(model.capabilities), "model_info": info, "details": {}, **told, **set_up, **remote}
 
 
-def _running(name: str, loaded: Loaded) -> Body:
-    return {"name": name, "model": name, "context_length": loaded.window, "size": 1, "size_vram": 0}
+def _running(name: str, runner: Runner) -> Body:
+    named = {"name": name, "model": name, "expires_at": runner.until}
+    return {**named, "context_length": runner.window, "size": 1, "size_vram": 0}
 
 
 def _is_last(body: Body) -> bool:
     """Whether the model is to be unloaded afterwards."""
-    return body.get("keep_alive") in (0, "0")
+    keep_alive = body.get("keep_alive")
+    return keep_alive is not None and seconds(keep_alive) == 0
 
 
 def _options(body: Body) -> Body:

@@ -32,6 +32,15 @@ class Engine(StrEnum):
     """Has one model and answers for any name; tells what it had read before, and how long things took."""
     LM_STUDIO = "LM Studio"
     """Loads a model when it is asked for, and says of a prompt that is too long only in the stream."""
+    ROUTER = "llama.cpp, several models"
+    """Insists on the names of its models, loads them when they are asked for, and only of what it has loaded tells
+    the window."""
+    LLAMA_CPP_PYTHON = "llama-cpp-python"
+    """Answers for any name, tells no window, and to a prompt that is too long nothing: its stream just ends."""
+
+
+_LOADING = (Engine.LM_STUDIO, Engine.ROUTER)
+"""What loads a model when it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,8 @@ class StandIn(StandInServer):
             case "GET", "/v1/models":
                 cards = [self._card(model) for model in self.models]
                 await respond(writer, 200, compact({"object": "list", "data": cards}))
+            case "POST", self.CHATS if not request.body:
+                await respond(writer, 400, self._error("'messages' is required", "invalid_request_error", 400))
             case "POST", self.CHATS:
                 await self._answer_chat(request.body, number, writer)
             case method, path if self.engine is Engine.LM_STUDIO:
@@ -95,7 +106,7 @@ class StandIn(StandInServer):
             return await respond(writer, refusal.status, self._error(str(refusal), refusal.kind, refusal.status))
         async with self._slot:
             script = self._next_script(body)
-            if self.engine is Engine.LM_STUDIO and model.name not in self._loaded:
+            if self.engine in _LOADING and model.name not in self._loaded:
                 await self._happened(f"load {number}")
             await asyncio.sleep(script.load)
             if not await self._without_stream(script, number, writer):
@@ -108,6 +119,10 @@ class StandIn(StandInServer):
         for model in self.models:
             if name in (model.name, *model.aliases):
                 return model
+        if self.engine is Engine.LLAMA_CPP_PYTHON:
+            return self.models[0]
+        if self.engine is Engine.ROUTER:
+            raise _Refusal(400, f"model '{name}' not found", "invalid_request_error")
         if self.engine is not Engine.VLLM and len(self.models) == 1:
             return self.models[0]
         if self.engine is Engine.LM_STUDIO:
@@ -127,7 +142,7 @@ class StandIn(StandInServer):
                 f" tokens ({read} in the messages, {write} in the completion).",
                 "BadRequestError",
             )
-        if self.engine is Engine.LLAMA_CPP and read >= model.window:
+        if self.engine in (Engine.LLAMA_CPP, Engine.ROUTER) and read >= model.window:
             raise _Refusal(
                 400,
                 f"request ({read} tokens) exceeds the available context size ({model.window} tokens),"
@@ -142,31 +157,36 @@ class StandIn(StandInServer):
             too_long = "The number of tokens to keep from the initial prompt is greater than the context length."
             error = self._error(too_long, "invalid_request_error", 400)
             return [f"event: error\ndata: {error}\n\n"], {Ending.DONE: ""}
+        if self.engine is Engine.LLAMA_CPP_PYTHON and len(prompt) > model.window:
+            return [], {}
         cached = self._loaded.setdefault(model.name, Loaded(model.window)).read(prompt)
-        deltas, reason = self._spoken(script, model, body, model.window - len(prompt))
+        deltas, reason, written = self._spoken(script, model, body, model.window - len(prompt))
         lines = [_event(self._chunk(model, {"role": "assistant", "content": ""}))]
-        lines += [_event(self._chunk(model, delta)) for delta in deltas]
-        last = _event(self._chunk(model, {}, reason))
         counted = len(prompt) if script.prompt_tokens is None else script.prompt_tokens
+        for so_far, delta in enumerate(deltas, 1):
+            chunk = self._chunk(model, delta)
+            if counted and self.engine in (Engine.LLAMA_CPP, Engine.ROUTER) and body.get("timings_per_token"):
+                chunk = {**chunk, "timings": self._counts(counted, cached, so_far)["timings"]}
+            lines.append(_event(chunk))
+        last = _event(self._chunk(model, {}, reason))
         if counted and _wants_usage(body):
-            last += _event({**self._chunk(model), **self._counts(counted, cached, len(deltas))})
+            last += _event({**self._chunk(model), **self._counts(counted, cached, written)})
         return lines, {
             Ending.DONE: f"{last}data: [DONE]\n\n",
             Ending.ERROR: f"data: {self._error(script.error)}\n\n",
         }
 
-    def _spoken(self, script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str]:
-        """The deltas of a reply and the reason of its end; `room` is left in the window."""
-        text = script.text
+    def _spoken(self, script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
+        """The deltas of a reply, why it ends, and how many tokens were written; `room` is left in the window."""
         stops = body.get("stop") or []
         assert isinstance(stops, list)
-        text = text[: min((text.index(stop) for stop in stops if stop in text), default=len(text))]
         told = body.get("chat_template_kwargs")
         thinks = model.thinks and not (isinstance(told, dict) and told.get("enable_thinking") is False)
-        deltas: list[Body] = [{self.reasoning: token} for token in script.tokens(script.thinking) if thinks]
-        deltas += [{"content": token} for token in script.tokens(text)]
-        limit = min(_number(body, "max_tokens") or len(deltas), room)
-        return deltas[:limit], "length" if limit < len(deltas) else script.done_reason
+        thought, text, written = script.spoken(script.thinking if thinks else "", stops)
+        deltas: list[Body] = [{self.reasoning: token} for token in thought]
+        deltas += [{"content": token} for token in text]
+        limit = min(_number(body, "max_tokens") or written, room)
+        return deltas[:limit], "length" if limit < written else script.done_reason, min(limit, written)
 
     def _chunk(self, model: Model, delta: Body | None = None, reason: str | None = None) -> Body:
         choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": reason}]
@@ -185,7 +205,7 @@ class StandIn(StandInServer):
             "total_tokens": read + written,
             "prompt_tokens_details": {"cached_tokens": cached} if self.details else None,
         }
-        if self.engine is not Engine.LLAMA_CPP:
+        if self.engine not in (Engine.LLAMA_CPP, Engine.ROUTER):
             return {"usage": usage}
         timings = {
             "cache_n": cached,
@@ -207,10 +227,17 @@ class StandIn(StandInServer):
                 return {**card, "aliases": list(model.aliases), "owned_by": "llamacpp", "meta": meta}
             case Engine.LM_STUDIO:
                 return {**card, "owned_by": "organization_owner"}
+            case Engine.LLAMA_CPP_PYTHON:
+                return {**card, "owned_by": "me", "permissions": []}
+            case Engine.ROUTER:
+                is_loaded = model.name in self._loaded
+                meta = {"meta": {"n_ctx": model.window, "n_ctx_train": model.trained_with}} if is_loaded else {}
+                status = {"value": "loaded" if is_loaded else "unloaded", "args": []}
+                return {**card, "aliases": list(model.aliases), "owned_by": "llamacpp", "status": status, **meta}
 
     def _error(self, text: str, kind: str = "server_error", code: int = 500) -> str:
         match self.engine:
-            case Engine.LLAMA_CPP:
+            case Engine.LLAMA_CPP | Engine.ROUTER:
                 return compact({"error": {"code": code, "message": text, "type": kind}})
             case _:
                 return compact({"error": {"message": text, "type": kind, "param": None, "code": code}})

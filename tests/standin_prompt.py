@@ -50,12 +50,16 @@ class Loaded:
     window: int
     prompt: list[str] = field(default_factory=list)
 
-    def read(self, prompt: list[str]) -> int:
-        """Read a prompt; returns how many of its first tokens need not be read again. The last always is."""
+    def known(self, prompt: list[str]) -> int:
+        """How many of a prompt's first tokens need not be read again. The last always is."""
         cached = 0
         while cached < min(len(prompt) - 1, len(self.prompt)) and prompt[cached] == self.prompt[cached]:
             cached += 1
-        self.prompt = prompt
+        return cached
+
+    def read(self, prompt: list[str]) -> int:
+        """Read a prompt; returns what is `known` of it."""
+        cached, self.prompt = self.known(prompt), prompt
         return cached
 
 

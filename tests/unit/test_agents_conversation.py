@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,11 @@ from adacoder.agents.programming_assistant import ProgrammingAssistant
 from adacoder.agents.prompt import DESIGNER, PLANNER, WRITER, Briefing, Role, brief
 from adacoder.agents.prompt_engineer import PromptEngineer
 from adacoder.agents.test_designer import TestDesigner as Designer  # or pytest would collect it
-from adacoder.domain import Ended, Failure, FailureKind, Message, Plan, Reply, Verdict
+from adacoder.domain import Ended, Failure, FailureKind, Message, Plan, Reply, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.models.base import Enough
+from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
-from adacoder.replies.extract import extract
 from adacoder.source.locate import locate
 
 MODULE = '''def mean(values):
@@ -41,8 +41,10 @@ class Model:
 
     name = lease_key = "model"
 
-    def __init__(self, *replies: str) -> None:
+    def __init__(self, *replies: str, obeys: bool) -> None:
         self.replies = list(replies)
+        self.obeys = obeys
+        """Whether it ends a reply where it is told to stop."""
         self.asked: list[tuple[tuple[Message, ...], int, tuple[str, ...]]] = []
 
     async def window(self) -> Window:
@@ -53,6 +55,8 @@ class Model:
     ) -> Reply:
         self.asked.append((tuple(messages), max_tokens, tuple(stop)))
         text = self.replies.pop(0)
+        if self.obeys:
+            text = text[: min((text.index(each) for each in stop if each in text), default=len(text))]
         for end in range(4, len(text), 4):
             if enough(text[:end]):
                 return Reply(text[:end], ended=Ended.STOPPED_EARLY)
@@ -65,8 +69,9 @@ class Model:
 class Request:
     """The model-based Agents of one request to a model with these replies."""
 
-    def __init__(self, *replies: str) -> None:
-        self.model = Model(*replies)
+    def __init__(self, *replies: str, of: Target = TARGET, obeys: bool = True) -> None:
+        self.model = Model(*replies, obeys=obeys)
+        self.target = of
         self.packed = 0
         self.journal = Journal()
         conversation = Conversation(self.model, self._pack)
@@ -76,7 +81,7 @@ class Request:
 
     async def _pack(self, window: Window) -> Briefing:
         self.packed += 1
-        return brief(TARGET, (), window=window, instructions="")
+        return brief(self.target, (), window=window, instructions="")
 
 
 async def test_each_role_has_its_own_limits_and_the_briefing_is_packed_once() -> None:
@@ -128,22 +133,92 @@ async def test_a_reply_that_was_given_before_is_marked(second: str, known: bool 
     assert later.details.get("known") is known
 
 
+FUNCTION = "def mean(values):\n    return sum(values) / len(values)\n"
+HELPED = "def mean(values):\n    return total(values) / len(values)\n"
+WHOLE = (
+    f"```python\n{FUNCTION}```\nThis divides the sum.\n",
+    f"```\n{FUNCTION}```\n\nThis divides the sum.\n",
+    f"Here it is:\n\n```python\n{FUNCTION}```\n",
+    f"```python\n{FUNCTION.replace('sum', 'fsum')}```\nThis uses `math`.\n",
+    FUNCTION,
+    f"{FUNCTION}\nassert mean([1]) == 1\n",
+    "```python\ndef mean(values):\n    return (sum(values)\n```",
+    "```python\ndef average(values):\n    return 1\n```",
+)
+TOO_SHORT = (
+    f"Here it is:\n```\n{FUNCTION}```\n",
+    f"Sure!\n```\n{FUNCTION}```\n",
+    f"Install it:\n```bash\npip install numpy\n```\nThen:\n```python\n{FUNCTION}```\n",
+    f"For example:\n```python\nprint(mean([1]))\n```\nWith:\n```python\n{FUNCTION}```\n",
+    f"```python\n{HELPED}```\nWith:\n```python\ndef total(values):\n    return sum(values)\n```\n",
+    f"```python\ndef mean(values):\n    pass\n```\nThat is the frame.\n\n```python\n{FUNCTION}```\n",
+    f"```python\ndef average(values):\n    return 1\n```\nNo:\n```python\n{FUNCTION}```\n",
+    f"<think>\n```python\ndef mean(values):\n    return 1\n```\nNo.\n</think>\n```python\n{FUNCTION}```\n",
+)
+
+
+@pytest.mark.parametrize("text", [*WHOLE, *TOO_SHORT])
+async def test_a_reply_that_a_server_ended_too_early_is_asked_for_once_more(text: str) -> None:
+    request, unstopped = Request(text, text), Request(text, text, obeys=False)
+    assert await request.assistant.write(TARGET) == await unstopped.assistant.write(TARGET)
+    stops = [stop for _, _, stop in request.model.asked]
+    assert stops == [WRITER.stop, ()][: 1 + (text in TOO_SHORT)]
+    assert request.model.asked[0][0] == request.model.asked[-1][0]
+    told = [step.details.get("again") for step in request.journal.steps]
+    sentence = "The server ended the reply before the function was whole: it is asked for once more."
+    assert told == [*[sentence] * (len(stops) - 1), None]
+
+
+async def test_once_a_request_is_enough_to_know_that_a_model_writes_several_blocks() -> None:
+    several = TOO_SHORT[0]
+    request = Request(several, several, PLAN, several, MEAN)
+    await request.assistant.write(TARGET)
+    await request.engineer.plan(TARGET, FAILED)
+    await request.assistant.write(TARGET, Plan(PLAN))
+    assert [stop for _, _, stop in request.model.asked] == [WRITER.stop, (), (), ()]
+
+
+THOUGHTS = "<think>\nThe mean is the sum by the count. I have to be careful with no values.\n"
+
+
+async def test_who_does_nothing_but_think_is_told_of() -> None:
+    request = Request(THOUGHTS, THOUGHTS)
+    with pytest.raises(OnlyThought, match=r"All that the model 'model' wrote were thoughts"):
+        await request.assistant.write(TARGET)
+    with pytest.raises(OnlyThought):
+        await Request(THOUGHTS).designer.suggest(TARGET)
+    found = Request(f"{THOUGHTS}{MEAN}", f"{THOUGHTS}{MEAN}")
+    assert (await found.assistant.write(TARGET)).function == FUNCTION.rstrip()
+    suggested = Request(f"{THOUGHTS}```python\n>>> mean([4])\n4.0\n```")
+    assert len(await suggested.designer.suggest(TARGET)) == 1
+
+
 FOLDER = os.environ.get("ADACODER_DATA")
+
+
+def recorded() -> Iterator[tuple[str, Target, str]]:
+    """Real replies in which a server would stop, each with its id and what it was asked for."""
+    folder = Path(FOLDER or "")
+    with gzip.open(folder / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
+        tasks = {task["task_id"]: task for task in map(json.loads, lines)}
+    with gzip.open(folder / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            task = tasks.get(row["task_id"])
+            if task is not None and any(stop in row["reply"] for stop in WRITER.stop):
+                module, name = task["prompt"].rstrip() + "\n    pass\n", task["entry_point"]
+                yield row["id"], locate(module, Path("/w/m.py"), Path("/w"), qualname=name), row["reply"]
 
 
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
-def test_no_recorded_reply_is_another_for_what_a_server_stops_at() -> None:
-    with gzip.open(Path(FOLDER or "") / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
-        tasks = {task["task_id"]: task for task in map(json.loads, lines)}
-    with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
-        rows = [row for row in map(json.loads, lines) if row["task_id"] in tasks]
-    for stop in WRITER.stop:
-        stopped = [row for row in rows if stop in row["reply"]]
-        assert stopped
-        for row in stopped:
-            task, text = tasks[row["task_id"]], row["reply"]
-            of = locate(
-                task["prompt"].rstrip() + "\n    pass\n", Path("/w/m.py"), Path("/w"), qualname=task["entry_point"]
-            )
-            assert extract(Reply(text[: text.index(stop)]), of) == extract(Reply(text), of), row["id"]
+async def test_no_recorded_reply_is_another_for_what_a_server_stops_at(one_in: Callable[[int], int]) -> None:
+    """Whatever kind of reply it is, the same comes of it as where its stream has to be closed."""
+    stopped = again = 0
+    for number, target, text in list(recorded())[:: one_in(5)]:
+        closing, ending = Request(text, text, of=target, obeys=False), Request(text, text, of=target)
+        wanted = await closing.assistant.write(target)
+        assert await ending.assistant.write(target) == wanted, number
+        stopped += len(ending.model.asked) == 1 and ending.journal.steps[0].details["ended"] == "stop"
+        again += len(ending.model.asked) == 2
+    assert stopped > 10
+    assert again > 10

@@ -39,6 +39,10 @@ def briefing(target: Target, tokens: int = 8192, instructions: str = "") -> prom
     return prompt.brief(target, pieces(target), window=Window(tokens), instructions=instructions)
 
 
+def with_class_examples(target: Target) -> Target:
+    return replace(target, examples=(*target.examples, *target.of_class))
+
+
 def rendered(messages: tuple[Message, ...]) -> str:
     return "".join(f"[{message.role}]\n{message.content}\n" for message in messages)
 
@@ -181,11 +185,67 @@ def script(name):
 
 def test_no_server_stops_at_what_the_function_itself_may_hold() -> None:
     of = locate(SCRIPT, Path("/nowhere/scripts.py"), Path("/nowhere"), qualname="script")
-    main, test = prompt.WRITER.stop
-    assert briefing(of).to_write().stop == (test,)
-    assert briefing(of).to_write(Plan("1. Begin with `assert x`.")).stop == ()
-    assert briefing(stubs()[0]).to_write(PLAN).stop == (main, test)
-    assert briefing(stubs()[0], instructions="Write assert statements.").to_write().stop == (main,)
+    fence, main, test = prompt.WRITER.stop
+    assert briefing(of).to_write().stop == (fence, test)
+    assert briefing(of).to_write(Plan("1. Begin with `assert x`.")).stop == (fence,)
+    assert briefing(stubs()[0]).to_write(PLAN).stop == (fence, main, test)
+    assert briefing(stubs()[0], instructions="Write assert statements.").to_write().stop == (fence, main)
+
+
+FENCED = '''"""Makes Markdown.
+
+```
+code
+```
+"""
+
+
+def block(code):
+    """Code between fences.
+
+    >>> print(block("x"))
+    ```
+    x
+    ```
+    """
+
+
+def quoted(code):
+    """Code as a ``literal``.
+
+    >>> quoted("x")
+    '`x`'
+    """
+
+
+class Page:
+    """A page.
+
+    >>> Page().code("x")
+    \'```x```\'
+    """
+
+    def code(self, text):
+        """A block of code."""
+
+    def title(self, text):
+        """A title.
+
+        >>> Page().title("x")
+        '# x'
+        """
+'''
+
+
+@pytest.mark.parametrize(("name", "may_stop"), [("block", False), ("quoted", True), ("Page.code", False)])
+def test_only_a_function_about_fences_may_write_one(name: str, may_stop: bool) -> None:
+    """What stands around it, in its module or in our own prompt, is none of its own."""
+    of = locate(FENCED, Path("/nowhere/pages.py"), Path("/nowhere"), qualname=name)
+    packed = prompt.brief(
+        with_class_examples(of), [Piece("module", "```\ncode\n```", 0)], window=Window(8192), instructions="Fence: ```"
+    )
+    assert packed.shared.count("```") > 2
+    assert ("\n```\n" in packed.to_write(Plan("1. Write:\n```\nx\n```")).stop) is may_stop
 
 
 def test_a_plan_of_its_full_length_is_never_cut() -> None:

@@ -159,7 +159,13 @@ def test_a_terminal_sees_the_failures_and_the_demonstration(tmp_path: Path) -> N
     assert "│".encode() in shown
 
 
-@pytest.mark.parametrize("place", ["models/errors.py", "models/replay.py", "agents/prompt.py", "doctor.py"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("models/errors.py", "models/replay.py", "agents/prompt.py", "doctor.py"),
+        *("models/examination.py", "models/examine_ollama.py", "models/examine_openai.py"),
+    ],
+)
 def test_what_sentences_tell_to_type_can_be_typed(place: str) -> None:
     source = (Path(adacoder.__file__).parent / place).read_text(encoding="utf-8")
     named = {word for word in re.findall(r"(?<![-\w`])--[a-z]+(?:-[a-z]+)*", source) if word != "--json"}

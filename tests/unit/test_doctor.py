@@ -27,7 +27,7 @@ from standin_openai import Engine
 from standin_openai import Model as OpenAIModel
 from standin_openai import StandIn as OpenAIStandIn
 
-NUMBERS = ", ".join(map(str, range(61, 120)))
+NUMBERS = ", ".join(map(str, range(61, 201)))
 GIGABYTE = 10**9
 
 
@@ -294,7 +294,11 @@ def later(time: timedelta) -> str:
             {"context_length": 4096},
             "yes, with a window of 4,096 tokens, so that the first request loads it anew",
         ),
-        ({"context_length": 4 * 8192}, "yes, with a window of 32,768 tokens"),
+        (
+            {"context_length": 4 * 8192},
+            "yes, with a window of 32,768 tokens, so that the first request loads it anew",
+        ),
+        ({"name": MODEL.upper(), "context_length": 8192}, "yes"),
         (
             {"expires_at": timedelta(minutes=4), "size": 10, "size_vram": 10},
             "yes, for 4 more minutes; on the GPU",
@@ -335,11 +339,11 @@ async def test_the_speed_is_measured_as_a_request_is_made(tmp_path: Path) -> Non
         second = await finding("Speed", settings, tmp_path, probes_speed=True)
         await standin.until_idle()
     assert first.ok
-    assert first.text.endswith("tokens/s, writes 100 tokens/s: about 3.0 s a reply")
+    assert first.text.endswith("tokens/s, writes 98 tokens/s: about 3.0 s a reply")
     for request in standin.requests:
         options = request["options"]
         assert isinstance(options, dict)
-        assert (options["num_ctx"], options["num_predict"], request["keep_alive"]) == (4096, 10, "3m")
+        assert (options["num_ctx"], options["num_predict"], request["keep_alive"]) == (4096, 64, "3m")
     begins = [str(request["messages"])[:50] for request in standin.requests]
     assert begins[0] != begins[1], "nothing of it may have been read before"
     assert second.ok
@@ -359,14 +363,22 @@ async def test_without_a_probe_no_model_is_asked(tmp_path: Path) -> None:
         ({"load_duration": 12e9}, "loaded in 12 s; reads 200 tokens/s, writes 5.0 tokens/s: about 45 s a reply"),
         (
             {"total_duration": 60e9},
-            "waited 57 s for others; reads 200 tokens/s, writes 5.0 tokens/s: about 45 s a reply",
+            "waited 47 s for others; reads 200 tokens/s, writes 5.0 tokens/s: about 45 s a reply",
         ),
         ({"prompt_eval_duration": 0, "eval_duration": 0}, "it answers"),
-        ({"eval_duration": 0.1e9}, "reads 200 tokens/s, writes 100 tokens/s: about 7.0 s a reply"),
+        ({"eval_duration": 0.6e9}, "reads 200 tokens/s, writes 100 tokens/s: about 7.0 s a reply"),
+        ({"eval_count": 16, "eval_duration": 3e9}, "reads 200 tokens/s, writes 5.0 tokens/s: about 45 s a reply"),
+        ({"eval_count": 15, "eval_duration": 3e9}, "reads 200 tokens/s"),
     ],
 )
 async def test_where_the_time_went(timing: dict[str, float], text: str, tmp_path: Path) -> None:
-    measured = {"prompt_eval_count": 200, "prompt_eval_duration": 1e9, "eval_count": 10, "eval_duration": 2e9, **timing}
+    measured = {
+        "prompt_eval_count": 200,
+        "prompt_eval_duration": 1e9,
+        "eval_count": 61,
+        "eval_duration": 12e9,
+        **timing,
+    }
     end = {"message": {"role": "assistant", "content": "61"}, "done": True, "done_reason": "length", **measured}
     answer = json.dumps({key: int(value) if isinstance(value, float) else value for key, value in end.items()})
     async with StandIn([Script(body=f"{answer}\n")]) as standin:

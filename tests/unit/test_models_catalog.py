@@ -11,7 +11,7 @@ import pytest
 from adacoder.models import catalog
 from adacoder.models.catalog import best, described, find, installed, running, version
 from adacoder.models.errors import BadReply, NotRunning
-from adacoder.models.served import Thinking
+from adacoder.models.server import Thinking
 from standin_ollama import Model, Script, StandIn
 
 GIGABYTE = 10**9

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from adacoder.domain import Ended, Message
 from adacoder.models.base import Leases
 from adacoder.models.errors import ContextOverflow, TooSlow
-from adacoder.models.served import Deadlines, ServedModel
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines
 from serving import (
     CODE,
     CODER,
@@ -70,6 +71,21 @@ async def test_what_the_server_had_read_before_is_counted_as_cached(kind: Server
         assert first.tokens.cached == 0
         assert 250 <= second.tokens.cached <= 304
         assert third.tokens.cached <= 4  # the template before the first word
+
+
+async def test_the_prompt_of_a_reply_that_is_ended_early_is_measured_by_what_was_counted(kind: ServerKind) -> None:
+    def prompt(last: str) -> tuple[Message, ...]:
+        return (Message("user", "statement " * 300 + last),)
+
+    async with talking(kind, [CODE * 3] * 3) as (server, model):
+        unknown = await ask(model, prompt("a"), enough=lambda text: "def" in text)
+        counted = await ask(model, prompt("b"))
+        known = await ask(model, prompt("c"), enough=lambda text: "def" in text)
+        assert (unknown.tokens.estimated, counted.tokens.estimated, known.tokens.estimated) == (True, False, True)
+        assert counted.tokens.prompt == count_tokens(server.requests[1])
+        # Which is far from what is planned with, and from what is usual.
+        assert known.tokens.prompt == pytest.approx(counted.tokens.prompt, rel=0.01)
+        assert unknown.tokens.prompt > 1.5 * counted.tokens.prompt
 
 
 async def test_enough_ends_the_generation_at_once(kind: ServerKind) -> None:
@@ -211,6 +227,22 @@ async def test_a_reply_ends_before_a_text_to_stop_at(kind: ServerKind) -> None:
         assert settings_of(server.requests[0])["stop"] == ["\n```\n", "```"]
         assert (await ask(model)).text == f"{CODE}```\nThis adds one."
         assert "stop" not in settings_of(server.requests[1])
+
+
+async def test_a_reply_that_a_server_ended_has_its_counts_with_the_text_it_was_ended_at(kind: ServerKind) -> None:
+    async with talking(kind, [Script(f"{CODE}```\nThis adds one.", token=4)] * 2) as (_, model):
+        reply = await ask(model, stop=("\n```\n",))
+        assert (reply.tokens.estimated, reply.tokens.completion) == (False, -(-len(f"{CODE}```\n") // 4))
+        assert (await ask(model, enough=lambda text: "```\n" in text)).tokens.estimated
+
+
+async def test_more_of_the_same_reply_may_be_asked_for(kind: ServerKind) -> None:
+    async with talking(kind, [CODE] * 3, seed=7, temperature=0) as (server, model):
+        await ask(model, stop=("\n```\n",))
+        await ask(model)
+        await ask(model)
+        sent = [settings_of(body) for body in server.requests]
+        assert [(body["seed"], body["temperature"]) for body in sent] == [(7, 0), (7, 0), (8, 0.2)]
 
 
 async def test_what_is_asked_again_word_for_word_may_be_answered_otherwise(kind: ServerKind) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from adacoder.domain import Ended, Reply
 from adacoder.models.errors import BadReply, CannotConnect, ModelError, ModelMissing, TooSlow
-from adacoder.models.served import Deadlines, ServedModel
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines
 from serving import CODE, CODER, MESSAGES, ServerKind, ask, every_kind, model_at, sentence, talking
 from standin import Script
 
@@ -211,17 +212,15 @@ async def test_an_error_shows_nothing_that_a_terminal_would_obey(kind: ServerKin
 
 
 async def test_of_many_models_that_are_there_some_are_named(kind: ServerKind) -> None:
-    names = ["a\x1b[2J\nb", *(f"model-{number}" for number in range(100))]
-    lists = {"models": [{"name": name} for name in names], "data": [{"id": name, "owned_by": "vllm"} for name in names]}
-    instead = {path: Script(body=json.dumps(lists)) for path in ("/api/tags", "/v1/models")}
-    async with talking(kind, [CODE], "another", {"instead": instead}) as (server, model):
+    names = ["a\x1b[2J\nb", *(f"model-{number}:7b" for number in range(100))]
+    models = tuple(kind.model(name) for name in names)
+    async with talking(kind, [CODE], "another", {"models": models}) as (server, model):
         with pytest.raises(ModelMissing) as caught:
             await ask(model)
         text = sentence(caught.value, server)
         assert text.isprintable()
-        assert "model-9," in text
-        assert "model-90" not in text
-        assert text.endswith(", …).")
+        assert "model-9:7b," in text
+        assert text.count("model-") <= 12
 
 
 async def test_a_server_that_closes_a_connection_as_it_is_used_again(kind: ServerKind) -> None:

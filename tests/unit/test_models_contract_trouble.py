@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from adacoder.models.errors import (
+    OLLAMA,
     BadReply,
     Busy,
     ContextOverflow,
@@ -18,7 +19,7 @@ from adacoder.models.errors import (
     OutOfMemory,
     Stalled,
 )
-from adacoder.models.served import Deadlines
+from adacoder.models.server import Deadlines
 from serving import CODE, CODER, ServerKind, ask, every_kind, fate, model_at, sentence, talking
 from standin import Ending, Script
 
@@ -191,8 +192,9 @@ async def test_silence(kind: ServerKind, script: Script, seconds: float, events:
         with pytest.raises(Stalled) as caught:
             await ask(model)
         option = "--first-token-timeout" if events[1] == "disconnected" else "--token-timeout"
+        unload = f" unload the model with `ollama stop {CODER}` if it is loaded and not in use,"
         assert sentence(caught.value, server) == (
-            f"The server at HOST has sent nothing for {seconds:g} s: {kind.kind.look},"
+            f"The server at HOST has sent nothing for {seconds:g} s: {kind.kind.look},{unload * (kind.kind is OLLAMA)}"
             f" wait longer with {option}, or choose a smaller model with --model."
         )
         await server.until("disconnected 2")

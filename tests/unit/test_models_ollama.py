@@ -12,9 +12,22 @@ import pytest
 from adacoder.domain import Ended, Message
 from adacoder.models.errors import BadReply, CloudDisabled, CloudRefused, NoChat, OnlyThought
 from adacoder.models.ollama import OllamaServer
-from adacoder.models.served import Thinking
-from serving import CODE, CODER, KINDS, MESSAGES, ServerKind, ask, every_ollama, fate, model_at, sentence, talking
-from standin import Script
+from adacoder.models.server import Deadlines, Thinking
+from serving import (
+    CODE,
+    CODER,
+    KINDS,
+    MESSAGES,
+    ServerKind,
+    ask,
+    every_ollama,
+    fate,
+    model_at,
+    sentence,
+    settings_of,
+    talking,
+)
+from standin import Ending, Script
 from standin_ollama import Model, StandIn, count_tokens
 
 THINKER = Model("qwen3:8b", ("completion", "thinking"))
@@ -80,6 +93,65 @@ async def test_loading_is_told(kind: ServerKind) -> None:
         await ask(other)
         await other.close()
         assert heard == [f"loading {CODER}"]
+
+
+@every_ollama
+@pytest.mark.parametrize("window", [4096, 16384, 32768])
+async def test_loading_anew_for_another_window_is_told(kind: ServerKind, window: int) -> None:
+    heard: list[str] = []
+    async with talking(kind, [CODE] * 3, context_tokens=window) as (server, first):
+        await ask(first)
+        other = model_at(server.host, CODER.upper(), kind=kind, on_wait=heard.append)
+        await ask(other)
+        assert heard == [f"loading {CODER.upper()}"]
+        assert "load 2" in server.events
+        await ask(other)
+        await other.close()
+        same = model_at(server.host, kind=kind, on_wait=heard.append)
+        server.replies = [CODE]
+        server._answered = 0
+        await ask(same)
+        await same.close()
+        assert heard == [f"loading {CODER.upper()}"]
+        assert "load 4" not in server.events
+
+
+@every_ollama
+async def test_while_it_loads_the_wait_says_so(kind: ServerKind) -> None:
+    heard: list[str] = []
+    slow = Deadlines(sign=0.01)
+    async with talking(kind, [Script(CODE, load=0.2)] * 2, deadlines=slow, on_wait=heard.append) as (_, model):
+        await ask(model)
+        assert any(said.startswith("waiting for") and said.endswith(f" s, loading {CODER}") for said in heard)
+        heard.clear()
+        await ask(model)
+        assert heard
+        assert not any("loading" in said for said in heard)
+
+
+@every_ollama
+@pytest.mark.parametrize(
+    ("template", "renderer", "hears"),
+    [
+        ("{{ .Prompt }}", "", False),
+        ("[INST] {{ .Prompt }} [/INST]", "", False),
+        ("{{ .Prompt }}", "qwen3-coder", True),
+        ("{{ .System }}{{ .Prompt }}", "", True),
+    ],
+)
+async def test_the_system_text_reaches_a_model_whatever_its_template(
+    kind: ServerKind, template: str, renderer: str, hears: bool
+) -> None:
+    bare = {"models": (Model(CODER, template=template, renderer=renderer),)}
+    async with talking(kind, [CODE] * 2, stand_in=bare) as (server, model):
+        for messages in (MESSAGES, (*MESSAGES, Message("assistant", CODE), Message("user", "Again."))):
+            reply = await ask(model, messages)
+            sent = server.requests[-1]["messages"]
+            assert isinstance(sent, list)
+            roles, contents = zip(*((one["role"], one["content"]) for one in sent), strict=True)
+            assert ("system" in roles) is hears
+            assert "\n\n".join(contents) == "\n\n".join(message.content for message in messages)
+            assert reply.tokens.prompt == count_tokens(server.requests[-1])
 
 
 @pytest.mark.parametrize("status", [404, 403, 429, 503])
@@ -206,22 +278,50 @@ async def test_a_server_that_only_loads_the_model_has_not_answered(kind: ServerK
         assert (await ask(model)).text == CODE
 
 
-@pytest.mark.parametrize(
-    ("version", "says", "events"),
-    [
-        ("0.24.0", "(the reply broke off before it was done)", ["request", "first byte", "eof"]),
-        ("0.33.0", "(the reply broke off before it was done)", ["request", "first byte", "eof"]),
-        ("0.34.0", "(prediction aborted, token repeat limit reached)", ["request", "first byte", "error"]),
-    ],
-)
-async def test_a_reply_that_repeats_itself_is_aborted(version: str, says: str, events: list[str]) -> None:
+@pytest.mark.parametrize("version", ["0.24.0", "0.33.0", "0.34.0"])
+async def test_a_reply_that_the_guard_against_repetition_ends_is_one_that_broke_off(version: str) -> None:
     few, many = (Script("a = 1\n" + "b = 2\n" * times, token=6) for times in (30, 101))
     async with talking(OLD, [few, many, CODE], stand_in={"version": version}) as (server, model):
-        assert (await ask(model)).text == few.text
-        with pytest.raises(BadReply) as caught:
-            await ask(model)
-        assert says in sentence(caught.value, server)
-        assert fate(server, 2) == events
+        whole, cut, another = await ask(model), await ask(model), await ask(model, MESSAGES[1:])
+    assert (whole.text, whole.ended) == (few.text, Ended.STOP)
+    assert (cut.ended, cut.tokens.estimated) == (Ended.LENGTH, True)
+    assert many.text.startswith(cut.text)
+    assert cut.text.count("b = 2") in (31, 100)
+    assert fate(server, 2)[-1] == ("error" if version == "0.34.0" else "eof")
+    assert another.text == CODE
+    cool, again, warm = (settings_of(request)["temperature"] for request in server.requests)
+    assert cool == again == pytest.approx(0.2)
+    assert warm == pytest.approx(0.5)
+
+
+async def test_it_gets_no_warmer_than_that_and_never_cooler() -> None:
+    circles = Script("word w " * 40, token=7)
+    for asked, got in (0.2, [0.2, 0.5, 0.8, 1.0, 1.0]), (1.5, [1.5] * 5):
+        async with talking(OLD, lambda _: circles, temperature=asked) as (server, model):
+            for number in range(5):
+                await ask(model, (*MESSAGES, Message("user", str(number))))
+        assert [settings_of(request)["temperature"] for request in server.requests] == pytest.approx(got)
+
+
+@every_ollama
+@pytest.mark.parametrize(
+    ("script", "ended"),
+    [
+        (Script("\n \n\n" * 20, token=1), Ended.LENGTH),
+        (Script("", thinking="so " * 40, token=3), Ended.LENGTH),
+        (Script("a" * 30, token=1, ending=Ending.EOF), Ended.LENGTH),
+        (Script("a" * 29, token=1, ending=Ending.EOF), None),
+        (Script("a" * 31 + "b", token=1, ending=Ending.EOF), None),
+        (Script("a" * 31, token=1, ending=Ending.BREAK), None),
+    ],
+)
+async def test_only_parts_alike_at_its_end_make_it_one(kind: ServerKind, script: Script, ended: Ended | None) -> None:
+    async with talking(kind, [script, CODE], ALWAYS_THINKER.name, having(ALWAYS_THINKER)) as (_, model):
+        if ended is None:
+            with pytest.raises(BadReply, match="broke off"):
+                await ask(model)
+        else:
+            assert (await ask(model)).ended is ended
         assert (await ask(model)).text == CODE
 
 
@@ -298,7 +398,7 @@ async def test_a_model_that_only_embeds_texts_is_not_asked(kind: ServerKind) -> 
 
 
 @every_ollama
-@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "kimi-k2:cloud", "renamed:latest"])
+@pytest.mark.parametrize("name", ["gpt-oss:120b-cloud", "kimi-k2:cloud", "Kimi-K2:CLOUD", "renamed:latest"])
 async def test_a_cloud_model_is_refused_unless_allowed(kind: ServerKind, name: str) -> None:
     away = having(Model(name, remote_host="https://ollama.com:443"))
     async with talking(kind, [CODE], name, away) as (server, model):

@@ -10,39 +10,40 @@ import json
 import socket
 import subprocess
 import sys
-from contextlib import AbstractAsyncContextManager
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
 
+import httpx
 import pytest
 
-from adacoder.domain import Message
+from adacoder.domain import Ended, Message
 from adacoder.models import address
 from adacoder.models.backends import Experience, open_model
 from adacoder.models.base import ChatModel
 from adacoder.models.errors import (
     OPENAI,
-    BadReply,
-    Busy,
-    ContextOverflow,
-    Denied,
+    CannotConnect,
     LeavesNetwork,
     ModelError,
     ModelMissing,
     NotInstalled,
     NotRunning,
     OnlyThought,
+    OtherScheme,
     OtherServer,
 )
+from adacoder.models.http import failures_told
 from adacoder.models.openai import OpenAIServer
-from adacoder.models.served import Deadlines, ServedModel
+from adacoder.models.server import Running
 from adacoder.settings import Settings
-from serving import CODE, CODER, KINDS, MESSAGES, ask, model_at, sentence, talking, words
-from standin import Replies, Script, StandInServer
+from engines import KIND, THINKER, chatting, model_of, trouble
+from serving import CODE, CODER, MESSAGES, ask, model_at, sentence
+from standin import Script
+from standin_ollama import count_tokens
 from standin_openai import Engine, Model, StandIn
 
-KIND = KINDS["openai"]
-THINKER = Model("qwen3:8b", thinks=True)
 KEY = "sk-secret"
-AT_ONCE = Deadlines(connect=5.0, busy=())
 
 
 @pytest.fixture(autouse=True)
@@ -51,28 +52,10 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def model_of(url: str) -> ServedModel:
-    return model_at(url, kind=KIND, deadlines=AT_ONCE)
-
-
 async def opened(url: str | None, *, allow_cloud: bool = False) -> ChatModel:
     """A model as a request opens it."""
     settings = Settings(base_url=url, allow_cloud=allow_cloud)
     return await open_model(f"openai:{CODER}", settings, Experience(), lambda _: None)
-
-
-def chatting(
-    replies: Replies, name: str = CODER, **stand_in: object
-) -> AbstractAsyncContextManager[tuple[StandInServer, ServedModel]]:
-    """A stand-in that serves a model which thinks and one which does not, and a model of it."""
-    stand_in = {"models": (Model(CODER), THINKER), **stand_in}
-    return talking(KIND, replies, name, stand_in, deadlines=AT_ONCE)
-
-
-async def trouble(model: ServedModel, messages: tuple[Message, ...] = MESSAGES) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        await ask(model, messages)
-    return caught.value
 
 
 # What is sent.
@@ -235,7 +218,7 @@ def hook(event, arguments):
         contacts.append(arguments[:2])
 sys.addaudithook(hook)
 
-from adacoder.domain import Message
+from adacoder.domain import Ended, Message
 from adacoder.models.backends import Experience, open_model
 from adacoder.settings import Settings
 
@@ -277,8 +260,11 @@ async def test_the_library_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> 
             error = await trouble(model)
         assert isinstance(error, NotInstalled)
         assert str(error) == (
-            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
+            "OpenAI-compatible servers need the package 'openai', which is not installed: run"
+            " `pip install 'openai>=2,<4'`, or `pip install '.[openai]'` in the folder of AdaCoder's source."
         )
+        extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+        assert extras["optional-dependencies"]["openai"] == ["openai>=2,<4"]
         assert server.seen == []
         assert (await ask(model)).text == CODE
 
@@ -305,7 +291,7 @@ async def test_the_window(engine: Engine, models: tuple[Model, ...], name: str, 
     async with StandIn(models=models, engine=engine) as server:
         asked = OpenAIServer(server.host)
         assert (await asked.facts(name)).window == window
-        assert await asked.is_loaded(name)
+        assert await asked.loaded(name) == Running(name)
         await asked.aclose()
 
 
@@ -356,6 +342,38 @@ async def test_an_address_without_its_path(engine: Engine) -> None:
         await model.close()
         assert isinstance(error, OtherServer)
         assert "no OpenAI-compatible server: name the address of one with --base-url (most end in /v1)." in str(error)
+
+
+async def test_a_router_tells_what_it_has_to_load() -> None:
+    heard: list[str] = []
+    async with StandIn([CODE] * 2, engine=Engine.ROUTER, models=(Model(CODER), Model("other"))) as server:
+        for _ in range(2):
+            model = model_at(server.host, kind=KIND, on_wait=heard.append)
+            assert (await ask(model)).text == CODE
+            await model.close()
+    assert heard == [f"loading {CODER}"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Client sent an HTTP request to an HTTPS server.", "The plain HTTP request was sent to HTTPS port"],
+)
+async def test_a_server_over_tls_that_is_asked_in_clear(said: str) -> None:
+    async with chatting([CODE], instead={"/v1/models": Script(status=400, body=said)}) as (server, model):
+        error = await trouble(model)
+        assert isinstance(error, OtherScheme)
+        tls = server.host.replace("http:", "https:")
+        assert f"speaks https, not http: write {tls} with --base-url" in sentence(error, "HOST")
+        server.instead = {}
+        assert (await ask(model)).text == CODE
+
+
+async def test_certificates_that_do_not_convince_are_told() -> None:
+    said = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate"
+    with pytest.raises(CannotConnect, match="SSL_CERT_FILE"), failures_told("https://gpu:8000/v1", OPENAI):
+        raise httpx.ConnectError(said)
+    with pytest.raises(NotRunning), failures_told("https://gpu:8000/v1", OPENAI):
+        raise httpx.ConnectError("All connection attempts failed")
 
 
 # Thinking.
@@ -427,6 +445,64 @@ async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() ->
     assert first.time.generation == pytest.approx(0.03)
 
 
+def ended_after(count: int) -> Callable[[str], bool]:
+    """What finds a reply to be enough that has so many lines."""
+    return lambda text: text.count("\n") >= count
+
+
+LONG = Script(CODE * 50, token=len(CODE))
+
+
+async def test_a_reply_that_is_ended_early_has_the_counts_that_llama_cpp_tells_on_the_way() -> None:
+    again = (*MESSAGES, Message("assistant", CODE), Message("user", "Write g."))
+    async with chatting([LONG, LONG, CODE], engine=Engine.LLAMA_CPP) as (server, model):
+        first = await ask(model, enough=ended_after(6))
+        second = await ask(model, again, enough=ended_after(2))
+        whole = await ask(model, again)
+        assert (first.ended, second.ended) == (Ended.STOPPED_EARLY, Ended.STOPPED_EARLY)
+        assert [count_tokens(body) for body in server.requests] == [
+            reply.tokens.prompt for reply in (first, second, whole)
+        ]
+        assert (first.tokens.completion, second.tokens.completion) == (3, 1)
+        assert (first.tokens.cached, second.tokens.cached) == (0, first.tokens.prompt)
+        assert not any(reply.tokens.estimated for reply in (first, second, whole))
+        assert second.time is not None
+        assert second.time.prompt == pytest.approx((second.tokens.prompt - first.tokens.prompt) / 1000)
+
+
+@pytest.mark.parametrize("unknown", [("timings_per_token",), ("timings_per_token", "chat_template_kwargs")])
+async def test_a_server_that_does_not_want_to_count_on_the_way_is_asked_without(unknown: tuple[str, ...]) -> None:
+    async with chatting([LONG, CODE], engine=Engine.LLAMA_CPP, unknown=unknown) as (server, model):
+        stopped = await ask(model, enough=ended_after(2))
+        assert stopped.text == CODE
+        assert stopped.tokens.estimated
+        assert not (await ask(model)).tokens.estimated
+        told = [
+            [name for name in ("timings_per_token", "chat_template_kwargs") if name in body] for body in server.requests
+        ]
+        with_both, with_one = ["timings_per_token", "chat_template_kwargs"], ["chat_template_kwargs"]
+        assert told == ([with_both, with_one, with_one] if len(unknown) == 1 else [with_both, with_one, [], []])
+
+
+@pytest.mark.parametrize("engine", [Engine.VLLM, Engine.LM_STUDIO, Engine.LLAMA_CPP_PYTHON])
+async def test_only_llama_cpp_is_asked_to_count_on_the_way(engine: Engine) -> None:
+    async with chatting([CODE], engine=engine) as (server, model):
+        await ask(model)
+        assert "timings_per_token" not in server.requests[0]
+
+
+async def test_a_prompt_that_may_be_too_long_is_ended_early_where_its_counts_are_there() -> None:
+    """Of CJK texts most models count far fewer tokens than they may."""
+    chinese = (Message("user", "計算" * 40),)
+    for engine, ended in ((Engine.LLAMA_CPP, Ended.STOPPED_EARLY), (Engine.VLLM, Ended.STOP)):
+        async with chatting([Script(CODE * 3, token=len(CODE))], engine=engine, models=(Model(CODER, 200),)) as (
+            _,
+            model,
+        ):
+            reply = await ask(model, chinese, enough=ended_after(2), max_tokens=50)
+            assert reply.ended is ended
+
+
 async def test_the_time_that_a_server_does_not_tell_is_taken() -> None:
     async with chatting([CODE]) as (_, model):
         reply = await ask(model)
@@ -446,129 +522,3 @@ async def test_a_reply_that_is_not_whole(reason: str, says: str) -> None:
     async with chatting([Script(CODE, done_reason=reason), Script(CODE, done_reason="eos")]) as (_, model):
         assert says in str(await trouble(model))
         assert (await ask(model)).text == CODE
-
-
-# Errors in the engines' own words.
-
-ERRORS: dict[str, tuple[int, object, type[ModelError], str]] = {
-    "vLLM, of a prompt that is too long": (
-        400,
-        {
-            "error": {
-                "message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
-                "type": "BadRequestError",
-                "param": None,
-                "code": 400,
-            }
-        },
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "an older vLLM": (
-        400,
-        {"object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400},
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "SGLang": (
-        400,
-        {"object": "error", "message": "The input (9000 tokens) is longer than the model's context length (8192)."},
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "llama.cpp": (
-        400,
-        {"error": {"code": 400, "message": "the request is too long", "type": "exceed_context_size_error"}},
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "what OpenAI calls it": (
-        400,
-        {"error": {"message": "Too long.", "type": "invalid_request_error", "code": "context_length_exceeded"}},
-        ContextOverflow,
-        "raise --context-tokens",
-    ),
-    "vLLM, of a model that it lost": (
-        404,
-        {"error": {"message": f"The model `{CODER}` does not exist.", "type": "NotFoundError", "code": 404}},
-        ModelMissing,
-        f"The server at HOST has no model '{CODER}': serve it there, or choose one that is there with --model (",
-    ),
-    "llama.cpp, of a model that it cannot find": (
-        400,
-        {"error": {"code": 400, "message": f"model '{CODER}' not found", "type": "invalid_request_error"}},
-        ModelMissing,
-        "serve it there",
-    ),
-    "LM Studio, of no model": (
-        404,
-        {"error": {"message": "No models loaded. Please load a model in the developer page.", "param": "model"}},
-        ModelMissing,
-        "serve it there",
-    ),
-    "what OpenAI calls a missing model": (
-        400,
-        {"error": {"message": "No.", "type": "invalid_request_error", "code": "model_not_found"}},
-        ModelMissing,
-        "serve it there",
-    ),
-    "a rate limit": (429, {"error": {"message": "Slow down."}}, Busy, "has too many requests waiting"),
-    "vLLM, without a key": (
-        401,
-        {"error": "Unauthorized"},
-        Denied,
-        "The server at HOST denies access (HTTP 401): set OPENAI_API_KEY,",
-    ),
-    "a gateway": (403, "<html>Forbidden</html>", Denied, "denies access (HTTP 403)"),
-    "FastAPI, of a request it does not understand": (
-        422,
-        {"detail": "stream_options: Extra inputs are not permitted"},
-        BadReply,
-        "(stream_options: Extra inputs are not permitted)",
-    ),
-    "LM Studio, in one word": (400, {"error": "Crashed."}, BadReply, "(Crashed)"),
-    "plain text": (500, "Internal Server Error", BadReply, "(Internal Server Error)"),
-    "a list": (500, ["no"], BadReply, "(['no'])"),
-    "nothing": (500, "", BadReply, "(HTTP 500)"),
-}
-
-
-@pytest.mark.parametrize(("status", "body", "kind", "says"), ERRORS.values(), ids=ERRORS.keys())
-async def test_errors(status: int, body: object, kind: type[ModelError], says: str) -> None:
-    script = Script(status=status, body=body if isinstance(body, str) else json.dumps(body))
-    async with chatting(lambda _: script) as (server, model):
-        error = await trouble(model)
-        assert type(error) is kind
-        assert says in sentence(error, server)
-
-
-async def test_a_prompt_of_which_only_the_stream_says_that_it_is_too_long() -> None:
-    small = {"models": (Model(CODER, 64),), "engine": Engine.LM_STUDIO}
-    async with chatting([CODE] * 2, **small) as (_, model):
-        assert isinstance(await trouble(model, words(100)), ContextOverflow)
-        assert (await ask(model, words(10))).text == CODE
-
-
-@pytest.mark.parametrize(
-    "answer",
-    ["[]", '"models"', '{"data": "none"}', '{"error": "Unexpected endpoint."}', "<html>Welcome to the router</html>"],
-)
-async def test_a_list_of_models_that_is_none(answer: str) -> None:
-    async with chatting([CODE], instead={"/v1/models": Script(body=answer)}) as (server, model):
-        assert isinstance(await trouble(model), BadReply)
-        assert server.requests == []
-
-
-@pytest.mark.parametrize(
-    "event", ["[]", "3", '{"choices": 3}', '{"choices": [3]}', '{"choices": [{"delta": []}]}', "{"]
-)
-async def test_events_of_another_shape(event: str) -> None:
-    class Odd(StandIn):
-        def _reply(self, *_: object) -> object:  # type: ignore[override]  # as the base, whose names do not matter
-            return [f"data: {event}\n\n"], {}
-
-    async with Odd([CODE]) as server:
-        model = model_of(server.host)
-        error = await trouble(model)
-        await model.close()
-        assert isinstance(error, BadReply)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from standin_ollama import Ending, Model, Script, StandIn, read_replies
+from adacoder.domain import Ended
+from adacoder.models.errors import Stalled
+from adacoder.models.ollama import OllamaServer
+from adacoder.models.server import Deadlines
+from serving import CODER, ask, model_at
+from standin import Ending
+from standin_ollama import Model, Script, StandIn, read_replies
 
 TESTS = Path(__file__).parents[1]
 
@@ -88,8 +96,10 @@ def test_a_chat_without_messages_loads_and_unloads() -> None:
     [
         (Script("def f", ending=Ending.EOF), 200, '"content":"def f"},"done":false'),
         (Script("def f", ending=Ending.ERROR, error="unexpected EOF"), 500, '{"error":"unexpected EOF"}'),
-        (Script("a" * 31, token=1), 200, f'"content":"{"a" * 30}"}},"done":false'),
-        (Script("a" * 30, token=1), 200, '"done":true'),
+        (Script("a" * 32, token=1), 200, f'"content":"{"a" * 31}"}},"done":false'),
+        (Script("a" * 31, token=1), 200, '"done":true'),
+        (Script("a " + "a" * 30, token=1), 200, '"done":true'),
+        (Script("b " + "\n " * 16, token=1), 200, '"done":false'),
     ],
 )
 def test_how_a_reply_that_is_no_stream_ends(script: Script, status: int, says: str) -> None:
@@ -222,3 +232,64 @@ def test_it_serves_other_processes(tmp_path: Path) -> None:
             assert '"done":true' not in get(host, "POST", "/api/chat", chat)[1]
         finally:
             process.terminate()
+
+
+async def test_when_a_model_goes_is_set_as_its_last_request_goes() -> None:
+    async with StandIn(lambda _: Script("x = 1\n" * 30, token=6, pause=0.02)) as standin:
+        server, models = OllamaServer(standin.host), [model_at(standin.host) for _ in range(2)]
+
+        async def until() -> datetime | None:
+            loaded = await server.loaded(CODER)
+            return loaded.until if loaded else None
+
+        first = asyncio.create_task(ask(models[0]))
+        await standin.until("first byte 1")
+        assert await until() != await until()  # it was never idle
+        await first
+        await standin.until_idle()
+        idle = await until()
+        assert idle == await until() is not None
+        talking = [asyncio.create_task(ask(model)) for model in models]
+        await standin.until("first byte 2")
+        await standin.until("request 3")
+        assert await until() == idle
+        talking[0].cancel()
+        await standin.until("first byte 3")
+        assert await until() == idle
+        talking[1].cancel()
+        await standin.until("disconnected 3")
+        assert await until() not in (idle, None)
+        for each in (server, *models):
+            await (each.aclose() if isinstance(each, OllamaServer) else each.close())
+
+
+async def test_unloading_ends_no_reply_and_takes_nothing_from_who_waits() -> None:
+    async with StandIn(lambda _: Script("x = 1\n" * 20, token=6, pause=0.02)) as standin:
+        server, models = OllamaServer(standin.host), [model_at(standin.host) for _ in range(2)]
+        talking = [asyncio.create_task(ask(model)) for model in models]
+        await standin.until("first byte 1")
+        await standin.until("request 2")
+        await server.unload(CODER)
+        assert await server.loaded(CODER)
+        assert [(await each).text for each in talking] == ["x = 1\n" * 20] * 2
+        assert await server.loaded(CODER) is None
+        for each in (server, *models):
+            await (each.aclose() if isinstance(each, OllamaServer) else each.close())
+
+
+@pytest.mark.parametrize("wedges", [True, False])
+async def test_an_abandoned_stream_may_hold_the_slot_until_the_model_is_unloaded(*, wedges: bool) -> None:
+    replies = Script("x = 1\n" * 20, token=6, pause=0.02)
+    patient = Deadlines(first=3.0)  # too short a limit for us to look for what holds it up
+    async with StandIn(lambda _: replies, wedges=lambda: wedges) as standin:
+        server, model = OllamaServer(standin.host), model_at(standin.host, deadlines=patient)
+        assert (await ask(model, enough=lambda _: True)).ended is Ended.STOPPED_EARLY
+        if wedges:
+            with pytest.raises(Stalled):
+                await ask(model)
+            assert await server.loaded(CODER)
+            await server.unload(CODER)
+            assert await server.loaded(CODER) is None
+        assert (await ask(model)).text == replies.text
+        await model.close()
+        await server.aclose()

@@ -43,6 +43,35 @@ def test_what_only_repeats_itself_a_little_or_changes(text: str) -> None:
     assert not goes_round(text)
 
 
+SENTENCES = ("Look at the first value.", "Keep what is not there yet.", "Go on with what is left of it.")
+STEPS = "".join(f"{number}. {SENTENCES[number % 3]}\n" for number in range(1, 80))
+COUNTED = "".join(f"Step {number} of many, " for number in range(200))
+NUMBERS = "".join(f"{number}, " for number in range(800))
+
+
+@pytest.mark.parametrize("text", [STEPS, f"Here is a plan:\n\n{STEPS}", COUNTED, STEPS.replace("\n", "\n\n")])
+def test_steps_without_end(text: str) -> None:
+    assert goes_round(text)
+    assert not goes_round(text[:800])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'def plan():\n    return """\n{STEPS}',
+        f"```\n{STEPS}",
+        f"    text = '{COUNTED}",
+        f"STEPS = '{COUNTED}",
+        f"NUMBERS = [{NUMBERS}",
+        f"NUMBERS: list[int] = [{NUMBERS}",
+        f"import math\n\n# {COUNTED}",
+        "".join(f"{number % 8 + 1}. Take {'abcdefghijk'[number % 11] * (number % 17 + 1)}.\n" for number in range(90)),
+    ],
+)
+def test_where_code_has_begun_or_nothing_counts_on_much_of_the_same_is_right(text: str) -> None:
+    assert not goes_round(text)
+
+
 FOLDER = os.environ.get("ADACODER_DATA")
 
 

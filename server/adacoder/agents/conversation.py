@@ -10,7 +10,9 @@ from adacoder.agents.prompt import Briefing, Call
 from adacoder.domain import Ended, Reply
 from adacoder.journal import OpenStep
 from adacoder.models.base import Answering, Enough
+from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
+from adacoder.replies.filters import is_thinking
 from adacoder.replies.rounds import goes_round
 
 _STRIDE = 256
@@ -56,6 +58,8 @@ class Conversation:
         self._pack = pack
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
+        self._never_stops = False
+        """Whether no text ends a reply any more, whatever a call says."""
 
     async def briefing(self) -> Briefing:
         """What every call begins with.
@@ -89,7 +93,8 @@ class Conversation:
 
         step.details["instruction"] = call.instruction
         messages = (await self.briefing()).messages(call.instruction)
-        reply = await self._model.reply(messages, enough=watch, max_tokens=call.max_tokens, stop=call.stop)
+        stop = () if self._never_stops else call.stop
+        reply = await self._model.reply(messages, enough=watch, max_tokens=call.max_tokens, stop=stop)
         if reply.ended is Ended.STOPPED_EARLY and (goes_round(reply.text) or len(reply.text) > _LONGEST):
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time
@@ -98,3 +103,20 @@ class Conversation:
             step.details["known"] = True
         self._said.add(reply.text)
         return reply
+
+    def may_have_stopped(self, call: Call, reply: Reply) -> bool:
+        """Whether the server may have ended `reply` where `call` has it stop."""
+        return bool(call.stop) and not self._never_stops and reply.ended is Ended.STOP
+
+    def never_stop(self) -> None:
+        """From now on have servers end replies nowhere: the model does not write what it is asked for alone."""
+        self._never_stops = True
+
+    def insist(self, reply: Reply, *, found: bool) -> None:
+        """Make sure that something was `found` in `reply`, or that there is more in it than thoughts.
+
+        Raises:
+            OnlyThought: there is not.
+        """
+        if not found and is_thinking(reply.text):
+            raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)

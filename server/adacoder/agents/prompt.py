@@ -35,7 +35,8 @@ class Role:
     """The tokens that it may take at most; None: whatever that part is."""
     stop: tuple[str, ...] = ()
     """A reply ends before any of these texts, unless the model is shown them: what it is shown, it may have to write.
-    At most four, which is what servers take."""
+    A fence stands around all that it is shown, so that of `FENCE` only the function and its examples tell. Servers take
+    four at most, those of the model itself included: the first count."""
 
     def tokens(self, window: Window) -> int:
         """What a reply may take."""
@@ -43,12 +44,15 @@ class Role:
         return part if self.most is None else min(part, self.most)
 
 
-WRITER = Role(one_in=2, stop=("\nif __name__ ==", "\nassert "))
-"""The Programming Assistant; models like to echo the module. Its stop texts end no recorded reply too early, and save
-less than a line; but a reply that a server ends comes with exact counts."""
+FENCE = "\n```\n"
+"""What closes the one block of code that a reply was to be. Behind words it may also open one, and of several blocks it
+closes the first: then the reply is asked for once more, without."""
+WRITER = Role(one_in=2, stop=(FENCE, "\nif __name__ ==", "\nassert "))
+"""The Programming Assistant; models like to explain what they wrote, and to echo the module. A reply that a server ends
+comes with exact counts, and no stream has to be closed for it."""
 PLANNER = Role(one_in=8, most=512)
 """The Prompt Engineer. The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No
-text tells the end of a plan without what stands before it."""
+text tells the end of a plan without what stands before it: of those tried on recorded replies each cut some plans."""
 DESIGNER = Role(one_in=8, most=512)
 """The Test Designer."""
 
@@ -83,6 +87,8 @@ class Briefing:
     system: str
     shared: str
     """Context and task."""
+    own: str
+    """Of the task what the model is to write, or to give: the function and its examples."""
     window: Window
     reply_tokens: int
     """What a reply may take, whoever gives it."""
@@ -113,7 +119,7 @@ class Briefing:
 
     def _call(self, role: Role, instruction: str) -> Call:
         shown = f"{self.system}{self.shared}{instruction}"
-        stop = tuple(text for text in role.stop if text.strip() not in shown)
+        stop = tuple(text for text in role.stop if text.strip() not in (self.own if text == FENCE else shown))
         return Call(instruction, self._most(role), stop)
 
     def _most(self, role: Role) -> int:
@@ -127,18 +133,20 @@ def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructio
     The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes.
 
     Raises:
-        ContextOverflow: the task alone does not fit.
+        ContextOverflow: the task alone does not fit. Whether --context-tokens helps, or what else, the window tells.
     """
     system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
     task = _task(target)
     changing = _changing_tokens(target.name, window)
-    bare = Briefing(target.name, system, task, window, 0)
+    own = "".join([bodiless(target), *(example.source + example.want for example in target.examples)])
+    bare = Briefing(target.name, system, task, own, window, 0)
     taken = window.measure_chat(bare.messages("")) + _rounding(window) + changing
     room = window.tokens - taken
     if room < window.tokens // _LEAST_REPLY:
         raise ContextOverflow(
             f"The signature and docstring of '{target.name}' need about {taken + window.tokens // _LEAST_REPLY} tokens"
-            f" with room for a reply, and the model's window has {window.tokens}: raise --context-tokens."
+            f" with room for a reply, and the model's window has {window.tokens}",
+            window.bound,
         )
     reply = min(WRITER.tokens(window), room)
     return replace(bare, shared=_context(target, pieces, room - reply, window) + task, reply_tokens=reply)

@@ -35,6 +35,7 @@ class TestDesigner:
             known = {example.source for example in target.examples}
             text = await aside(answer, reply.text)
             found = await aside(suggested, text)
+            self.conversation.insist(reply, found=bool(found))
             return tuple(
                 example for example in found if example.has_want and example.source not in known and _fits(example)
             )

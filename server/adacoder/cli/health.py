@@ -45,12 +45,12 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """All findings, shown as they come; on a terminal it is seen meanwhile what is waited for."""
+    """All findings, shown as they come; meanwhile it is seen what is waited for, off a terminal if that takes long."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 
     def show_dimly(what: str) -> None:
-        waiting.show(what, "dim")
+        waiting.show(what, "dim", waits=True)
 
     async with aclosing(examine(settings, folder, probes_speed=probes_speed, on_wait=show_dimly)) as findings:
         try:

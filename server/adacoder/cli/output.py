@@ -6,12 +6,12 @@ import difflib
 import json
 import sys
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 from adacoder import report
-from adacoder.cli.terminal import Progress, console, show_diff
+from adacoder.cli.terminal import Progress, console, long_waits, show_diff
 from adacoder.domain import AdaCoderError, Outcome, Status, Target
 from adacoder.journal import Listener
 from adacoder.source.text import SourceFile, apply_edits, write
@@ -97,8 +97,8 @@ class Objects(Output):
     """`--json`: one object a line on stdout."""
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """As `Output.watch`; a program reads the journal afterwards."""
-        return nullcontext()
+        """As `Output.watch`; a program reads the journal afterwards, and whoever runs it is told of long waits."""
+        return long_waits(target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
         """As `Output.show`."""

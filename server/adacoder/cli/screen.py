@@ -35,8 +35,9 @@ class MovingLine:
     def __init__(self, console: Console) -> None:
         self._line = console.status("", spinner_style="cyan")
 
-    def show(self, what: str, style: str = "") -> None:
-        """Say that `what` is waited for now."""
+    def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
+        """Say that `what` goes on now, whether it `waits` for something or not."""
+        del waits
         self._line.update(Text(visible(what), style))  # of a string rich would obey the markup
         self._line.start()
         # Meanwhile rich has put streams of its own in place, and would obey codes in what is printed.

@@ -6,12 +6,15 @@ printed as it is.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
-from adacoder.journal import OpenStep, Waiting
+from adacoder.journal import Listener, OpenStep, Waiting
 from adacoder.report import Visible, progress
 from adacoder.report import visible as visible  # for what is laid out before it is printed
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from adacoder.cli.screen import MovingLine, Screen
     from adacoder.domain import Step
 
+_LONG = 5.0
+"""Seconds after which somebody who sees no moving line is told what is waited for."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
@@ -42,13 +47,34 @@ class Plain:
 
 
 class StandingLine:
-    """The line that moves on a terminal, where there is none: it says nothing."""
+    """The line that moves on a terminal, where there is none: of what takes long it says once what it is."""
 
-    def show(self, what: str, style: str = "") -> None:
+    def __init__(self) -> None:
+        self._timer: asyncio.TimerHandle | None = None
+        self._what = ""
+        self._has_told = False
+
+    def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
         """As `MovingLine.show`."""
+        self._what = what
+        if not waits:
+            self._rest()
+        elif self._timer is None and not self._has_told:
+            self._timer = asyncio.get_running_loop().call_later(_LONG, self._tell)
 
     def hide(self) -> None:
-        """As `MovingLine.hide`."""
+        """As `MovingLine.hide`; what is shown next may be told again."""
+        self._rest()
+        self._has_told = False
+
+    def _rest(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _tell(self) -> None:
+        self._timer, self._has_told = None, True
+        print(self._what, file=sys.stderr, flush=True)
 
 
 def console(*, stderr: bool = False) -> Screen | Plain:
@@ -112,12 +138,24 @@ class Progress:
         """Hear of an event, as a Journal's Listener."""
         line = f"{self._name} · {progress(event, self._most_rounds)}"
         if isinstance(event, OpenStep | Waiting):
-            self._move(line, event.written if isinstance(event, OpenStep) else 0)
+            total = self._tokens + (event.written if isinstance(event, OpenStep) else 0)
+            shown = f"{line} · {total:,} tokens in all" if self._tokens else line
+            self._line.show(shown, waits=isinstance(event, Waiting))
             return
         self._tokens += event.tokens.completion
         if "error" not in event.details:
             self._console.print(line, style="dim")
 
-    def _move(self, line: str, written: int) -> None:
-        total = self._tokens + written
-        self._line.show(f"{line} · {total:,} tokens in all" if total > written else line)
+
+@contextmanager
+def long_waits(name: str, most_rounds: int) -> Iterator[Listener]:
+    """A Journal's Listener that says on stderr only what is waited for long."""
+    line = StandingLine()
+
+    def hear(event: OpenStep | Step | Waiting) -> None:
+        line.show(f"{name} · {progress(event, most_rounds)}", waits=isinstance(event, Waiting))
+
+    try:
+        yield hear
+    finally:
+        line.hide()

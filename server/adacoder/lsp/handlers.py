@@ -211,7 +211,7 @@ def _model(described: Described) -> dict[str, Any]:
 async def on_doctor(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     """`.doctor` `{probe?}`: what works here and what does not.
 
-    By default each model writes ten tokens, to be measured; but not where a job is at work, which would wait for that.
+    By default each model writes some tokens, to be measured; but not where a job is at work, which would wait for that.
     """
     from adacoder.lsp.health import examine
 

@@ -1,6 +1,6 @@
 """Opens models by id: `ollama:qwen2.5-coder:7b`, where `ollama:` may be left out, `openai:MODEL` or `replay:PATH`.
 
-A new kind of backend is one new file in this room and one entry in `BACKENDS`.
+A new kind of backend is a new file in this room, one for its examination, and an entry in `BACKENDS` and `EXAMINERS`.
 """
 
 from __future__ import annotations
@@ -9,19 +9,24 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from adacoder.models.address import Address, address, base_url, stay_at_home
 from adacoder.models.base import ChatModel, Leases, OnWait
 from adacoder.models.catalog import best
 from adacoder.models.errors import OLLAMA, OPENAI, CloudRefused, Kind, ModelError, Nameless, NoModel
-from adacoder.models.ollama import OllamaServer, is_cloud
+from adacoder.models.examination import Examiner
+from adacoder.models.examine_ollama import OllamaExaminer
+from adacoder.models.examine_openai import OpenAIExaminer
+from adacoder.models.examine_replay import ReplayExaminer
+from adacoder.models.names import is_cloud
+from adacoder.models.ollama import OllamaServer
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import Recorder
 from adacoder.models.recording.redaction import Redaction, Surroundings
-from adacoder.models.replay import ReplayModel
-from adacoder.models.served import Deadlines, ServedModel, Server
+from adacoder.models.replay import ReplayModel, recorded
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines, Server
 from adacoder.models.window import Calibration
 from adacoder.settings import Settings
 
@@ -65,23 +70,15 @@ def kind_and_name(model_id: str | None) -> tuple[str, str]:
     return (kind, name) if kind in BACKENDS else ("ollama", model_id or "")
 
 
-def recorded(name: str) -> ReplayModel:
-    """The conversation that `replay:NAME` names.
-
-    Raises:
-        ModelError: no file is named, or it holds none.
-    """
-    if not name:
-        raise Nameless("replay", "FILE")
-    return ReplayModel(_file(name))
-
-
 async def _ollama(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
     if is_cloud(name) and not settings.allow_cloud:
         raise CloudRefused(name)
     await _stay_at_home(address(settings.host), OLLAMA, settings)
     if not name:
-        name = await best_installed(settings)
+        found = await best(settings.host, _deadlines(settings))
+        if found is None:
+            raise NoModel(address(settings.host).url)
+        name = found.name
         on_wait(f"no model is named: using {name}, the best of those that are installed")
     server = OllamaServer(settings.host, _deadlines(settings))
     return _served(server, name, "ollama", settings, experience, on_wait)
@@ -90,19 +87,6 @@ async def _ollama(name: str, settings: Settings, experience: Experience, on_wait
 async def _stay_at_home(place: Address, kind: Kind, settings: Settings) -> None:
     if not settings.allow_cloud:
         await stay_at_home(place, kind, _deadlines(settings).connect)
-
-
-async def best_installed(settings: Settings) -> str:
-    """The Ollama model that is used where none is named.
-
-    Raises:
-        NoModel: none that is installed will do.
-        ModelError: no server answers.
-    """
-    found = await best(settings.host, _deadlines(settings))
-    if found is None:
-        raise NoModel(address(settings.host).url)
-    return found.name
 
 
 async def _openai(name: str, settings: Settings, experience: Experience, on_wait: OnWait) -> ChatModel:
@@ -149,15 +133,15 @@ def _redaction(settings: Settings, about: About | None) -> Redaction:
     return Redaction(Surroundings.here(None if about is None else about.workspace, servers))
 
 
-def _file(path: str) -> Path:
-    with suppress(RuntimeError):  # nobody knows the user after `~`
-        return Path(path).expanduser()
-    return Path(path)
-
-
 BACKENDS: Mapping[str, Callable[[str, Settings, Experience, OnWait], Awaitable[ChatModel]]] = {
     "ollama": _ollama,
     "openai": _openai,
     "replay": _replay,
 }
 """What opens a model of each kind, by the part of its id before the first colon."""
+EXAMINERS: Mapping[str, type[Examiner]] = {
+    "ollama": OllamaExaminer,
+    "openai": OpenAIExaminer,
+    "replay": ReplayExaminer,
+}
+"""What looks at models of each kind for `doctor`."""

@@ -24,6 +24,11 @@ OnWait = Callable[[str], None]
 class Answering(Protocol):
     """What answers chats: as much of a model as Agents see."""
 
+    @property
+    def name(self) -> str | None:
+        """Its id as a user names it, such as `ollama:qwen2.5-coder:7b`; None: it has not been needed yet."""
+        ...
+
     async def window(self) -> Window:
         """How much the model can read, and how texts are measured for it; the same for the whole request.
 

@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from adacoder.models.address import address
 from adacoder.models.errors import BadReply, ModelError, ModelMissing
+from adacoder.models.names import family_and_tag, is_cloud, may_chat, whole
 from adacoder.models.numbers import count
-from adacoder.models.ollama import OllamaServer, is_cloud, with_tag
-from adacoder.models.served import Deadlines, Facts
+from adacoder.models.ollama import OllamaServer
+from adacoder.models.server import Deadlines, Facts, Running
 
 _WORTH: tuple[tuple[str, float], ...] = (
     # Measured: aider's editing benchmark, 133 Python tasks, solved at the second attempt.
@@ -51,13 +51,6 @@ _UNKNOWN_WORTH = 0.05
 _MEMORY_SHARE = 2 / 3
 """How much of this machine's memory a model may take and still be chosen unasked. The rest is for its window, the
 editor and the system; where graphics share the memory, they may use about as much."""
-
-_NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
-"""Parts of a name that say a model only continues text, or writes none at all."""
-_NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""Parts of a tag that say so."""
-_NEEDS_INSTRUCT = ("starcoder2", "stable-code")
-"""Families whose plain tags are base models."""
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
@@ -94,36 +87,14 @@ class Installed:
     @property
     def worth(self) -> float:
         """What it can be expected to do, as the size of the qwen2.5-coder that does the same."""
-        family, _ = self._family_and_tag
+        family, _ = family_and_tag(self.name)
         known = (worth for begin, worth in _WORTH if family.startswith(begin))
         return self.billions * next(known, _UNKNOWN_WORTH)
 
     @property
     def chats(self) -> bool:
         """Whether its name leaves it possible that it follows instructions."""
-        family, tag = self._family_and_tag
-        if family.startswith(_NEEDS_INSTRUCT):
-            return "instruct" in tag
-        return not (_NO_CHAT.search(f"{family}:{tag}") or _NO_CHAT_TAG.search(tag))
-
-    @property
-    def _family_and_tag(self) -> tuple[str, str]:
-        """`qwen2.5-coder` and `7b`; without the account that published it."""
-        family, _, tag = self.name.lower().rpartition("/")[2].partition(":")
-        return family, tag
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A model that a server has loaded."""
-
-    name: str
-    window: int | None
-    """The context window that it was loaded with, in tokens; None: not told."""
-    until: datetime | None
-    """When it will be unloaded, unless it is asked before; None: not told."""
-    on_gpu: float | None
-    """The share of it that is in the memory of graphics hardware; None: not told."""
+        return may_chat(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +215,8 @@ def rank(models: Iterable[Installed]) -> list[Installed]:
 
 
 def find(name: str, models: Iterable[Named]) -> Named | None:
-    """The one of `models` that a user means by `name`: without a tag it is the `latest`."""
-    return next((model for model in models if model.name == with_tag(name)), None)
+    """The one of `models` that a user means by `name`."""
+    return next((model for model in models if whole(model.name) == whole(name)), None)
 
 
 def memory() -> int | None:
@@ -275,7 +246,7 @@ async def _facts(server: OllamaServer, model: str) -> Facts | None:
 
 async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
     try:
-        return tuple(_loaded(entry) for entry in await server.running())
+        return tuple(await server.running())
     except BadReply:  # the first versions could not tell
         return None
 
@@ -301,23 +272,3 @@ def _billions(stated: str, name: str, size: int) -> float:
     if match:
         return float(match[1]) / (1 if match[2] in "bB" else 1000)
     return size / _BYTES_PER_PARAMETER / 1e9
-
-
-def _loaded(entry: Mapping[str, object]) -> Running:
-    """What an entry of `/api/ps` says."""
-    size, on_gpu = count(entry.get("size")), entry.get("size_vram")
-    return Running(
-        str(entry.get("name")),
-        count(entry.get("context_length")) or None,
-        _moment(entry.get("expires_at")),
-        min(count(on_gpu) / size, 1.0) if size and isinstance(on_gpu, int) else None,
-    )
-
-
-def _moment(written: object) -> datetime | None:
-    """A time as Go writes it; one without a zone is UTC."""
-    try:
-        moment = datetime.fromisoformat(str(written))
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from adacoder.domain import AdaCoderError
+from adacoder.models.window import Bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Kind:
     """How to have a model, likewise; `{model}` stands for its name."""
     look: str
     """How to see what a server does, likewise."""
+    free: str
+    """How to end what holds up a model that is loaded, likewise, or nothing; `{model}` stands for its name."""
     key: str
     """The environment variable that holds the key."""
 
@@ -38,6 +41,7 @@ OLLAMA = Kind(
     name_it="with --host or OLLAMA_HOST",
     get="run `ollama pull {model}`",
     look="see what it is doing with `ollama ps`",
+    free="unload the model with `ollama stop {model}` if it is loaded and not in use",
     key="OLLAMA_API_KEY",
 )
 
@@ -49,8 +53,18 @@ OPENAI = Kind(
     name_it="with --base-url (most end in /v1)",
     get="serve it there",
     look="see what it is doing in its log",
+    free="",
     key="OPENAI_API_KEY",
 )
+
+
+_WIDEN = {
+    Bound.SETTING: "raise --context-tokens, or choose a model with a larger window",
+    Bound.UNTOLD: "start the server with a larger window, and set --context-tokens to that",
+    Bound.SERVER: "start the server with a larger window, or choose another model with --model",
+    Bound.MODEL: "it was trained with no more, so choose a model with a larger window with --model",
+}
+"""How to have a larger window, as the end of a sentence."""
 
 
 _QUOTED_CHARACTERS = 200
@@ -93,8 +107,18 @@ class NotInstalled(ModelError):
 
     def __init__(self) -> None:
         super().__init__(
-            "OpenAI-compatible servers need a package that is not installed: run `pip install 'adacoder[openai]'`."
+            "OpenAI-compatible servers need the package 'openai', which is not installed: run"
+            " `pip install 'openai>=2,<4'`, or `pip install '.[openai]'` in the folder of AdaCoder's source."
         )
+
+
+class OtherScheme(ModelError):
+    """The server's address says https where it speaks http, or the other way round."""
+
+    def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
+        scheme, _, rest = url.partition("://")
+        other = "http" if scheme == "https" else "https"
+        super().__init__(f"The server at {url} speaks {other}, not {scheme}: write {other}://{rest} {kind.name_it}.")
 
 
 class NotRunning(ModelError):
@@ -128,9 +152,17 @@ class ModelMissing(ModelError):
     """The server does not have the model."""
 
     def __init__(self, model: str, host: str, installed: Sequence[str] = (), kind: Kind = OLLAMA) -> None:
-        names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
-        choice = f", or choose one that is there with --model ({', '.join(names)})" if names else ""
-        super().__init__(f"The server at {host} has no model '{model}': {kind.get.format(model=model)}{choice}.")
+        get = kind.get.format(model=model)
+        super().__init__(f"The server at {host} has no model '{model}': {get}{_or_choose(installed)}.")
+
+
+class BadName(ModelError):
+    """What was named as a model can be none."""
+
+    def __init__(self, model: str, installed: Sequence[str] = ()) -> None:
+        super().__init__(
+            f"'{_quoted(model)}' is no name of a model: write one as `ollama list` shows it{_or_choose(installed)}."
+        )
 
 
 class CloudRefused(ModelError):
@@ -183,13 +215,14 @@ class Denied(ModelError):
 class ContextOverflow(ModelError):
     """The prompt is larger than the model's window, so that the model would not see all of it."""
 
+    def __init__(self, what: str, bound: Bound) -> None:
+        """`what` does not fit, as a clause."""
+        super().__init__(f"{what}: {_WIDEN[bound]}.")
+
     @classmethod
-    def by(cls, model: str) -> Self:
+    def by(cls, model: str, bound: Bound = Bound.SETTING) -> Self:
         """The error for a prompt that `model` cannot see all of."""
-        return cls(
-            f"The prompt does not fit into the context window of '{model}': raise --context-tokens,"
-            " or choose a model with a larger window."
-        )
+        return cls(f"The prompt does not fit into the context window of '{model}'", bound)
 
 
 class OutOfMemory(ModelError):
@@ -219,11 +252,14 @@ class Loading(ModelError):
 class Stalled(ModelError):
     """The server went silent."""
 
-    def __init__(self, host: str, seconds: float, kind: Kind = OLLAMA, option: str = "--token-timeout") -> None:
-        """`option` is how to wait longer."""
+    def __init__(
+        self, host: str, seconds: float, kind: Kind = OLLAMA, option: str = "--token-timeout", model: str = ""
+    ) -> None:
+        """`option` is how to wait longer; `model` is what was asked, if that was a model."""
+        free = f" {kind.free.format(model=model)}," if kind.free and model else ""
         super().__init__(
             f"The server at {host} has sent nothing for {seconds:g} s:"
-            f" {kind.look}, wait longer with {option}, or choose a smaller model with --model."
+            f" {kind.look},{free} wait longer with {option}, or choose a smaller model with --model."
         )
 
 
@@ -238,12 +274,16 @@ class TooSlow(ModelError):
 
 
 class OnlyThought(ModelError):
-    """The model spent all its tokens on thinking, and none on a reply."""
+    """All that the model wrote were thoughts."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, ran_out: bool = True) -> None:
+        """`ran_out`: it might have come to a reply with more tokens."""
         super().__init__(
             f"The model '{model}' spent all its tokens on thinking and did not come to a reply:"
             " raise --context-tokens, or choose a model that does not think with --model."
+            if ran_out
+            else f"All that the model '{model}' wrote were thoughts, as its server tells them from a reply:"
+            " have the server keep it from thinking, or choose a model that does not think with --model."
         )
 
 
@@ -257,6 +297,17 @@ class BadReply(ModelError):
         )
 
 
+class NothingCame(BadReply):
+    """The stream ended before anything came, of a server that does not tell how much it can read."""
+
+    def __init__(self, host: str) -> None:
+        ModelError.__init__(
+            self,
+            f"The server at {host} ended the reply before it began, as some do with a prompt that does not fit into"
+            f" their context window: {_WIDEN[Bound.UNTOLD]}, or see its log.",
+        )
+
+
 class OtherServer(BadReply):
     """What answers is another kind of server."""
 
@@ -264,6 +315,12 @@ class OtherServer(BadReply):
         ModelError.__init__(
             self, f"What answers at {url} is no {kind.name} server: name the address of one {kind.name_it}."
         )
+
+
+def _or_choose(installed: Sequence[str]) -> str:
+    """What else there is to choose, as the end of a sentence."""
+    names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
+    return f", or choose one that is there with --model ({', '.join(names)})" if names else ""
 
 
 def _quoted(said: str) -> str:

@@ -15,6 +15,7 @@ from adacoder.models.base import ChatModel, Enough
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import Recorder
+from adacoder.models.waiting import Mended
 from adacoder.models.window import Window
 from adacoder.settings import Settings
 
@@ -44,6 +45,7 @@ class HeldModel:
         self._model: ChatModel | None = None
         self._waited = 0.0
         """Seconds that the lease was waited for, until a reply tells of them."""
+        self._notes: list[str] = []
         self.has_replied = False
 
     async def __aenter__(self) -> HeldModel:
@@ -77,7 +79,7 @@ class HeldModel:
         """The model, opened, with its lease."""
         async with self._opening:
             if self._model is None:
-                waiting = self._journal.waiting
+                waiting = self._wait
                 model = await open_model(self._named, self._settings, self._experience, waiting, self._about())
                 self._stack.push_async_callback(model.close)
                 began = time.monotonic()
@@ -86,8 +88,15 @@ class HeldModel:
                 self._model = model
             return self._model
 
+    def _wait(self, what: str) -> None:
+        if isinstance(what, Mended) and what not in self._notes:
+            self._notes.append(what)
+        self._journal.waiting(what)
+
     def concluded(self, outcome: Outcome) -> Outcome:
-        """`outcome`, written down where the conversation is, and with a note if it could not be."""
+        """`outcome`, with what was seen of its model; written down where the conversation is, and with a note if
+        it could not be."""
+        outcome = replace(outcome, notes=(*outcome.notes, *self._notes))
         if isinstance(self._model, Recorder):
             try:
                 self._model.end(outcome)

@@ -16,6 +16,7 @@ import httpx
 from adacoder.models.address import Address
 from adacoder.models.errors import (
     BadHost,
+    BadName,
     BadReply,
     Busy,
     CannotConnect,
@@ -27,6 +28,7 @@ from adacoder.models.errors import (
     ModelError,
     ModelMissing,
     NotRunning,
+    OtherScheme,
     OtherServer,
     OutOfMemory,
 )
@@ -34,6 +36,10 @@ from adacoder.models.lines import guard
 
 _OVERFLOW_WORDS = ("context length", "context size", "context window", "context_length", "exceed_context")
 _MEMORY_WORDS = ("system memory", "out of memory", "allocate", "signal: killed")
+
+
+_NO_TLS_WORDS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
+"""What OpenSSL says where the other side answers in clear."""
 
 
 class ClientSettings(TypedDict):
@@ -100,8 +106,11 @@ def failures_told(url: str, kind: Kind) -> Iterator[None]:
     try:
         yield
     except httpx.ConnectError as error:
-        if "[SSL" in str(error):
-            raise BadReply(url, str(error)) from error
+        said = str(error)
+        if any(word in said for word in _NO_TLS_WORDS):
+            raise OtherScheme(url, kind) from error
+        if "[SSL" in said:
+            raise CannotConnect(url, said, kind) from error
         raise NotRunning(url, kind) from error
     except (httpx.ConnectTimeout, httpx.ProxyError) as error:
         raise NotRunning(url, kind) from error
@@ -125,6 +134,10 @@ def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelEr
         return OtherServer(url, kind)
     if "cloud is disabled" in lower:
         return CloudDisabled(model)
+    if status == 400 and "http request" in lower and "https" in lower:
+        return OtherScheme(url, kind)
+    if status == 400 and "invalid model name" in lower:
+        return BadName(model)
     if status in (401, 403):
         return Denied(url, status, kind)
     if any(word in lower for word in _OVERFLOW_WORDS):

@@ -12,15 +12,17 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
-from adacoder.models.errors import OLLAMA, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
+from adacoder.models.errors import OLLAMA, BadName, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
+from adacoder.models.names import may_chat, meant, whole
 from adacoder.models.numbers import count, seconds
-from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
 
 if TYPE_CHECKING:
     import httpx
@@ -32,17 +34,22 @@ _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Families that can be told to think less, but not to leave it."""
 _NO_REPLY = ("load", "unload")
 """Why a stream may end that is the answer to nothing."""
+_SYSTEM = re.compile(r"\.(System|Messages)\b")
+"""What a template has that lets a model see a system message."""
+_RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
+"""The line of a model that Ollama renders chats for by itself, whatever its template."""
+_MOST_OFFERED = 12
+"""How many models are offered in place of one that is missing."""
+_ALIKE = 30
+"""So many parts alike at its end tell why a stream stops without a word: up to 0.33 the next would be the last that
+Ollama's guard against repetition lets pass, white space put aside, or has been."""
+_GUARDED = "token repeat limit reached"
+"""What that guard says in later versions."""
+_MIDSTREAM = -1
+"""The status of an error that a stream ends with."""
 _NANOSECOND = 1e-9
-
-
-def is_cloud(model: str) -> bool:
-    """Whether `model` is named as one that runs on Ollama's servers."""
-    return model.endswith(("-cloud", ":cloud"))
-
-
-def with_tag(model: str) -> str:
-    """The whole name of `model`, as the server lists it: without a tag it is the `latest`."""
-    return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
+_LOOKING = 3.0
+"""Seconds that Ollama has to say what is loaded, where a request waits for that."""
 
 
 class OllamaServer:
@@ -83,29 +90,52 @@ class OllamaServer:
         """What is installed, as `/api/tags` lists it."""
         return _objects((await self._ask("GET", "/api/tags")).get("models"))
 
-    async def running(self) -> list[Mapping[str, object]]:
+    async def running(self) -> list[Running]:
         """What is loaded, as `/api/ps` lists it."""
-        return _objects((await self._ask("GET", "/api/ps")).get("models"))
+        return list(map(_running, _objects((await self._ask("GET", "/api/ps")).get("models"))))
 
     async def facts(self, model: str) -> Facts:
         """As `Server.facts`."""
         try:
             shown = await self._ask("POST", "/api/show", {"model": model})
         except ModelMissing:
-            installed = [str(tag.get("name")) for tag in await self.tags()]
-            raise ModelMissing(model, self.url, installed) from None
+            raise ModelMissing(model, self.url, await self._instead_of(model)) from None
+        except BadName:
+            raise BadName(model, await self._instead_of(model)) from None
         return _facts(model, shown)
 
-    async def is_loaded(self, model: str) -> bool:
-        """As `Server.is_loaded`."""
+    async def _instead_of(self, model: str) -> Sequence[str]:
+        """What is installed, can chat, and may be meant by `model`, which is not installed."""
+        names = [name for tag in await self.tags() if may_chat(name := str(tag.get("name")))]
+        for group in meant(model, names):
+            if able := [name for name in group[:_MOST_OFFERED] if await self._chats(name)]:
+                return able
+        return ()
+
+    async def _chats(self, model: str) -> bool:
         try:
-            return with_tag(model) in {str(one.get("name")) for one in await self.running()}
-        except ModelError:
-            return True  # what stands between may know nothing of this, or forbid it; the chat will show
+            return _facts(model, await self._ask("POST", "/api/show", {"model": model})).chats
+        except (BadName, BadReply, ModelMissing):
+            return False
+
+    async def loaded(self, model: str) -> Running | None:
+        """As `Server.loaded`. What stands between may know nothing of this, or forbid it, and from 0.30 on Ollama does
+        not tell while it loads any model; the chat will show."""
+        try:
+            async with asyncio.timeout(_LOOKING):
+                return next((one for one in await self.running() if whole(one.name) == whole(model)), None)
+        except (ModelError, TimeoutError):
+            return Running(model)
+
+    async def unload(self, model: str) -> None:
+        """As `Server.unload`. It is answered at once, also where the model itself answers nothing any more."""
+        await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """As `Server.chat`."""
+        """As `Server.chat`. A reply that the server's guard against endless repetition ends, up to 0.33 without a
+        word, has an end all the same."""
         chats, _ = await self._clients()
+        _, refused = _package()
         options: dict[str, object] = {
             "num_ctx": chat.context_tokens,
             "num_predict": chat.max_tokens,
@@ -126,12 +156,23 @@ class OllamaServer:
             )
             # The package promises an iterator; what it gives is a generator, and only that can be closed.
             async with aclosing(cast("AsyncGenerator[ollama.ChatResponse]", stream)) as responses:
-                async for response in responses:
-                    if response.done:
-                        self._check(response, chat)
-                    yield _part(response)
-                    if response.done:
-                        return
+                last, alike = "", 0
+                try:
+                    async for response in responses:
+                        if response.done:
+                            self._check(response, chat)
+                        part = _part(response)
+                        yield part
+                        if response.done:
+                            return
+                        said = part.text.strip()
+                        last, alike = said, alike + 1 if said == last else 1
+                except refused as error:
+                    if error.status_code != _MIDSTREAM or _GUARDED not in str(error.error):
+                        raise
+                    alike = _ALIKE
+                if alike >= _ALIKE:
+                    yield Part(end=End(Ended.LENGTH, in_circles=True))
 
     def _check(self, response: ollama.ChatResponse, chat: Chat) -> None:
         """Raise what the last part of a stream says between its lines."""
@@ -226,13 +267,17 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
     thinking = Thinking.NEVER
     if "thinking" in can:
         family = str(info.get("general.architecture")) if isinstance(info, dict) else ""
-        always = family.startswith(_THINKS_ALWAYS) or model.rpartition("/")[2].startswith(_THINKS_ALWAYS)
+        always = family.startswith(_THINKS_ALWAYS) or whole(model).rpartition("/")[2].startswith(_THINKS_ALWAYS)
         thinking = Thinking.ALWAYS if always else Thinking.UNLESS_TOLD
+    template = str(shown.get("template") or "")
+    is_remote = bool(shown.get("remote_host") or shown.get("remote_model"))
+    is_rendered = is_remote or _RENDERER.search(str(shown.get("modelfile") or ""))
     return Facts(
         thinking=thinking,
         window=min(windows, default=None),
-        remote=bool(shown.get("remote_host") or shown.get("remote_model")),
+        remote=is_remote,
         chats="completion" in can,
+        hears_system=".Prompt" not in template or bool(is_rendered or _SYSTEM.search(template)),
         stop=tuple(_stops(str(shown.get("parameters") or ""))),
     )
 
@@ -280,3 +325,24 @@ def _part(response: ollama.ChatResponse) -> Part:
             time=Timing(max(0.0, whole - load - prompt - generation), load, prompt, generation),
         ),
     )
+
+
+def _running(entry: Mapping[str, object]) -> Running:
+    """What an entry of `/api/ps` says."""
+    size, on_gpu = count(entry.get("size")), entry.get("size_vram")
+    return Running(
+        str(entry.get("name")),
+        count(entry.get("context_length")) or None,
+        _moment(entry.get("expires_at")),
+        min(count(on_gpu) / size, 1.0) if size and isinstance(on_gpu, int) else None,
+        size,
+    )
+
+
+def _moment(written: object) -> datetime | None:
+    """A time as Go writes it; one without a zone is UTC."""
+    try:
+        moment = datetime.fromisoformat(str(written))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from adacoder.domain import Ended, Timing
@@ -23,12 +24,15 @@ from adacoder.models.errors import (
     Kind,
     ModelError,
     ModelMissing,
+    NothingCame,
     NotInstalled,
     OtherServer,
     Stalled,
 )
+from adacoder.models.names import may_chat
 from adacoder.models.numbers import count, seconds
-from adacoder.models.served import Chat, Deadlines, End, Facts, Part, Thinking
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
+from adacoder.models.window import Bound
 
 if TYPE_CHECKING:
     import httpx
@@ -41,9 +45,9 @@ _HEADERS = frozenset(
 """What a request needs. The library adds what it knows of this machine, and of an account with OpenAI."""
 _MOST_STOPS = 4
 """How many texts to stop at the protocol allows."""
-_INSISTS_ON_NAMES = "vllm"
-"""Who owns the models of a server that surely answers for none but those in its list."""
-_MISSING = re.compile(r"model_not_found|\bmodel\b.{0,200}\b(not found|not exist|identifier)\b", re.IGNORECASE)
+_MISSING = re.compile(
+    r"model_not_found|invalid model name|\bmodel\b.{0,200}\b(not found|not exist|identifier)\b", re.IGNORECASE
+)
 _TELLING_CODES = ("context_length_exceeded", "exceed_context_size_error", "model_not_found")
 """Names of errors whose words need not tell what they are."""
 _THINKS_ALWAYS = "gpt-oss"
@@ -66,8 +70,10 @@ class OpenAIServer:
         self._deadlines = deadlines or Deadlines()
         self._open: openai.AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
-        self._listed: list[str] = []
-        self._takes_template_arguments = True
+        self._listed: list[Mapping[str, object]] = []
+        self._left_out = 0
+        """How many of the ways to ask for more than all servers understand this one has refused."""
+        self._unloaded: set[str] = set()
 
     @property
     def url(self) -> str:
@@ -78,6 +84,11 @@ class OpenAIServer:
     def kind(self) -> Kind:
         """What kind of server it is."""
         return OPENAI
+
+    @property
+    def known(self) -> Sequence[str]:
+        """All names of the models in its list, since it was asked for facts."""
+        return [name for card in self._listed for name in _names(card)]
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -101,33 +112,63 @@ class OpenAIServer:
             except TimeoutError:
                 raise Stalled(self.url, self._deadlines.next, OPENAI) from None
             except openai.NotFoundError:
+                await self._find_chats(client)
                 return []
             cards = _object(listed).get("data")
         if not isinstance(cards, list):
             raise OtherServer(self.url, OPENAI)
         return [card for card in cards if isinstance(card, dict)]
 
+    async def _find_chats(self, client: openai.AsyncOpenAI) -> None:
+        """Return if the server has chats under this path, of which an empty request starts none.
+
+        Raises:
+            OtherServer: it has not.
+        """
+        import openai
+
+        try:
+            async with asyncio.timeout(self._deadlines.next):
+                await client.post("/chat/completions", body={}, cast_to=object)
+        except openai.NotFoundError as error:
+            if not isinstance(self._refusal(error, ""), ModelMissing):
+                raise
+        except openai.APIStatusError:
+            pass  # it looked at the request
+
     async def facts(self, model: str) -> Facts:
         """As `Server.facts`. Most servers answer for names that they do not list, so that only one which surely does
         not is taken at its word."""
         cards = await self.models()
-        self._listed = [str(card.get("id")) for card in cards]
+        self._listed = cards
         card = _card(model, cards)
-        if card is None and any(card.get("owned_by") == _INSISTS_ON_NAMES for card in cards):
+        if card is None and any(map(_insists_on_names, cards)):
             raise self._missing(model)
+        if card is not None and _status(card) not in (None, "loaded"):
+            self._unloaded.add(model)
+        served, trained = (None, None) if card is None else _windows(card, cards)
         return Facts(
             thinking=Thinking.ALWAYS if _THINKS_ALWAYS in model.lower() else Thinking.UNLESS_TOLD,
-            window=None if card is None else _window(card, cards),
+            window=served or trained,
+            bound=Bound.SERVER if served and served != trained else Bound.MODEL,
+            reads_as_asked=served is not None,
         )
 
-    async def is_loaded(self, model: str) -> bool:
-        """As `Server.is_loaded`: these servers do not tell."""
-        return True
+    async def loaded(self, model: str) -> Running | None:
+        """As `Server.loaded`: of these servers only a llama-server with several models tells, in its list."""
+        return None if model in self._unloaded else Running(model)
+
+    async def unload(self, model: str) -> None:
+        """As `Server.unload`: these servers keep what they have."""
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
         client = await self._client()
+        import httpx  # which takes no time any more
+        import openai
+
         began = time.perf_counter()
+        has_come = False
         reason: object = None
         usage: Mapping[str, object] = {}
         timings: Mapping[str, object] = {}
@@ -135,33 +176,46 @@ class OpenAIServer:
             async with await self._begin(client, chat) as stream:
                 if "text/event-stream" not in stream.response.headers.get("content-type", ""):
                     raise TypeError("no stream of events")
-                async for chunk in stream:
-                    said = chunk.to_dict(warnings=False)
-                    choice = _first(said.get("choices"))
-                    for part in _parts(_object(choice.get("delta"))):
-                        yield part
-                    # The counts come with the last choice, or after it.
-                    reason = choice.get("finish_reason") or reason
-                    usage = _object(said.get("usage")) or usage
-                    timings = _object(said.get("timings")) or timings
+                try:
+                    async for chunk in stream:
+                        said = chunk.to_dict(warnings=False)
+                        choice = _first(said.get("choices"))
+                        # The counts come with the last choice, or after it; where they were asked for, with each.
+                        usage = _object(said.get("usage")) or usage
+                        timings = _object(said.get("timings")) or timings
+                        so_far = None
+                        if usage or timings:
+                            so_far = _end(Ended.STOPPED_EARLY, usage, timings, time.perf_counter() - began)
+                        for part in _parts(_object(choice.get("delta"))):
+                            has_come = True
+                            yield replace(part, so_far=so_far)
+                        reason = choice.get("finish_reason") or reason
+                except (httpx.TransportError, openai.APIConnectionError):
+                    if has_come or chat.bound is not Bound.UNTOLD:
+                        raise
             if reason in _GAVE_UP:
                 raise BadReply(self.url, f"it gave up, for the reason '{reason}'")
             if reason:
-                yield Part(end=_end(reason, usage, timings, time.perf_counter() - began))
+                ended = Ended.LENGTH if reason == "length" else Ended.STOP
+                yield Part(end=_end(ended, usage, timings, time.perf_counter() - began))
+            elif chat.bound is Bound.UNTOLD and not has_come:
+                raise NothingCame(self.url)
 
     async def _begin(self, client: openai.AsyncOpenAI, chat: Chat) -> openai.AsyncStream[ChatCompletionChunk]:
         """The stream of a reply. What only some servers understand is left out if this one does not."""
         import openai
 
-        if self._takes_template_arguments:
+        besides = _besides(chat, _card(chat.model, self._listed))
+        for number, some in list(enumerate(besides))[self._left_out :]:
             try:
-                return await _create(client, chat, _template_arguments(chat.thinking))
+                stream = await _create(client, chat, some)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not isinstance(self._refusal(error, chat.model), BadReply):
+                if some is besides[-1] or not isinstance(self._refusal(error, chat.model), BadReply):
                     raise
-        stream = await _create(client, chat, {})
-        self._takes_template_arguments = False
-        return stream
+            else:
+                self._left_out = number
+                return stream
+        raise AssertionError("the last is either taken or refused")
 
     async def _client(self) -> openai.AsyncOpenAI:
         async with self._opening:
@@ -226,7 +280,8 @@ class OpenAIServer:
         return refusal(status, said, model, self.url, OPENAI)
 
     def _missing(self, model: str) -> ModelMissing:
-        return ModelMissing(model, self.url, [f"openai:{name}" for name in self._listed], OPENAI)
+        names = [str(card.get("id")) for card in self._listed]
+        return ModelMissing(model, self.url, [f"openai:{name}" for name in names if may_chat(name)], OPENAI)
 
 
 async def _create(
@@ -248,6 +303,16 @@ async def _create(
     )
 
 
+def _besides(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
+    """What a request may have besides what all servers understand, from most to nothing; `card` is its model's.
+
+    llama-server counts in each part of a stream if it is asked to, so that one that is closed has its counts.
+    """
+    template = _template_arguments(chat.thinking)
+    counting = [{**template, "timings_per_token": True}] if card and card.get("owned_by") == "llamacpp" else []
+    return *counting, template, {}
+
+
 def _template_arguments(thinking: Thinking) -> Mapping[str, object]:
     """What to tell a model of thinking, by way of its chat template: it takes its tokens from the reply, and is on
     unless it is switched off. Templates leave aside what they do not know."""
@@ -264,27 +329,42 @@ def _template_arguments(thinking: Thinking) -> Mapping[str, object]:
 def _card(model: str, cards: Sequence[Mapping[str, object]]) -> Mapping[str, object] | None:
     """What a server's list says of the model that it would answer for `model` with; None: that does not show."""
     for card in cards:
-        aliases = card.get("aliases")
-        if model == card.get("id") or (isinstance(aliases, list) and model in aliases):
+        if model in _names(card):
             return card
     only = cards[0] if len(cards) == 1 else None
-    # A llama-server with one model answers for any name.
-    return only if only is not None and only.get("owned_by") == "llamacpp" else None
+    # A llama-server with one model answers for any name, unless it could have several.
+    return only if only is not None and only.get("owned_by") == "llamacpp" and _status(only) is None else None
 
 
-def _window(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> int | None:
-    """The window that a server's list tells of a model.
+def _names(card: Mapping[str, object]) -> list[str]:
+    """All names of a model, the one to be shown first."""
+    aliases = card.get("aliases")
+    return [str(name) for name in (card.get("id"), *(aliases if isinstance(aliases, list) else ()))]
 
-    vLLM and SGLang tell the one they serve it with (`max_model_len`), of an adapter only with the model that it
-    adapts. llama-server tells that of one slot (`n_ctx`) while the model is loaded, and otherwise at least the one
-    it was trained with, which is an upper bound (`n_ctx_train`).
+
+def _insists_on_names(card: Mapping[str, object]) -> bool:
+    """Whether a server that has `card` in its list surely answers for no model that is not there: vLLM does not, nor
+    does a llama-server with several models, which alone tells whether they are loaded."""
+    return card.get("owned_by") == "vllm" or _status(card) is not None
+
+
+def _status(card: Mapping[str, object]) -> object:
+    """What a llama-server with several models tells of one, such as `loaded`; None: nothing."""
+    status = card.get("status") if card.get("owned_by") == "llamacpp" else None
+    return status.get("value") if isinstance(status, dict) else None
+
+
+def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> tuple[int | None, int | None]:
+    """The windows that a server's list tells of a model: the one it is served with, and the one of its training.
+
+    vLLM and SGLang tell the first (`max_model_len`), of an adapter only with the model that it adapts. llama-server
+    tells that of one slot (`n_ctx`) while the model is loaded.
     """
     meta = _object(card.get("meta"))
-    tokens = count(card.get("max_model_len")) or count(meta.get("n_ctx")) or count(meta.get("n_ctx_train"))
-    if tokens:
-        return tokens
     adapted = [other for other in cards if other.get("id") == card.get("parent")]
-    return (count(adapted[0].get("max_model_len")) or None) if adapted else None
+    lengths = [card.get("max_model_len"), meta.get("n_ctx"), *(other.get("max_model_len") for other in adapted[:1])]
+    served = next((tokens for length in lengths if (tokens := count(length))), None)
+    return served, count(meta.get("n_ctx_train")) or None
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
@@ -295,14 +375,15 @@ def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
         yield Part(text)
 
 
-def _end(reason: object, usage: Mapping[str, object], timings: Mapping[str, object], took: float) -> End:
+def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object], took: float) -> End:
     """The end of a reply that `took` so many seconds, with what its server tells; `timings` only llama-server has."""
+    known, read, written = (count(timings.get(name)) for name in ("cache_n", "prompt_n", "predicted_n"))
     cached = _object(usage.get("prompt_tokens_details")).get("cached_tokens", timings.get("cache_n"))
     prompt, generation = (seconds(timings.get(name), _MILLISECOND) for name in ("prompt_ms", "predicted_ms"))
     return End(
-        Ended.LENGTH if reason == "length" else Ended.STOP,
-        prompt=count(usage.get("prompt_tokens")),
-        completion=count(usage.get("completion_tokens")),
+        ended,
+        prompt=count(usage.get("prompt_tokens")) or (known + read if read else 0),
+        completion=count(usage.get("completion_tokens")) or written,
         cached=None if cached is None else count(cached),
         time=Timing(max(0.0, took - prompt - generation), 0.0, prompt, generation) if timings else None,
     )

@@ -8,13 +8,14 @@ import json
 import re
 import stat
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, starmap, takewhile, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, Message, Reply
 from adacoder.models.base import Enough
-from adacoder.models.errors import ModelError
+from adacoder.models.errors import ModelError, Nameless
 from adacoder.models.recording.form import VERSION, Conversation, OtherVersionError, Trouble, understood
 from adacoder.models.recording.redaction import fits
 from adacoder.models.window import Window
@@ -318,3 +319,17 @@ def _lines(message: Message | None) -> list[str]:
 def _parts(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         yield from (line[at : at + _LINE_LENGTH] for at in range(0, max(len(line), 1), _LINE_LENGTH))
+
+
+def recorded(name: str) -> ReplayModel:
+    """The conversation that `replay:NAME` names.
+
+    Raises:
+        ModelError: no file is named, or it holds none.
+    """
+    if not name:
+        raise Nameless("replay", "FILE")
+    path = Path(name)
+    with suppress(RuntimeError):  # nobody knows the user after `~`
+        path = path.expanduser()
+    return ReplayModel(path)

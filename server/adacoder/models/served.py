@@ -1,8 +1,8 @@
 """A model on a server: the one ChatModel behind every kind of server.
 
-What a server must be able to do is the protocol `Server`, of which `ollama.py` and `openai.py` each have one. What no
-server does well is done here, once for all: its deadlines, its window, its silence about prompts that it cut, and
-the end of a reply as soon as enough of it has come.
+What a server must be able to do is the protocol `Server`, in `server.py`. What no server does well is done here, once
+for all: its window, its silence about prompts that it cut, the end of a reply as soon as enough of it has come; and in
+`waiting.py` how long the first part of a reply is waited for.
 """
 
 from __future__ import annotations
@@ -10,27 +10,24 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
-from enum import Enum
-from typing import Protocol, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from adacoder.domain import Ended, Message, Reply, Timing, Tokens
 from adacoder.models.base import Enough, OnWait
 from adacoder.models.errors import (
     BadReply,
     Busy,
-    CloudRefused,
     ContextOverflow,
-    Kind,
     Loading,
-    NoChat,
     OnlyThought,
     Stalled,
     TooSlow,
 )
-from adacoder.models.window import Calibration, Window, estimate, least
+from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
+from adacoder.models.waiting import Begun, FirstPart
+from adacoder.models.window import Bound, Calibration, Window, least
 
 T = TypeVar("T")
 
@@ -41,142 +38,14 @@ _THOUGHT_TOKENS = 2048
 _MOST_CHARACTERS = 4 * 1024 * 1024
 """What a reply may have, its thoughts included: a server that heeds none of what it is asked for must neither fill our
 memory nor go on for ever."""
+_THINKS = "<think>\n"
+"""What models, and who reads their replies, know as the beginning of thoughts."""
 _LIVELY = 0.2
 """The temperature at which a request that is made again is answered at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """How long to wait for a server, in seconds."""
-
-    connect: float = 10.0
-    first: float = 300.0
-    """For the first token: the model may have to be loaded, other clients served and the prompt read."""
-    next: float = 60.0
-    """For the next token, and for an answer that needs no model."""
-    whole: float | None = None
-    """For a whole reply, its waits included; None: as long as it takes."""
-    sign: float = 3.0
-    """How often it is told that the first token has not come yet."""
-    busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
-    """Before asking again a server that turned a request away because of others; then that is an error."""
-
-
-class Thinking(Enum):
-    """What a model does before it answers."""
-
-    NEVER = "never"
-    UNLESS_TOLD = "unless told"
-    """It thinks, but need not."""
-    ALWAYS = "always"
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What a server says of one of its models."""
-
-    thinking: Thinking = Thinking.NEVER
-    window: int | None = None
-    """The most tokens it can read at once, whatever is asked for; None: not said."""
-    remote: bool = False
-    """Whether the server passes requests on to another machine."""
-    chats: bool = True
-    """Whether it can answer, and not only embed texts."""
-    stop: tuple[str, ...] = ()
-    """Where it is set up to stop; a request that names such texts must name these too, or it would not stop there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """What one chat asks of a server."""
-
-    model: str
-    messages: tuple[Message, ...]
-    max_tokens: int
-    context_tokens: int
-    """The window to load the model with; the same in all requests, since a change may make a server reload."""
-    temperature: float
-    seed: int | None
-    stop: tuple[str, ...]
-    thinking: Thinking
-    keep_alive: str
-    """How long the model is to stay loaded afterwards, as Ollama spells durations."""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a stream ended, with what the server tells of it; counts of 0 are not told."""
-
-    ended: Ended
-    prompt: int = 0
-    completion: int = 0
-    cached: int | None = None
-    """None: not told."""
-    time: Timing | None = None
-    """None: not told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a stream; about one token."""
-
-    text: str = ""
-    thought: bool = False
-    """Whether the part is one of the model's thoughts, which are no part of its reply."""
-    end: End | None = None
-    """With the last part, and only with it."""
-
-
-class Server(Protocol):
-    """A model server. Nothing is imported and no connection made before the first request."""
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        ...
-
-    @property
-    def kind(self) -> Kind:
-        """What kind of server it is."""
-        ...
-
-    async def facts(self, model: str) -> Facts:
-        """What it says of `model`.
-
-        Raises:
-            ModelMissing: it does not have it; the error names those it has.
-        """
-        ...
-
-    async def is_loaded(self, model: str) -> bool:
-        """Whether `model` can answer without being loaded first; True where the server does not tell."""
-        ...
-
-    def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """The parts of a reply as they come. Closing this closes the connection, which ends the generation.
-
-        Raises:
-            ModelError: there is no reply to be had.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        ...
-
-
-def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
-    """`facts`, if they let `model` be used.
-
-    Raises:
-        CloudRefused: it runs elsewhere.
-        NoChat: it cannot answer.
-    """
-    if facts.remote and not allow_cloud:
-        raise CloudRefused(model)
-    if not facts.chats:
-        raise NoChat(model)
-    return facts
+_WARMER = 0.3
+"""What is added to it after each reply that only repeated itself."""
+_WARMEST = 1.0
+"""What it is raised to at most by that."""
 
 
 class ServedModel:
@@ -210,8 +79,10 @@ class ServedModel:
         self._on_wait = on_wait
         self._facts: Facts | None = None
         self._window: Window | None = None
-        self._asked: Counter[tuple[Message, ...]] = Counter()
-        self._is_known_to_be_loaded = False
+        self._asked: Counter[tuple[tuple[Message, ...], tuple[str, ...]]] = Counter()
+        self._first_part = FirstPart(server, model, deadlines, calibration, on_wait)
+        self._warmth = 0.0
+        """What is added to the temperature, since the model has only repeated itself."""
 
     @property
     def name(self) -> str:
@@ -231,8 +102,7 @@ class ServedModel:
         """As `ChatModel.window`."""
         if self._window is None:
             facts = await self._permitted()
-            tokens = min(self._context_tokens, facts.window or self._context_tokens)
-            self._window = Window(tokens, self._calibration.ratio)
+            self._window = replace(facts.window_for(self._context_tokens), ratio=self._calibration.ratio)
         return self._window
 
     async def reply(
@@ -241,14 +111,19 @@ class ServedModel:
         """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
-                window = await self.window()
+                window, facts = await self.window(), await self._permitted()
+                if not facts.hears_system:
+                    messages = _without_system(messages)
                 if least(messages) > window.tokens or (
                     # Of several messages a server may drop the oldest, which no count betrays.
                     len(messages) > 2 and window.measure_chat(messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
-                chat = self._chat(tuple(messages), await self._permitted(), window, max_tokens, stop)
+                chat = self._chat(tuple(messages), facts, window, max_tokens, stop)
                 return await self._patiently(lambda: self._read(chat, window, enough))
+        except ContextOverflow:  # servers do not know what makes the window so small
+            bound = Bound.SETTING if self._window is None else self._window.bound
+            raise ContextOverflow.by(self._model, bound) from None
         except TimeoutError:
             if self._deadlines.whole is None or not limit.expired():
                 raise
@@ -267,9 +142,11 @@ class ServedModel:
         """The request, such that the server need not cut anything.
 
         One that was made before, word for word, is made because the reply to it failed; so another must be possible.
+        (With other texts to stop at it is another: there more of the same reply is asked for.)
         """
-        again = self._asked[messages]
-        self._asked[messages] += 1
+        again = self._asked[messages, tuple(stop)]
+        self._asked[messages, tuple(stop)] += 1
+        temperature = max(self._temperature, _LIVELY) if again else self._temperature
         if facts.thinking is Thinking.ALWAYS:
             max_tokens += _THOUGHT_TOKENS
         room = max(window.tokens - window.measure_chat(messages), _LEAST_REPLY)
@@ -278,7 +155,8 @@ class ServedModel:
             messages=tuple(Message(message.role, _encodable(message.content)) for message in messages),
             max_tokens=min(max_tokens, room),
             context_tokens=window.tokens,
-            temperature=max(self._temperature, _LIVELY) if again else self._temperature,
+            bound=window.bound,
+            temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             seed=None if self._seed is None else self._seed + again,
             # A model that thinks all the same may think of such a text, and would be stopped there.
             stop=(*facts.stop, *stop) if stop and facts.thinking is not Thinking.ALWAYS else (),
@@ -307,96 +185,95 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
-        await self._say_if_it_must_load()
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
-        text, parts, thought = "", 0, 0
+        text, thoughts, parts = "", "", 0
         began = time.perf_counter()
-        async with aclosing(self._server.chat(chat)) as stream:
-            with self._telling_that_it_waits():
-                part = await self._next(stream, self._deadlines.first, "--first-token-timeout")
+        async with self._first_part.begun(chat, window.measure_chat(chat.messages)) as begun:
             first = time.perf_counter()
+            part = self._there(begun.part)
             while part.end is None:
                 parts += 1
                 if part.thought:
-                    thought += len(part.text)
+                    thoughts += part.text
                 else:
                     text += part.text
-                if parts + thought + len(text) > _MOST_CHARACTERS:
+                if parts + len(thoughts) + len(text) > _MOST_CHARACTERS:
                     raise BadReply(self._server.url, "the reply does not end")
-                if part.text and not part.thought and enough(_encodable(text)) and may_stop:
-                    return self._stopped(chat, _encodable(text), parts, window, _by_our_clock(began, first))
-                part = await self._next(stream, self._deadlines.next, "--token-timeout")
-        text = _encodable(text + part.text)
-        if thought and not text.strip() and part.end.ended is Ended.LENGTH:
-            raise OnlyThought(self._model)
-        return self._whole(chat, text, part.end, window, _by_our_clock(began, first))
+                so_far = part.so_far or End(Ended.STOPPED_EARLY)
+                if part.text and not part.thought and enough(_encodable(text)) and (may_stop or so_far.prompt):
+                    spent = self._clocked(chat, begun, began, first)
+                    return self._concluded(chat, _encodable(text), parts, so_far, spent)
+                part = await self._next(begun.rest)
+        text += part.text
+        if part.end.in_circles:
+            self._warmth += _WARMER
+        elif thoughts.strip() and not text.strip():
+            if part.end.ended is Ended.LENGTH:
+                raise OnlyThought(self._model)
+            # Some servers miss where thoughts end, and take the reply for more of them: whoever reads it has to tell.
+            text = _THINKS + thoughts
+        text = _encodable(text)
+        return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
-    async def _say_if_it_must_load(self) -> None:
-        """Tell, once a request, that the first token has to wait for the model to be loaded."""
-        if not self._is_known_to_be_loaded and not await self._server.is_loaded(self._model):
-            self._on_wait(f"loading {self._model}")
-        self._is_known_to_be_loaded = True
-
-    @contextmanager
-    def _telling_that_it_waits(self) -> Iterator[None]:
-        """Within this block, tell every few seconds for how long nothing has come yet."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        timers: list[asyncio.TimerHandle] = []
-
-        def tell() -> None:
-            self._on_wait(f"waiting for the first token, {loop.time() - began:.0f} s")
-            timers[:] = [loop.call_later(self._deadlines.sign, tell)]
-
-        timers[:] = [loop.call_later(self._deadlines.sign, tell)]
-        try:
-            yield
-        finally:
-            timers[0].cancel()
-
-    async def _next(self, stream: AsyncGenerator[Part], seconds: float, option: str) -> Part:
-        """The next part, which must come within `seconds`; with `option` users can allow more."""
+    async def _next(self, stream: AsyncGenerator[Part]) -> Part:
+        """The next part, which must come soon."""
+        seconds = self._deadlines.next
         try:
             async with asyncio.timeout(seconds):
-                part = await anext(stream, None)
+                return self._there(await anext(stream, None))
         except TimeoutError:
-            raise Stalled(self._server.url, seconds, self._server.kind, option) from None
+            raise Stalled(self._server.url, seconds, self._server.kind, "--token-timeout", self._model) from None
+
+    def _there(self, part: Part | None) -> Part:
+        """`part`, of a stream that has not ended without saying so."""
         if part is None:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
-    def _stopped(self, chat: Chat, text: str, parts: int, window: Window, time: Timing) -> Reply:
-        """The reply that was ended here, with `text`, because it is enough: its counts never came."""
-        read = window.measure_chat(chat.messages)
-        cached = self._calibration.cached(chat.messages, read, time.prompt)
-        # A part is about a token, but some servers put several into one.
-        tokens = Tokens(read, max(parts, len(text.split())), estimated=True, cached=cached)
-        return Reply(text, tokens, Ended.STOPPED_EARLY, time)
+    def _clocked(self, chat: Chat, begun: Begun, began: float, first: float) -> Timing:
+        """Where the time of a stream went that was waited for since `began`, and whose first part came at the moment
+        `first`, as far as it shows from outside.
 
-    def _whole(self, chat: Chat, text: str, end: End, window: Window, time: Timing) -> Reply:
-        """The reply that `end` ends."""
+        Where the model had to be loaded, that took what the prompt cannot have taken.
+        """
+        waited = first - began - begun.waited
+        reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
+        return Timing(
+            queue=begun.waited,
+            load=waited - reading if begun.loads else 0.0,
+            prompt=reading if begun.loads else waited,
+            generation=time.perf_counter() - first,
+        )
+
+    def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
+        """The reply that `end` ends, whether it was ended here or there; what that does not tell is estimated."""
+        learned = self._calibration
         if end.prompt:
-            if self._calibration.was_cut(chat.messages, end.prompt, window.tokens):
+            if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
                 raise ContextOverflow.by(self._model)
-            self._calibration.learn(chat.messages, end.prompt)
-            if end.time is not None:
-                self._calibration.learn_speed(end.prompt, end.time.prompt)
-        time = end.time or time
-        read = end.prompt or window.measure_chat(chat.messages)
-        cached = self._calibration.cached(chat.messages, read, time.prompt)
+            learned.learn(chat.messages, end.prompt)
+        took = clocked if end.time is None else replace(end.time, queue=end.time.queue + clocked.queue)
+        read = end.prompt or learned.expected(chat.messages)
+        had_nothing = end.time is None and clocked.load > 0
+        seconds = None if had_nothing else took.prompt
+        cached = learned.cached(chat.messages, read, seconds, by_server=end.time is not None)
         tokens = Tokens(
             read,
-            end.completion or estimate(text),
+            # A part is about a token, but some servers put several into one.
+            end.completion or max(parts, len(text.split())),
             estimated=not (end.prompt and end.completion),
             cached=cached if end.cached is None else min(end.cached, read),
         )
-        return Reply(text, tokens, end.ended, time)
+        return Reply(text, tokens, end.ended, took)
 
 
-def _by_our_clock(began: float, first: float) -> Timing:
-    """Where the time of a stream went, as far as it shows from outside."""
-    return Timing(prompt=first - began, generation=time.perf_counter() - first)
+def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """`messages` with what the system says at the beginning of the first of the user's."""
+    system = [message.content for message in messages if message.role == "system"]
+    others = [message for message in messages if message.role != "system"]
+    text = "\n\n".join([*system, *(message.content for message in others[:1])])
+    return Message("user", text), *others[1:]
 
 
 def _encodable(text: str) -> str:

@@ -1,27 +1,33 @@
-"""Whether a reply that still streams holds the whole function already, so that it can be ended there."""
+"""Whether a reply that still streams holds the whole function already, so that it can be ended there; and whether one
+that a server ended holds it."""
 
 from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Ended
 from adacoder.pytext import definitions, indent_width, logical_lines, normalize, parsed
 from adacoder.replies.extract import candidate
-from adacoder.replies.filters import is_thinking, unwrapped
+from adacoder.replies.filters import ends_in_fence_line, is_inside_fence, is_thinking, unwrapped
 from adacoder.replies.find import find
 from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import free_names, words
 
 if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target
+    from adacoder.replies.blocks import Block
     from adacoder.replies.find import Found
 
-_MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~)|.*```[ \t]*$)", re.MULTILINE)
+_MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
 """So many lines with nothing in them at the end of a reply: the model has nothing more to say, and cannot end."""
+_ANNOUNCES = re.compile(
+    r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
+)
+"""The end of words that a block of code may have followed."""
 _EAGER = 8
 """So many times a reply is looked at whenever its code may have ended; after that only when it has grown."""
 _LONGEST = 100_000
@@ -37,7 +43,6 @@ def completion(target: Target) -> Callable[[str], bool]:
     model may still add then is talk, or another version. It looks only when a line has ended that can end code,
     so it may be asked for every token; when in doubt it says no. One such function follows one reply.
     """
-    named = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
     seen = looks = least = 0
 
     def complete(text: str) -> bool:
@@ -49,7 +54,7 @@ def completion(target: Target) -> Callable[[str], bool]:
         so_far = normalize(text[:end])
         if not (_MAY_END_CODE.search(normalize(text[begin:end])) or _IDLE.search(so_far, max(0, end - 1000))):
             return False
-        if not (named.search(so_far) or so_far[:1].isspace()) or is_thinking(so_far):
+        if not _may_hold(so_far, target) or is_thinking(so_far):
             return False
         looks += 1
         least = end + end // _GROWTH if looks >= _EAGER else 0
@@ -58,13 +63,41 @@ def completion(target: Target) -> Callable[[str], bool]:
     return complete
 
 
+def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
+    """Whether a reply lacks the function, or what it needs, and ends as where a server was told to stop: in thoughts,
+    inside a block, or in words that a block may have followed.
+
+    Names that nothing defines, but which are `is_known`, are not waited for.
+    """
+    text = normalize(text)
+    if is_thinking(text):
+        return True
+    found, others = find(unwrapped(text), target)
+    if found is None:
+        return not ends_in_fence_line(text) and _ANNOUNCES.search(text) is not None
+    return is_inside_fence(text) and not (_may_hold(text, target) and _is_whole(found, others, target, is_known))
+
+
+def _may_hold(text: str, target: Target) -> bool:
+    """Whether the target is defined somewhere, or `text` begins with a body. A block that only reads like a body may be
+    any example."""
+    return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
+
+
 def _is_complete(text: str, target: Target) -> bool:
     found, others = find(unwrapped(text), target)
-    if found is None or not found.is_sound or found.name != target.name:
+    if found is None or not (found.passage.ended or _is_followed(found, target)):
         return False
-    if not (found.passage.ended or _is_followed(found, target)):
+    return _is_whole(found, others, target)
+
+
+def _is_whole(
+    found: Found, others: Sequence[Block], target: Target, is_known: Callable[[str], bool] = lambda name: False
+) -> bool:
+    """Whether what was found is the target, finished, with all it needs."""
+    if not found.is_sound or found.name != target.name:
         return False
-    return not any(_missing(candidate(found, others, Ended.STOP, target), target))
+    return all(map(is_known, _missing(candidate(found, others, Ended.STOP, target), target)))
 
 
 def _is_followed(found: Found, target: Target) -> bool:

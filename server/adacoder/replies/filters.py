@@ -96,6 +96,16 @@ def is_thinking(text: str) -> bool:
     return opens is not None and _THINKING_CLOSES.search(text, opens.end()) is None
 
 
+def is_inside_fence(text: str) -> bool:
+    """Whether the end of `text` stands in a fence that has not been closed."""
+    return len(_FENCE_LINE.findall(text)) % 2 == 1
+
+
+def ends_in_fence_line(text: str) -> bool:
+    """Whether the last line of `text` is a fence."""
+    return _FENCE_LINE.match(text.rstrip().rpartition("\n")[2]) is not None
+
+
 def _from_last_channel(text: str) -> str:
     """What stands in the channel for the answer, else in the last one."""
     channels = list(_CHANNEL.finditer(text))

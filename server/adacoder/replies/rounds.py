@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 _PERIOD = 400
 """Characters that may come again and again."""
 _TIMES = 20
 """How often at least, one after the other."""
 _CHARACTERS = 1500
 """How many there must be of them in all, so that no table in a function is taken for it."""
+_TELLING = 2 * _PERIOD * _TIMES
+"""Characters at the end of a text in which numbers are left out of account."""
+_LONGEST = 100_000
+"""Characters of a text that is searched for code."""
+_NUMBER = re.compile(r"\d+")
+_STEP = re.compile(
+    r"^[ \t]{0,3}(?:[-#>][-#> ]*)?[*_]{0,2}(?:step[ \t]*)?(\d{1,6})[*_]{0,2}[.):]", re.MULTILINE | re.IGNORECASE
+)
+_STEPS = 40
+"""So many numbered lines in a row are no plan: at most eight are asked for, and no recorded reply has half of them."""
+_CODE = re.compile(
+    r"\A[ \t]|^[ \t]*(?:```|~~~|@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
+    r"|from[ \t]+\S+[ \t]+import\b|return\b|[\w.]+[ \t]*(?::[^=\n]*)?=)",
+    re.MULTILINE,
+)
+"""Where code may have begun, in which much of the same can be right: a table with a line for each number."""
 
 
 def goes_round(text: str) -> bool:
-    """Whether `text` ends in nothing but one passage over and over."""
+    """Whether `text` ends in nothing but one passage over and over, or has come to nothing but numbered steps."""
+    if _repeats(text):
+        return True
+    if len(text) > _LONGEST or _CODE.search(text):
+        return False
+    return _repeats(_NUMBER.sub("0", text[-_TELLING:])) or _counts_on(text)
+
+
+def _repeats(text: str) -> bool:
     for period in range(1, min(_PERIOD, len(text) // _TIMES) + 1):
         begin = len(text) - max(_CHARACTERS, period * _TIMES)
         if begin >= 0 and text[begin + period :] == text[begin:-period]:
             return True
     return False
+
+
+def _counts_on(text: str) -> bool:
+    """Whether numbered lines follow each other without end."""
+    numbers = [int(number) for number in _STEP.findall(text)][-_STEPS:]
+    return len(numbers) == _STEPS and all(later == number + 1 for number, later in pairwise(numbers))

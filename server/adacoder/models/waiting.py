@@ -1,0 +1,266 @@
+"""How long the first part of a reply is waited for, and what is done about a model that is loaded and stays silent.
+
+Ollama can lose a model: a token that comes just while its stream is being closed blocks the handler of that stream for
+ever, and with it the slot that it holds (ollama/ollama#17131). From then on every request of every program waits, while
+all looks well. What heals it is to have the model unloaded; the next request loads it anew.
+
+What tells such a model from a busy one is what changes when our own request goes. Ollama counts the requests that refer
+to a model, those that wait included, and as the last of them goes sets anew when the model is to be unloaded. A stream
+that was abandoned holds the slot, but is not counted. So if that time is another once we have gone, nobody was left: no
+other program waits for the model or reads from it. That must show twice: the first time another's reply may have ended
+just before, or the prompt still have been read. (To ask again loses nothing: what was read is kept.) If the time is the
+same, others use the model, and nothing is unloaded.
+
+While others use it we stay away for a moment: of two programs that wait behind the same abandoned stream, each would
+otherwise see no more than the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Self
+
+from adacoder.models.base import OnWait
+from adacoder.models.errors import ModelError, Stalled
+from adacoder.models.server import Chat, Deadlines, Part, Running, Server
+from adacoder.models.window import Calibration
+
+_TIMES = 2
+"""How many times as long as expected it may read."""
+_PER_BYTE = 1e-11
+"""Seconds that each byte of a model in main memory takes to read a token, as long as nothing is known of its speed:
+18 tokens a second for 7 billion parameters, which is slow."""
+_PER_GPU_BYTE = 1e-12
+"""The same of each byte in the memory of graphics hardware."""
+_USUAL_SIZE = 6_000_000_000
+"""The bytes of a model whose size is not told."""
+_PROOFS = 2
+"""How often it must show that nobody is left before a model is unloaded."""
+_LONGER = 2
+"""The second time we wait so many times as long: what was there the first time is over then, and of several programs
+behind the same stream, the one that knows most goes last. So long the others stay away, if they can."""
+_PATIENCE = 4
+"""Each time that others use the model and stay, we wait so many times as long before we look again."""
+_LOOK = 0.25
+"""Seconds between two looks at most."""
+_LOOKS = 6
+"""How often we look at least."""
+_SETTLED = 0.3
+"""Seconds after which a request that was closed is surely no longer counted. What changes later is others' doing."""
+_UNLOADING = 10.0
+"""Seconds that a model has to be unloaded; some take a while to return the memory of graphics hardware."""
+
+
+class _Left(Enum):
+    """What is left of a model, or with it, once our request has gone."""
+
+    NOBODY = auto()
+    """It is loaded, and no other request refers to it."""
+    OTHERS = auto()
+    """Other requests refer to it, as far as can be seen."""
+    NOTHING = auto()
+    """It is no longer loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A stream whose first part has come."""
+
+    part: Part | None
+    """None: it ended before."""
+    rest: AsyncGenerator[Part]
+    waited: float
+    """Seconds until the request was made that was answered; 0.0 for the first."""
+    loads: bool
+    """Whether the model had to be loaded for that."""
+
+
+class Mended(str):
+    """What is told of a wait when a model is unloaded because it answers nothing; worth knowing afterwards, too."""
+
+    __slots__ = ()
+
+    @classmethod
+    def told_of(cls, model: str) -> Self:
+        """The sentence for `model`."""
+        return cls(f"{model} was loaded and answered nothing, though nobody else used it: unloaded, and asked again")
+
+
+class FirstPart:
+    """The wait for the first part of each reply of one model."""
+
+    def __init__(
+        self, server: Server, model: str, deadlines: Deadlines, calibration: Calibration, on_wait: OnWait
+    ) -> None:
+        self._server = server
+        self._model = model
+        self._deadlines = deadlines
+        self._calibration = calibration
+        self._on_wait = on_wait
+        self._has_told_of_loading = False
+
+    @asynccontextmanager
+    async def begun(self, chat: Chat, tokens: int) -> AsyncGenerator[Begun]:
+        """The stream of `chat`, whose prompt takes at most about `tokens`, once its first part has come.
+
+        Raises:
+            Stalled: none came in time.
+        """
+        loaded = await self._loaded(chat)
+        async with AsyncExitStack() as stack:
+            with self._telling() as why:
+                begun = await self._wait(chat, loaded, tokens, stack, why)
+            yield begun
+
+    async def _wait(
+        self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
+    ) -> Begun:
+        """As `begun`; the stream is closed by `stack`. `why` takes what is told besides of the wait."""
+        clock = asyncio.get_running_loop().time
+        loading = f", loading {self._model}"
+        if loaded is None:
+            why[:] = [loading]
+            if not self._has_told_of_loading:
+                self._on_wait(f"loading {self._model}")
+        self._has_told_of_loading = True
+        patience = self._patience(loaded, tokens)
+        began = asked = clock()
+        until, proofs = began + self._deadlines.first, 0
+        while True:
+            stream = await stack.enter_async_context(aclosing(self._server.chat(chat)))
+            before: list[Running] = []
+            try:
+                part = await self._next(stream, chat, patience, until, before)
+            except TimeoutError:
+                await stack.aclose()
+            else:
+                return Begun(part, stream, asked - began, loaded is None)
+            if patience is None or not before:
+                raise self._stalled()
+            left = await self._left(chat, before[0], _SETTLED)
+            if left is _Left.NOBODY:
+                proofs += 1
+                patience *= _LONGER
+                why[:] = [", a prompt that was cancelled may still be read"]
+                if proofs == _PROOFS and await self._is_unloaded(chat):  # in vain or not, it is done once
+                    left = _Left.NOTHING
+            elif left is _Left.OTHERS:
+                why[:] = [", others use the model"]
+                left = await self._left(chat, before[0], max(0.0, min(_LONGER * patience, until - clock())))
+                patience *= _PATIENCE if left is _Left.OTHERS else 1
+            if left is _Left.NOTHING:
+                # It has to be loaded, for which there is as much time as ever.
+                loaded, patience, until = None, None, clock() + self._deadlines.first
+                why[:] = [loading]
+            elif clock() >= until:
+                raise self._stalled()
+            asked = clock()
+
+    async def _next(
+        self, stream: AsyncGenerator[Part], chat: Chat, patience: float | None, until: float, before: list[Running]
+    ) -> Part | None:
+        """The first part of `stream`, which must come by `until`, and if the model is loaded within `patience` seconds.
+
+        What is then seen of the model, while our request still refers to it, is put into `before`.
+
+        Raises:
+            TimeoutError: it did not come.
+        """
+        clock = asyncio.get_running_loop().time
+        async with asyncio.timeout_at(until) as limit:
+
+            async def look(seconds: float) -> None:
+                await asyncio.sleep(min(seconds, until - clock() - _LOOK))
+                loaded = await self._loaded(chat)
+                if loaded is not None and loaded.until is not None:
+                    before.append(loaded)
+                    limit.reschedule(clock())
+
+            looking = None if patience is None else asyncio.create_task(look(patience))
+            try:
+                return await anext(stream, None)
+            finally:
+                if looking is not None:
+                    looking.cancel()
+                    await asyncio.wait({looking})
+
+    def _patience(self, loaded: Running | None, tokens: int) -> float | None:
+        """Seconds within which a model that is loaded answers a prompt of `tokens`, unless something holds it up.
+
+        None: only the user's limit counts, since it has to be loaded, or its server does not tell of it, or since
+        that limit is too short to tell anything.
+        """
+        if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
+            return None
+        seconds = self._calibration.seconds_a_token
+        if not seconds:
+            on_gpu = loaded.on_gpu or 0.0
+            seconds = (loaded.size or _USUAL_SIZE) * (on_gpu * _PER_GPU_BYTE + (1 - on_gpu) * _PER_BYTE)
+        return min(self._deadlines.loaded + _TIMES * tokens * seconds, self._deadlines.first / (1 + _LONGER))
+
+    def _stalled(self) -> Stalled:
+        limit, kind = self._deadlines.first, self._server.kind
+        return Stalled(self._server.url, limit, kind, "--first-token-timeout", self._model)
+
+    async def _loaded(self, chat: Chat) -> Running | None:
+        """The model, if it is loaded with the window that `chat` asks for."""
+        loaded = await self._server.loaded(self._model)
+        return loaded if loaded is not None and loaded.has_window(chat.context_tokens) else None
+
+    async def _left(self, chat: Chat, before: Running, seconds: float) -> _Left:
+        """What shows within `seconds` to be left of a model that was as `before`."""
+        clock = asyncio.get_running_loop().time
+        end, last = clock() + seconds, None
+        while True:
+            await asyncio.sleep(min(_LOOK, seconds / _LOOKS))
+            loaded = await self._loaded(chat)
+            if loaded is None:
+                return _Left.NOTHING
+            # Of a model that was never idle Ollama tells what the time would be now: it moves from look to look.
+            if loaded.until is not None and loaded.until == last != before.until:
+                return _Left.NOBODY
+            if clock() >= end:
+                return _Left.OTHERS
+            last = loaded.until
+
+    async def _is_unloaded(self, chat: Chat) -> bool:
+        """Have the model unloaded; whether it is then, or even loaded anew.
+
+        If others ask for it just now, it is not before they go, or not at all.
+        """
+        clock = asyncio.get_running_loop().time
+        self._on_wait(Mended.told_of(self._model))
+        with suppress(ModelError):  # what stands between may forbid it; to ask again will show
+            await self._server.unload(self._model)
+        end, marked = clock() + _UNLOADING, await self._loaded(chat)
+        loaded = marked
+        while loaded and marked and clock() < end:
+            await asyncio.sleep(_LOOK)
+            before, loaded = loaded, await self._loaded(chat)
+            if loaded and loaded.until == before.until != marked.until:
+                return False
+            if loaded and before.until not in (marked.until, loaded.until):
+                return True
+        return loaded is None
+
+    @contextmanager
+    def _telling(self) -> Iterator[list[str]]:
+        """Within this block, tell every few seconds for how long nothing has come yet, with what the list holds."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        why: list[str] = []
+        timers: list[asyncio.TimerHandle] = []
+
+        def tell() -> None:
+            self._on_wait(f"waiting for the first token, {loop.time() - began:.0f} s{''.join(why)}")
+            timers[:] = [loop.call_later(self._deadlines.sign, tell)]
+
+        timers[:] = [loop.call_later(self._deadlines.sign, tell)]
+        try:
+            yield why
+        finally:
+            timers[0].cancel()

@@ -1,0 +1,27 @@
+"""Count the tokens of texts of every kind with the vocabularies of model files, for tests/unit/token_counts.json.
+
+The files need no more than their vocabularies; llama.cpp's sources have such of many families, in `models/`.
+
+usage: PYTHONPATH=tests python tests/real/count.py FILE.gguf ... > tests/unit/token_counts.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from llama_cpp import Llama
+
+from kinds_of_text import KINDS
+
+
+def counted(path: Path) -> dict[str, int]:
+    """The tokens of each text."""
+    model = Llama(str(path), vocab_only=True, verbose=False)
+    return {name: len(model.tokenize(text.encode(), add_bos=False, special=False)) for name, text in KINDS.items()}
+
+
+if __name__ == "__main__":
+    counts = {Path(file).stem.removeprefix("ggml-vocab-"): counted(Path(file)) for file in sys.argv[1:]}
+    print(json.dumps(counts, ensure_ascii=False, indent=1))

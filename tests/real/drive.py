@@ -1,0 +1,281 @@
+"""Drive a real server through generate, cancel, window, ladder and wedge, and say what it did.
+
+Of the server whose address ADACODER_OLLAMA or ADACODER_OPENAI gives, the models that ADACODER_MODELS names (one, or
+several with commas between them; for a ladder the last should be the best) are asked. Without an address servers are
+started that have the models of `models.py`, of which it is known what they write.
+
+usage: python tests/real/drive.py [REPLIES]    how many replies to end early in a row; 200 where none are named
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from adacoder.domain import Ended, Message, Reply
+from adacoder.models.backends import Experience, open_model
+from adacoder.models.errors import ContextOverflow, ModelError, NothingCame
+from adacoder.models.window import estimate_chat, least
+from adacoder.settings import Settings
+
+MODULE = '''
+def slug(text: str) -> str:
+    """Return the words of `text` in lower case, joined by hyphens.
+
+    >>> slug("A  Tale of Two")
+    'a-tale-of-two'
+    """
+    raise NotImplementedError
+'''
+_REPLIES = 200
+_PATIENCE = 600.0
+"""Seconds that one command has."""
+_LONG_WAIT = 10.0
+"""Seconds between two short replies that are worth a word."""
+_ASKED = (
+    Message("system", "You write Python."),
+    Message("user", "Write the function `slug(text)`, in one code block."),
+)
+
+
+@dataclass
+class Lane:
+    """One server, and what it did."""
+
+    server: str
+    """What it is called."""
+    settings: Settings
+    """With its address, and the ids of its models."""
+    failures: list[str] = field(default_factory=list)
+
+    def says(self, what: str, said: str, *, good: bool = True) -> None:
+        """Say what happened; `good`: as it must be."""
+        print(f"{'✓' if good else '✗'} {self.server}: {what}: {said}", flush=True)
+        if not good:
+            self.failures.append(what)
+
+    def run(self, *arguments: str, models: Sequence[str] | None = None) -> subprocess.Popen[str]:
+        """Start `adacoder` with this server and these of its models; all of them where none are named."""
+        where = ["--host", self.settings.host] if self.settings.host else ["--base-url", str(self.settings.base_url)]
+        chosen = [part for model in models or self.settings.models for part in ("--model", model)]
+        command = [sys.executable, "-m", "adacoder", arguments[0], *where, *chosen, *arguments[1:]]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def generated(self, folder: Path, *arguments: str, models: Sequence[str] | None = None) -> tuple[int, str, dict]:
+        """How a whole `adacoder generate` ended, what it said, and what it printed as JSON."""
+        module = folder / "slugs.py"
+        module.write_text(MODULE, encoding="utf-8")
+        with self.run("generate", str(module), "--json", *arguments, models=models) as process:
+            out, err = process.communicate(timeout=_PATIENCE)
+        return process.returncode, err.strip().splitlines()[-1] if err.strip() else "", json.loads(out or "{}")
+
+    async def ask(
+        self,
+        messages: Sequence[Message] = _ASKED,
+        *,
+        lines: int | None = None,
+        experience: Experience | None = None,
+        most: int = 200,
+    ) -> Reply:
+        """A reply of the last model; ended early once it has so many `lines`."""
+        model = await open_model(self.settings.models[-1], self.settings, experience or Experience(), lambda _: None)
+        try:
+            enough = lambda text: lines is not None and text.count("\n") >= lines  # noqa: E731
+            return await model.reply(messages, enough=enough, max_tokens=most)
+        finally:
+            await model.close()
+
+
+def generate(lane: Lane, folder: Path) -> None:
+    """Each model alone."""
+    for model in lane.settings.models:
+        code, said, outcome = lane.generated(folder, models=[model])
+        lane.says(f"generate with {model}", _told(code, said, outcome), good=code in (0, 1))
+
+
+def ladder(lane: Lane, folder: Path) -> None:
+    """All models, one round each but for the last."""
+    if len(lane.settings.models) > 1:
+        code, said, outcome = lane.generated(folder, "--rounds-per-model", "1")
+        lane.says("ladder", _told(code, said, outcome), good=code in (0, 1))
+
+
+def cancel(lane: Lane, folder: Path) -> None:
+    """Ctrl-C while a reply comes, and how long the next one then has to wait."""
+    module = folder / "slugs.py"
+    module.write_text(MODULE, encoding="utf-8")
+    for after in (1.0, 2.0, 4.0):
+        with lane.run("generate", str(module)) as process:
+            time.sleep(after)
+            process.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            process.communicate(timeout=_PATIENCE)
+            took = time.monotonic() - began
+        began = time.monotonic()
+        asyncio.run(lane.ask())
+        ended = (
+            f"ended with {process.returncode} in {took:.1f} s; the next reply came in {time.monotonic() - began:.1f} s"
+        )
+        lane.says(f"Ctrl-C after {after:g} s", ended, good=process.returncode in (0, 1, 130) and took < 5)
+
+
+def window(lane: Lane, folder: Path) -> None:
+    """A prompt that no window of this size can hold, and one that nearly fills it."""
+    try:
+        asyncio.run(lane.ask((Message("user", "word " * 2 * lane.settings.context_tokens),)))
+    except (ContextOverflow, NothingCame) as error:
+        lane.says("a prompt beyond the window", str(error))
+    else:
+        lane.says("a prompt beyond the window", "a reply came", good=False)
+
+
+def figures(lane: Lane, folder: Path) -> None:
+    """Counts, times and measures of one prompt, read to its end and ended early."""
+
+    async def replies() -> list[Reply]:
+        experience = Experience()
+        asked = (*_ASKED[:1], Message("user", f"{MODULE * 8}\n{_ASKED[1].content}"))
+        lasts = ("Plan.", "Write it.", "Write it again.")
+        ends = (1, None, 1)
+        return [
+            await lane.ask(
+                (*asked[:1], replace(asked[1], content=f"{asked[1].content}\n{last}")), lines=end, experience=experience
+            )
+            for last, end in zip(lasts, ends, strict=True)
+        ]
+
+    stopped, whole, again = asyncio.run(replies())
+    for what, reply in (("ended early", stopped), ("whole", whole), ("ended early, later", again)):
+        counts = f"{reply.tokens.prompt} read, of them {reply.tokens.cached} cached, {reply.tokens.completion} written"
+        about = "about " if reply.tokens.estimated else ""
+        lane.says(f"figures of a reply that is {what}", f"{about}{counts}; {reply.ended.value}; {_times(reply)}")
+    asked = (*_ASKED[:1], Message("user", f"{MODULE * 8}\n{_ASKED[1].content}\nWrite it."))
+    bounds = f"at least {least(asked)}, at most {estimate_chat(asked)}"
+    if whole.tokens.estimated:
+        lane.says("measures", f"{bounds}; the server counts nothing in streams")
+    else:
+        holds = least(asked) <= whole.tokens.prompt <= estimate_chat(asked)
+        lane.says("measures", f"{bounds}, counted {whole.tokens.prompt}", good=holds)
+
+
+def wedge(lane: Lane, folder: Path, count: int) -> None:
+    """Many short replies, each ended while it comes: none may be lost, none have to wait for long."""
+
+    async def replies() -> tuple[int, float, list[str]]:
+        experience, slowest, lost, stopped = Experience(), 0.0, [], 0
+        for number in range(count):
+            began = time.monotonic()
+            try:
+                reply = await lane.ask(
+                    (*_ASKED, Message("user", str(number))), lines=1 + number % 3, experience=experience
+                )
+                stopped += reply.ended is Ended.STOPPED_EARLY
+            except ModelError as error:
+                lost.append(str(error))
+            slowest = max(slowest, time.monotonic() - began)
+        return stopped, slowest, lost
+
+    stopped, slowest, lost = asyncio.run(replies())
+    said = f"{stopped} of {count} replies ended early, {len(lost)} lost, the slowest took {slowest:.1f} s"
+    lane.says("wedge", "; ".join([said, *lost[:1]]), good=not lost and slowest < _LONG_WAIT)
+
+
+def fixed(lane: Lane, folder: Path) -> None:
+    """What is known of the models of `models.py`."""
+    expected: Mapping[str, Callable[[int, dict], bool]] = {
+        "right": lambda code, outcome: code == 0 and outcome["rounds"] == 1,
+        "wrong": lambda code, outcome: code == 1 and outcome["rounds"] == 6,
+        "thinks": lambda code, outcome: code == 0 and outcome["rounds"] == 1,
+        "steps": lambda code, outcome: code == 1,
+        "circles": lambda code, outcome: code == 1,
+    }
+    for name, holds in expected.items():
+        model = f"openai:{name}"
+        if model in lane.settings.models:
+            code, said, outcome = lane.generated(folder, models=[model])
+            lane.says(name, _told(code, said, outcome), good=holds(code, outcome))
+    if "openai:wrong" in lane.settings.models:
+        code, said, outcome = lane.generated(folder, "--rounds-per-model", "1", models=["openai:wrong", "openai:right"])
+        lane.says("wrong, then right", _told(code, said, outcome), good=code == 0)
+
+
+def _told(code: int, said: str, outcome: Mapping[str, object]) -> str:
+    if not outcome:
+        return f"exit {code}: {said}"
+    reason = f" ({outcome['reason']})" if outcome["reason"] else ""
+    return (
+        f"exit {code}, {outcome['status']}{reason} in {outcome['rounds']} rounds, {outcome['modelCalls']} calls,"
+        f" {outcome['seconds']} s, tokens {json.dumps(outcome['tokens'])}"
+    )
+
+
+def _times(reply: Reply) -> str:
+    if reply.time is None:
+        return "no times"
+    times = ("queue", "load", "prompt", "generation")
+    return ", ".join(f"{name} {getattr(reply.time, name):.2f} s" for name in times)
+
+
+def drive(lane: Lane, count: int, *, own: bool) -> list[str]:
+    """All of it; returns what was not as it must be."""
+    with tempfile.TemporaryDirectory() as folder:
+        for step in (fixed,) if own else (generate, ladder):
+            step(lane, Path(folder))
+        cancel(lane, Path(folder))
+        window(lane, Path(folder))
+        figures(lane, Path(folder))
+        wedge(lane, Path(folder), count)
+    return lane.failures
+
+
+@contextmanager
+def _lanes() -> Iterator[Iterator[tuple[Lane, bool]]]:
+    """The servers to drive, and whether they are of our own making."""
+    names = [name.strip() for name in os.environ.get("ADACODER_MODELS", "").split(",") if name.strip()]
+    host, url = os.environ.get("ADACODER_OLLAMA"), os.environ.get("ADACODER_OPENAI")
+    if (host or url) and not names:
+        raise SystemExit("Name the models to ask in ADACODER_MODELS, with commas between them.")
+    given = [
+        *(
+            [Lane(f"Ollama at {host}", Settings(models=tuple(f"ollama:{name}" for name in names), host=host))]
+            if host
+            else ()
+        ),
+        *([Lane(url, Settings(models=tuple(f"openai:{name}" for name in names), base_url=url))] if url else ()),
+    ]
+    yield ((lane, False) for lane in given) if given else _own()
+
+
+def _own() -> Iterator[tuple[Lane, bool]]:
+    from models import make
+    from servers import WINDOW, has_llama_server, llama_cpp_python, llama_server
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = make(Path(folder))
+        with llama_cpp_python(Path(folder), files) as url:
+            # The one to be asked for all that is not about a certain model comes last.
+            ids = tuple(f"openai:{name}" for name in (*(name for name in files if name != "right"), "right"))
+            yield Lane("llama-cpp-python", Settings(models=ids, base_url=url, context_tokens=WINDOW)), True
+        if has_llama_server():
+            for name, path in files.items():
+                with llama_server(Path(folder), path) as url:
+                    yield Lane(f"llama-server, {name}", Settings(models=(f"openai:{name}",), base_url=url)), True
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts this may ignore it, and so would commands
+    replies = int(sys.argv[1]) if len(sys.argv) > 1 else _REPLIES
+    with _lanes() as lanes:
+        wrong = [f"{lane.server}: {what}" for lane, own in lanes for what in drive(lane, replies, own=own)]
+    print("\n".join(["", *(f"✗ {one}" for one in wrong)]) if wrong else "\nAll as it must be.")
+    sys.exit(bool(wrong))
