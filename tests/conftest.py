@@ -14,6 +14,8 @@ import pytest
 
 from levels import skip_what_needs_more
 
+pytest.register_assert_rewrite("adversarial.isolated", "serving", "examining")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="try all there is where a sample is tried otherwise")

@@ -59,6 +59,9 @@ class Telling:
     async def ask(self, *_: object, **__: object) -> Reply:
         return Reply("```python\ndef f(x):\n    return 2 * x\n```\n")
 
+    def may_have_stopped(self, *_: object) -> bool:
+        return False
+
 
 class Passing:
     """A host at which everything passes."""
