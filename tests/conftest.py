@@ -14,7 +14,7 @@ import pytest
 
 from levels import skip_what_needs_more
 
-pytest.register_assert_rewrite("adversarial.isolated", "serving", "examining")
+pytest.register_assert_rewrite("adversarial.isolated", "concluding", "recordings", "serving", "splicing")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -114,7 +114,7 @@ async def test_a_changed_helper_is_evaluated_with(editor: Client, factor: int) -
             before = editor.text(uri)
         kind, message = await editor.told()
     if factor == 10:
-        assert (kind, editor.text(uri)) == (INFO, f"{before}    return x * FACTOR\n")
+        assert (kind, editor.text(uri)) == (INFO, f"{before}    return x * FACTOR\n"), message
     else:
         assert (kind, editor.text(uri)) == (WARNING, before)
         assert "does not pass there; nothing was inserted" in message
