@@ -403,6 +403,15 @@ async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) ->
     assert most <= 2 * PROCESSORS  # as many may be ready to follow
 
 
+async def test_a_process_may_be_taken_at_any_moment_of_its_making(ws: Workspace) -> None:
+    for moment in range(60):
+        verdicts = await asyncio.gather(*(ws.evaluate(GOOD) for _ in range(PROCESSORS)))
+        assert all(verdict.passed for verdict in verdicts), verdicts
+        await asyncio.sleep(templates.PAUSE_SECONDS + moment * 0.0002)  # meanwhile others begin to be made
+        verdict = await ws.evaluate(GOOD)
+        assert verdict.passed, verdict
+
+
 async def test_while_none_runs_as_many_are_ready_as_there_are_processors(ws: Workspace) -> None:
     assert (await ws.evaluate(GOOD)).passed
     await until(lambda: len(evaluations_in(ws.folder)) == PROCESSORS)

@@ -307,13 +307,16 @@ class _Keeper:
 
     def rehearse(self) -> None:
         """Have as many processes ready for evaluations that are to come, and let them rehearse one."""
-        while self.booted and self._boot.result().alive and len(self._rehearsed) < self._most_spares:
-            process = self._bare.pop() if self._bare else asyncio.create_task(self._boot.result().fork())
-            if process.done():
-                _begin_rehearsal(process)  # at once, before anything else is sent
-            else:
-                process.add_done_callback(_begin_rehearsal)
+        if not (self.booted and self._boot.result().alive):
+            return
+        for process in [process for process in self._bare if process.done()]:
+            # Now, before anybody takes it: whoever awaits what is done goes on before its callbacks are called.
+            if not process.cancelled() and process.exception() is None:
+                process.result().line.rehearse()
+            self._bare.remove(process)
             self._rehearsed.append(process)
+        while len(self._rehearsed) + len(self._bare) < self._most_spares:
+            self._rehearsed.append(asyncio.create_task(self._boot.result().fork(begin=_rehearse)))
 
     def give_back(self, evaluation: Evaluation | None) -> None:
         """An evaluation is over; its process has been reaped already if it is None."""
@@ -410,9 +413,8 @@ class _Keeper:
         self._rested(self, for_long=False)
 
 
-def _begin_rehearsal(process: asyncio.Task[Evaluation]) -> None:
-    if not process.cancelled() and process.exception() is None:
-        process.result().line.rehearse()
+async def _rehearse(line: Line) -> None:
+    line.rehearse()
 
 
 class Rested(Protocol):
