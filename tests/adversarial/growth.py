@@ -254,10 +254,7 @@ def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
     A short time proves enough: work that grows with the square of such a text is no matter of moments.
     """
     took = _seconds(reader, shape(SIZE))
-    if took < TELLING_SECONDS:
-        return None
-    # On a busy machine the shorter text may have taken twice its time.
-    if all(took < 2.2 * _seconds(reader, shape(SIZE // 2)) for _ in range(_TRIES)):
+    if took < TELLING_SECONDS or took < 2.2 * _seconds(reader, shape(SIZE // 2)):
         return None
     # What is no matter of chance shows again, and goes on so.
     growth = float("inf")

@@ -54,7 +54,8 @@ def test_no_reader_takes_longer_and_longer(room: int) -> None:
 )
 def test_what_grows_faster_is_found(slow: object) -> None:
     assert callable(slow)
-    assert grows(slow, SHAPES["named escapes"]) is not None
+    # On a busy machine a shorter text may take twice its time; a reader is tried with so many shapes for that, too.
+    assert any(grows(slow, SHAPES["named escapes"]) is not None for _ in range(5))
 
 
 def test_what_grows_as_the_text_does_is_not() -> None:
