@@ -256,9 +256,9 @@ def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
     took = _seconds(reader, shape(SIZE))
     if took < TELLING_SECONDS or took < 2.2 * _seconds(reader, shape(SIZE // 2)):
         return None
-    # What is no matter of chance shows again, and goes on so.
+    # What is no matter of chance goes on so, and shows again a moment later.
     growth = float("inf")
-    for size in (SIZE, 2 * SIZE):
+    for size in (SIZE, 2 * SIZE) * 2:
         growth = min(growth, _growth(reader, shape(size // 2), shape(size)))
         if growth <= MOST_GROWTH:
             return None

@@ -186,14 +186,16 @@ OTHERWISE = "import subprocess\nsubprocess.run(['env', '--version'], stdout=subp
 def started(project: Project, tmp_path: Path, script: str, *arguments: str, **environment: str) -> set[str]:
     """The programs that a script starts, as it names them."""
     seen = tmp_path / "seen"
-    subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-c", WATCHING + script, str(seen), *arguments],
         cwd=project.folder,
         env={**os.environ, **environment},
         capture_output=True,
+        text=True,
         timeout=120,
         check=False,
     )
+    assert ended.returncode == 0, ended.stderr
     return set(seen.read_text(encoding="utf-8").splitlines()) if seen.exists() else set()
 
 
@@ -201,7 +203,8 @@ def started(project: Project, tmp_path: Path, script: str, *arguments: str, **en
 def test_all_that_is_started_is_our_python_or_the_systems_bubblewrap(project: Project, tmp_path: Path) -> None:
     ours = {str(Path(sys.executable).resolve()), os.path.realpath("/usr/bin/bwrap")}
     with StandIn([f"```python\n{MODULE}```", "1, 2, 3"]).in_thread() as server:
-        host = {"OLLAMA_HOST": server.host}
+        # What isolates here is not known yet.
+        host = {"OLLAMA_HOST": server.host, "XDG_CACHE_HOME": str(tmp_path / "cache")}
         assert started(project, tmp_path, ENTERING, "generate", "stub.py", **host) == ours
         assert started(project, tmp_path, ENTERING, "doctor", **host) == ours
     assert "env" in started(project, tmp_path, OTHERWISE), "it would have been seen"
