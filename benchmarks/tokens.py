@@ -48,9 +48,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from adacoder.agents.prompt import PLANNER
+from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.domain import Message, Outcome, Reply, Status, Target, TargetError
-from adacoder.journal import Journal
+from adacoder.journal import Asked, Journal
 from adacoder.models.served import ServedModel
 from adacoder.models.window import estimate
 from adacoder.replies.steps import are_complete, steps
@@ -73,7 +73,7 @@ FAILING = 2
 """Replies that are served before the one that passes."""
 TOKEN = 4
 """Characters that the stand-in sends as one token."""
-LONGEST_PLAN = PLANNER.most or 0
+LONGEST_PLAN = PLANNER.limits.most or 0
 """Tokens of the longest plan that is served: longer ones are not allowed."""
 CHOICE = f"tasks with {FAILING} replies that fail and then one that passes: what is verified shows the choice alone"
 """What nobody may take the numbers of verified tasks for."""
@@ -324,7 +324,7 @@ def _by_role(runs: Sequence[Run]) -> Counter[str]:
     """The tokens that were sent, by whom they were asked for."""
     counts: Counter[str] = Counter()
     for run in runs:
-        agents = [step.agent for step in run.outcome.steps if "reply" in step.details]
+        agents = [step.agent for step in run.outcome.steps if isinstance(step.details, Asked)]
         for agent, sent in zip(agents, run.sent, strict=True):
             counts[agent] += sent
     return counts

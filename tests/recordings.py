@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from adacoder.domain import Ended, Message, Reply, Tokens
-from adacoder.models.base import ChatModel, Enough
+from adacoder.models.base import ChatModel, Enough, Sampling
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.recorder import Recorder
 from adacoder.models.recording.redaction import Redaction, Surroundings
@@ -66,7 +66,13 @@ class Told:
         return self._window
 
     async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
     ) -> Reply:
         reply = next(self._replies)
         if isinstance(reply, BaseException):

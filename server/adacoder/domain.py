@@ -6,9 +6,9 @@ Offsets are code points into one text, half open. Lines are 0-based unless a nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -248,13 +248,6 @@ class Reply:
     """None where nobody took the time, as in a recorded conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The Prompt Engineer's numbered steps, as text."""
-
-    text: str
-
-
 class Level(StrEnum):
     """How candidate code was isolated, strongest first."""
 
@@ -385,16 +378,6 @@ class ExampleResult:
     """Whether it had to match."""
     reached: Reached = NOTHING
     """What of the target's code it reached, where that was asked for."""
-
-    @property
-    def lines(self) -> frozenset[int]:
-        """The lines of `reached`."""
-        return self.reached.lines
-
-    @property
-    def branches(self) -> frozenset[tuple[int, int]]:
-        """The branches of `reached`."""
-        return self.reached.branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,22 +515,36 @@ class Outcome:
         return (self.verdict or Verdict(None)).total(self.target)
 
 
+class Details(Protocol):
+    """What a Step was given and returned, by what it did: `journal` has one class for each."""
+
+    def json(self) -> dict[str, JSON]:
+        """Its part of an entry of `journal` in `--json`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing an Agent did: an entry of the Journal."""
 
     agent: str
-    """`programming_assistant`, `code_evaluator`, `debug_specialist` or `prompt_engineer`."""
+    """Such as `programming_assistant` or `code_evaluator`."""
     action: str
-    """`write`, `evaluate`, `repair` or `plan`."""
+    """Such as `write` or `evaluate`."""
     round: int
     """1-based round of the loop."""
     seconds: float
     tokens: Tokens = Tokens()
-    details: dict[str, JSON] = field(default_factory=dict)
-    """What the Agent was given and returned."""
+    details: Details | None = None
+    """None where it did not come so far."""
     time: Timing | None = None
     """Where the seconds of a model's reply went."""
+    doing: str = ""
+    """What was done, for people: "writing the function"."""
+    branch: tuple[str, ...] = ()
+    """The branches of a search in which it was done, from the outermost."""
+    error: str | None = None
+    """How it failed, if it did."""
 
     def json(self) -> dict[str, JSON]:
         """An entry of `journal` in `--json`."""
@@ -558,7 +555,9 @@ class Step:
             "seconds": round(self.seconds, 3),
             "tokens": self.tokens.json(),
             **({} if self.time is None else {"time": self.time.json()}),
-            **self.details,
+            **({"branch": [*self.branch]} if self.branch else {}),
+            **({} if self.details is None else self.details.json()),
+            **({} if self.error is None else {"error": self.error}),
         }
 
 

@@ -8,9 +8,77 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from adacoder.domain import JSON, Step, Timing, Tokens
+from adacoder.domain import JSON, Details, Ended, Failure, Step, Timing, Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A model was asked."""
+
+    instruction: str
+    """The last paragraph of the chat, which is new in each call."""
+    reply: str | None = None
+    """None: none came."""
+    ended: Ended = Ended.STOP
+    is_known: bool = False
+    """Whether the same reply came before."""
+    again: str = ""
+    """Why the model is asked for it once more."""
+
+    def json(self) -> dict[str, JSON]:
+        """As of `Details`."""
+        entry: dict[str, JSON] = {"instruction": self.instruction}
+        if self.reply is not None:
+            entry |= {"reply": self.reply, "ended": self.ended.value}
+        if self.is_known:
+            entry["known"] = True
+        if self.again:
+            entry["again"] = self.again
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Examples ran on a candidate."""
+
+    code: str
+    has_run: bool
+    """Whether something ran: not where the candidate is no code."""
+    passed: int
+    total: int
+    failure: Failure | None
+    notes: tuple[str, ...] = ()
+    is_known: bool = False
+    """Whether it was evaluated before."""
+
+    def json(self) -> dict[str, JSON]:
+        """As of `Details`."""
+        return {
+            "code": self.code,
+            "ran": self.has_run,
+            "passed": self.passed,
+            "total": self.total,
+            "failure": None if self.failure is None else self.failure.json(),
+            "notes": [*self.notes],
+            **({"known": True} if self.is_known else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """Rules were tried on a candidate."""
+
+    rules: tuple[str, ...]
+    """The names of those that changed it."""
+    code: str
+    """What came of it."""
+
+    def json(self) -> dict[str, JSON]:
+        """As of `Details`."""
+        return {"rules": [*self.rules], "code": self.code}
 
 
 @dataclass
@@ -20,7 +88,9 @@ class OpenStep:
     agent: str
     action: str
     round: int
-    details: dict[str, JSON] = field(default_factory=dict)
+    doing: str = ""
+    branch: tuple[str, ...] = ()
+    details: Details | None = None
     tokens: Tokens = field(default_factory=Tokens)
     time: Timing | None = None
     written: int = 0
@@ -35,7 +105,7 @@ class OpenStep:
 
 Listener = Callable[["OpenStep | Step | Waiting"], None]
 """Called with an `OpenStep` when a step begins and each time it moves, with the `Step` when it has ended, and with
-a `Waiting` while a request has to wait."""
+a `Waiting` while a request has to wait. It shows a step that it does not know by its `doing`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +114,9 @@ class Waiting:
 
     message: str
     """Such as `waiting for the model, 1 ahead`."""
+
+
+_branch: ContextVar[tuple[str, ...]] = ContextVar("_branch", default=())
 
 
 class Journal:
@@ -79,19 +152,39 @@ class Journal:
         self._tell(Waiting(message))
 
     @contextmanager
-    def step(self, agent: str, action: str) -> Iterator[OpenStep]:
+    def branch(self, name: str) -> Iterator[None]:
+        """Record what is done inside the `with` block, and in tasks that begin there, as a branch of a search."""
+        token = _branch.set((*_branch.get(), name))
+        try:
+            yield
+        finally:
+            _branch.reset(token)
+
+    @contextmanager
+    def step(self, agent: str, action: str, doing: str) -> Iterator[OpenStep]:
         """Record what `agent` does inside the `with` block, also when it fails or is cancelled."""
-        step = OpenStep(agent, action, max(self._round, 1), _moved=self._tell)
+        step = OpenStep(agent, action, max(self._round, 1), doing, _branch.get(), _moved=self._tell)
         began = time.perf_counter()
         self._tell(step)
+        failed: str | None = None
         try:
             yield step
         except BaseException as error:
-            step.details.setdefault("error", str(error) or type(error).__name__)
+            failed = str(error) or type(error).__name__
             raise
         finally:
-            seconds = time.perf_counter() - began
-            ended = Step(step.agent, step.action, step.round, seconds, step.tokens, step.details, step.time)
+            ended = Step(
+                step.agent,
+                step.action,
+                step.round,
+                time.perf_counter() - began,
+                step.tokens,
+                step.details,
+                step.time,
+                step.doing,
+                step.branch,
+                failed,
+            )
             self._steps.append(ended)
             self._tell(ended)
 

@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import TextIO
 
 from adacoder.domain import JSON, Coverage, Edit, Level, Line, Outcome, Status, Step, Target, Tokens
-from adacoder.journal import OpenStep, Waiting
+from adacoder.journal import Asked, Evaluated, OpenStep, Repaired, Waiting
 from adacoder.source.text import PositionEncoding, position_at
-
-MODEL_ACTIONS = frozenset({"write", "plan", "suggest"})
-"""The actions that call a model."""
 
 _EXIT_CODES = {
     Status.VERIFIED: 0,
@@ -29,15 +26,6 @@ _EXIT_CODES = {
     Status.ERROR: 2,
     Status.CANCELLED: 130,
 }
-
-_DOING = {
-    "write": "writing the function",
-    "evaluate": "running the examples",
-    "repair": "mending by rule",
-    "plan": "planning from the error",
-    "suggest": "suggesting examples",
-}
-
 
 _SETTINGS = {
     "model": "adacoder.model",
@@ -99,10 +87,7 @@ def for_an_editor(outcome: Outcome) -> Outcome:
     """`outcome` with its sentences as `in_an_editor`."""
     reason = None if outcome.reason is None else in_an_editor(outcome.reason)
     steps = tuple(
-        replace(step, details={**step.details, "error": in_an_editor(str(step.details["error"]))})
-        if "error" in step.details
-        else step
-        for step in outcome.steps
+        step if step.error is None else replace(step, error=in_an_editor(step.error)) for step in outcome.steps
     )
     return replace(outcome, reason=reason, notes=tuple(map(in_an_editor, outcome.notes)), steps=steps)
 
@@ -196,29 +181,30 @@ def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
     """One line for a person who waits: phase, round, examples passed, tokens so far."""
     if isinstance(event, Waiting):
         return event.message
-    where = f"round {event.round}/{most_rounds}"
-    doing = _DOING[event.action]
-    if isinstance(event, OpenStep):
-        return f"{where} · {doing}{_written(event.written)}"
-    if event.action == "evaluate" and not event.details.get("ran", True):
-        return f"{where} · nothing to run"
-    if event.action == "evaluate" and event.details.get("total"):
-        return f"{where} · {event.details['passed']}/{event.details['total']} examples passed"
-    if event.action == "repair":
-        return f"{where} · {_mended(event)}"
-    if event.action in MODEL_ACTIONS:
-        return f"{where} · {doing}{_written(event.tokens.completion)}"
-    return f"{where} · {doing}"
+    where = " · ".join([f"round {event.round}/{most_rounds}", *event.branch])
+    match event:
+        case OpenStep():
+            return f"{where} · {event.doing}{_written(event.written)}"
+        case Step(details=Evaluated(has_run=False)):
+            return f"{where} · nothing to run"
+        case Step(details=Evaluated(total=total) as found) if total:
+            return f"{where} · {found.passed}/{total} examples passed"
+        case Step(details=Repaired(rules=rules)):
+            return f"{where} · {_fixed(rules)}"
+    return f"{where} · {event.doing}{_written(event.tokens.completion)}"
 
 
 def _written(tokens: int) -> str:
     return f" · {count(tokens, 'token')}" if tokens else ""
 
 
-def _mended(step: Step) -> str:
-    rules = step.details.get("rules")
-    names = [str(rule).replace("_", " ") for rule in rules] if isinstance(rules, list) else []
-    return f"mended by rule: {', '.join(names)}" if names else "no rule helps"
+def _fixed(rules: Sequence[str]) -> str:
+    return f"fixed by rule: {in_words(rules)}" if rules else "no rule helps"
+
+
+def in_words(rules: Sequence[str]) -> str:
+    """The names of rules, for people."""
+    return ", ".join(rule.replace("_", " ") for rule in rules)
 
 
 def total_tokens(outcome: Outcome) -> Tokens:
@@ -246,7 +232,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         },
         "coverage": None if verdict is None or verdict.coverage is None else _coverage_json(verdict.coverage),
         "rounds": outcome.rounds,
-        "modelCalls": sum(step.action in MODEL_ACTIONS for step in outcome.steps),
+        "modelCalls": sum(isinstance(step.details, Asked) for step in outcome.steps),
         "tokens": total_tokens(outcome).json(),
         "seconds": round(outcome.seconds, 3),
         "model": outcome.model,

@@ -10,21 +10,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from adacoder.agents import Team
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
-from adacoder.agents.programming_assistant import ProgrammingAssistant
 from adacoder.agents.prompt import Briefing, brief
-from adacoder.agents.prompt_engineer import PromptEngineer
-from adacoder.agents.test_designer import TestDesigner
+from adacoder.agents.request import BudgetSpent, Request
+from adacoder.agents.role import Role
+from adacoder.agents.test_designer import DESIGNER, usable
 from adacoder.aside import aside
 from adacoder.checks import Checks, access, readable, require
 from adacoder.checks import Project as Project
 from adacoder.checks import current as current
-from adacoder.domain import AdaCoderError, Attempt, Candidate, Edit, Outcome, Reply, Status, Target, conclude
+from adacoder.domain import (
+    AdaCoderError,
+    Attempt,
+    Candidate,
+    Edit,
+    Failure,
+    FailureKind,
+    Outcome,
+    Reply,
+    Status,
+    Target,
+    Verdict,
+    conclude,
+)
 from adacoder.journal import Journal
-from adacoder.models.backends import Experience
+from adacoder.models.backends import Experience, OpenModel, open_model
 from adacoder.models.errors import ModelError
 from adacoder.models.held import HeldModel
 from adacoder.models.recording.about import About
@@ -43,12 +56,16 @@ from adacoder.strategies import STRATEGIES
 _OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
 """Outcomes that carry Edits. An unverified one is marked so, and its door asks before it inserts."""
 
+_NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
+
 
 class Service(Checks):
     """Runs requests. Keeps what is worth keeping between them: beside that of Checks, what is remembered of models."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_model: OpenModel = open_model) -> None:
+        """`open_model` opens what answers; tests have a model of their own."""
         super().__init__()
+        self._open_model = open_model
         self.experience = Experience()
         """What is kept of models between requests, their leases among it."""
 
@@ -129,7 +146,7 @@ class Service(Checks):
         return replace(best, rounds=journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> HeldModel:
-        return HeldModel(name, settings, self.experience, journal, about)
+        return HeldModel(name, settings, self.experience, journal, about, self._open_model)
 
     async def _run_strategy(
         self,
@@ -146,26 +163,31 @@ class Service(Checks):
             known = ", ".join(sorted(STRATEGIES))
             raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
 
-        conversation = self._conversation(target, settings, project, model)
         evaluator = await self._evaluator(target, settings, project, journal, covers=True)
-        index = await self._index(target, settings, project)
-        team = Team(
-            programming_assistant=ProgrammingAssistant(conversation, journal),
-            code_evaluator=evaluator,
-            debug_specialist=DebugSpecialist(index, journal, settings.rules),
-            prompt_engineer=PromptEngineer(conversation, journal),
+        budget = strategy.budget(max_iterations)
+        request = Request(
+            target,
+            start,
+            budget if start is None else budget.of_start(max_iterations),
+            conversation=self._conversation(target, settings, project, journal, model, strategy.roles),
+            evaluator=evaluator,
+            specialist=DebugSpecialist(await self._index(target, settings, project), journal, settings.rules),
             journal=journal,
         )
         await evaluator.ready(target)
         if start is None:
             await model.window()  # a model that cannot be asked takes no round
+        trouble = ""
         try:
-            return await strategy(team, target, start, max_iterations)
+            await strategy.run(request)
+        except BudgetSpent:
+            pass
         except ModelError as error:
-            if evaluator.furthest is None or not model.has_replied:
+            if request.best is None or not model.has_replied:
                 raise
-            outcome = conclude(target, evaluator.furthest, journal.round)
-            return replace(outcome, reason=f"{outcome.reason} Then no more replies came: {error}")
+            trouble = f" Then no more replies came: {error}"
+        outcome = conclude(target, request.best or _NOTHING, journal.round)
+        return replace(outcome, reason=f"{outcome.reason}{trouble}") if trouble else outcome
 
     async def _suggest_by_any(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
         """What the first model of the ladder suggests that can be asked."""
@@ -187,11 +209,11 @@ class Service(Checks):
     ) -> Outcome:
         evaluator = await self._evaluator(target, settings, project, journal)
         target = await evaluator.with_class_examples(target)
-        designer = TestDesigner(self._conversation(target, settings, project, model), journal)
-        suggested = await designer.suggest(target)
-        verdict = await evaluator.evaluate(replace(target, examples=suggested), current(target))
-        if verdict.results or not target.is_stub:
-            running = (result for result in verdict.results if result.entered and (result.matched or target.is_stub))
+        conversation = self._conversation(target, settings, project, journal, model, (DESIGNER,))
+        suggested = usable(await conversation.ask(DESIGNER), target)
+        feedback = await evaluator.probe(target, current(target), suggested)
+        if feedback.results or not target.is_stub:
+            running = (result for result in feedback.results if result.entered and (result.matched or target.is_stub))
             suggested = tuple(result.example for result in running)
         if not suggested:
             reason = f"The model suggested no example for '{target.name}' that could be used: ask again, or write one."
@@ -200,14 +222,22 @@ class Service(Checks):
         reason = f"A model reads the docstring so: {shown}. Read it before you keep it."
         return Outcome(Status.UNVERIFIED, target, reason, edits=(await aside(add_examples, target, suggested),))
 
-    def _conversation(self, target: Target, settings: Settings, project: Project, model: HeldModel) -> Conversation:
+    def _conversation(
+        self,
+        target: Target,
+        settings: Settings,
+        project: Project,
+        journal: Journal,
+        model: HeldModel,
+        roles: tuple[Role[Any], ...],
+    ) -> Conversation:
         allowed = access(target, settings, project)
 
         async def pack(window: Window) -> Briefing:
             overlays = await asyncio.to_thread(readable, project.overlays, allowed)
-            return await aside(_packed, target, overlays, allowed, window, settings.instructions)
+            return await aside(_packed, target, overlays, allowed, roles, window, settings.instructions)
 
-        return Conversation(model, pack)
+        return Conversation(model, target, journal, pack)
 
     async def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
         interpreter = await self._interpreter(target, settings, project)
@@ -215,10 +245,15 @@ class Service(Checks):
 
 
 def _packed(
-    target: Target, overlays: Mapping[Path, str], allowed: Access, window: Window, instructions: str
+    target: Target,
+    overlays: Mapping[Path, str],
+    allowed: Access,
+    roles: tuple[Role[Any], ...],
+    window: Window,
+    instructions: str,
 ) -> Briefing:
     """What every call of a request begins with."""
-    return brief(target, pieces(target, overlays, allowed), window=window, instructions=instructions)
+    return brief(target, pieces(target, overlays, allowed), roles, window=window, instructions=instructions)
 
 
 def from_reply(text: str, target: Target) -> Candidate:

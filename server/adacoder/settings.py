@@ -104,10 +104,6 @@ class Settings:
         most = min(self.rounds_per_model - (not is_started), self.max_iterations)
         return (*((model, most) for model in lower), (top, self.max_iterations))
 
-    def most_rounds(self, *, is_started: bool) -> int:
-        """How many rounds a request may take at most."""
-        return sum(most + 1 for _, most in self.rungs(is_started=is_started))
-
 
 _DURATION = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|[+-]?\d+(?:\.\d+)?")
 

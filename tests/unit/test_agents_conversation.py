@@ -7,17 +7,20 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adacoder.agents.conversation import Conversation
-from adacoder.agents.programming_assistant import ProgrammingAssistant
-from adacoder.agents.prompt import DESIGNER, PLANNER, WRITER, Briefing, Role, brief
-from adacoder.agents.prompt_engineer import PromptEngineer
-from adacoder.agents.test_designer import TestDesigner as Designer  # or pytest would collect it
-from adacoder.domain import Ended, Failure, FailureKind, Message, Plan, Reply, Target, Verdict
+from adacoder.agents.failures import described
+from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
+from adacoder.agents.prompt import Briefing, brief
+from adacoder.agents.prompt_engineer import PLANNER
+from adacoder.agents.role import Role
+from adacoder.agents.test_designer import DESIGNER, usable
+from adacoder.domain import Candidate, Ended, Example, Failure, FailureKind, Message, Reply, Target, Verdict
 from adacoder.journal import Journal
-from adacoder.models.base import Enough
+from adacoder.models.base import Enough, Sampling
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
 from adacoder.source.locate import locate
@@ -33,6 +36,7 @@ MEAN = "```python\ndef mean(values):\n    return sum(values) / len(values)\n```"
 PLAN = "Here are the steps:\n\n1. Add the values.\n2. Count them.\n3. Divide.\n"
 LINE = "    values = sorted(values)  # to be sure that they are in order\n"
 FAILED = Verdict(Failure(FailureKind.EXCEPTION, "It failed."))
+ROLES = (WRITER, WRITER_BY_PLAN, PLANNER, DESIGNER)
 TARGET = locate(MODULE, Path("/w/numbers.py"), Path("/w"), qualname="mean")
 
 
@@ -51,7 +55,13 @@ class Model:
         return Window(8192)
 
     async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
     ) -> Reply:
         self.asked.append((tuple(messages), max_tokens, tuple(stop)))
         text = self.replies.pop(0)
@@ -66,7 +76,7 @@ class Model:
         pass
 
 
-class Request:
+class Asking:
     """The model-based Agents of one request to a model with these replies."""
 
     def __init__(self, *replies: str, of: Target = TARGET, obeys: bool = True) -> None:
@@ -74,63 +84,71 @@ class Request:
         self.target = of
         self.packed = 0
         self.journal = Journal()
-        conversation = Conversation(self.model, self._pack)
-        self.assistant = ProgrammingAssistant(conversation, self.journal)
-        self.engineer = PromptEngineer(conversation, self.journal)
-        self.designer = Designer(conversation, self.journal)
+        self.conversation = Conversation(self.model, of, self.journal, self._pack)
+
+    async def write(self, plan: str | None = None) -> Candidate:
+        if plan is None:
+            return await self.conversation.ask(WRITER)
+        return await self.conversation.ask(WRITER_BY_PLAN, {"plan": plan})
+
+    async def plan(self) -> str:
+        return await self.conversation.ask(PLANNER, {"error": described(FAILED)})
+
+    async def suggest(self) -> tuple[Example, ...]:
+        return usable(await self.conversation.ask(DESIGNER), self.target)
 
     async def _pack(self, window: Window) -> Briefing:
         self.packed += 1
-        return brief(self.target, (), window=window, instructions="")
+        return brief(self.target, (), ROLES, window=window, instructions="")
 
 
 async def test_each_role_has_its_own_limits_and_the_briefing_is_packed_once() -> None:
-    request = Request(MEAN, PLAN, MEAN, MEAN)
-    await request.assistant.write(TARGET)
-    await request.engineer.plan(TARGET, FAILED)
-    await request.assistant.write(TARGET, Plan(PLAN))
-    await request.designer.suggest(TARGET)
+    request = Asking(MEAN, PLAN, MEAN, MEAN)
+    await request.write()
+    await request.plan()
+    await request.write(PLAN)
+    await request.suggest()
     limits = [(max_tokens, stop) for _, max_tokens, stop in request.model.asked]
-    roles: list[Role] = [WRITER, PLANNER, WRITER, DESIGNER]
-    assert limits == [(role.tokens(Window(8192)), role.stop) for role in roles]
+    roles: list[Role[Any]] = [WRITER, PLANNER, WRITER, DESIGNER]
+    assert limits == [(role.limits.tokens(Window(8192)), role.limits.stop) for role in roles]
     assert [tokens for tokens, _ in limits] == [4096, 512, 4096, 512]
-    assert all(len(role.stop) <= 4 for role in roles)
+    assert all(len(role.limits.stop) <= 4 for role in roles)
     assert request.packed == 1
 
 
 async def test_a_plan_is_its_steps_and_ends_where_something_else_begins() -> None:
-    request = Request(f"{PLAN}\nLet me know if you want the code, and I write it; or ask me what it means.\n")
-    plan = await request.engineer.plan(TARGET, FAILED)
-    assert plan.text == "1. Add the values.\n2. Count them.\n3. Divide."
+    request = Asking(f"{PLAN}\nLet me know if you want the code, and I write it; or ask me what it means.\n")
+    plan = await request.plan()
+    assert plan == "1. Add the values.\n2. Count them.\n3. Divide."
     (step,) = request.journal.steps
-    assert step.details["ended"] == "stopped_early"
-    assert "what it means" not in str(step.details["reply"])
+    assert step.json()["ended"] == "stopped_early"
+    assert "what it means" not in str(step.json()["reply"])
 
 
 async def test_a_reply_that_goes_round_in_circles_is_ended_and_counts_as_one_that_broke_off() -> None:
-    request = Request("```python\ndef mean(values):\n" + LINE * 500)
-    candidate = await request.assistant.write(TARGET)
+    request = Asking("```python\ndef mean(values):\n" + LINE * 500)
+    candidate = await request.write()
     assert candidate.cut
     (step,) = request.journal.steps
-    assert step.details["ended"] == "length"
-    assert len(str(step.details["reply"])) < 50 * len(LINE)
+    assert step.json()["ended"] == "length"
+    assert len(str(step.json()["reply"])) < 50 * len(LINE)
 
 
 async def test_a_reply_that_repeats_a_little_is_whole() -> None:
-    request = Request("```python\ndef mean(values):\n" + LINE * 10 + "    return 2.0\n```\nDone.\n")
-    candidate = await request.assistant.write(TARGET)
+    request = Asking("```python\ndef mean(values):\n" + LINE * 10 + "    return 2.0\n```\nDone.\n")
+    candidate = await request.write()
     assert not candidate.cut
     assert candidate.function.count("\n") == 11
 
 
 @pytest.mark.parametrize(("second", "known"), [(MEAN, True), (f"{MEAN}\n", None)])
 async def test_a_reply_that_was_given_before_is_marked(second: str, known: bool | None) -> None:
-    request = Request(MEAN, second)
-    await request.assistant.write(TARGET)
-    await request.assistant.write(TARGET, Plan(PLAN))
+    request = Asking(MEAN, second)
+    await request.write()
+    await request.write(PLAN)
     first, later = request.journal.steps
-    assert "known" not in first.details
-    assert later.details.get("known") is known
+    assert "known" not in first.json()
+    assert later.json().get("known") is known
 
 
 FUNCTION = "def mean(values):\n    return sum(values) / len(values)\n"
@@ -159,38 +177,38 @@ TOO_SHORT = (
 
 @pytest.mark.parametrize("text", [*WHOLE, *TOO_SHORT])
 async def test_a_reply_that_a_server_ended_too_early_is_asked_for_once_more(text: str) -> None:
-    request, unstopped = Request(text, text), Request(text, text, obeys=False)
-    assert await request.assistant.write(TARGET) == await unstopped.assistant.write(TARGET)
+    request, unstopped = Asking(text, text), Asking(text, text, obeys=False)
+    assert await request.write() == await unstopped.write()
     stops = [stop for _, _, stop in request.model.asked]
-    assert stops == [WRITER.stop, ()][: 1 + (text in TOO_SHORT)]
+    assert stops == [WRITER.limits.stop, ()][: 1 + (text in TOO_SHORT)]
     assert request.model.asked[0][0] == request.model.asked[-1][0]
-    told = [step.details.get("again") for step in request.journal.steps]
+    told = [step.json().get("again") for step in request.journal.steps]
     sentence = "The server ended the reply before the function was whole: it is asked for once more."
     assert told == [*[sentence] * (len(stops) - 1), None]
 
 
 async def test_once_a_request_is_enough_to_know_that_a_model_writes_several_blocks() -> None:
     several = TOO_SHORT[0]
-    request = Request(several, several, PLAN, several, MEAN)
-    await request.assistant.write(TARGET)
-    await request.engineer.plan(TARGET, FAILED)
-    await request.assistant.write(TARGET, Plan(PLAN))
-    assert [stop for _, _, stop in request.model.asked] == [WRITER.stop, (), (), ()]
+    request = Asking(several, several, PLAN, several, MEAN)
+    await request.write()
+    await request.plan()
+    await request.write(PLAN)
+    assert [stop for _, _, stop in request.model.asked] == [WRITER.limits.stop, (), (), ()]
 
 
 THOUGHTS = "<think>\nThe mean is the sum by the count. I have to be careful with no values.\n"
 
 
 async def test_who_does_nothing_but_think_is_told_of() -> None:
-    request = Request(THOUGHTS, THOUGHTS)
+    request = Asking(THOUGHTS, THOUGHTS)
     with pytest.raises(OnlyThought, match=r"All that the model 'model' wrote were thoughts"):
-        await request.assistant.write(TARGET)
+        await request.write()
     with pytest.raises(OnlyThought):
-        await Request(THOUGHTS).designer.suggest(TARGET)
-    found = Request(f"{THOUGHTS}{MEAN}", f"{THOUGHTS}{MEAN}")
-    assert (await found.assistant.write(TARGET)).function == FUNCTION.rstrip()
-    suggested = Request(f"{THOUGHTS}```python\n>>> mean([4])\n4.0\n```")
-    assert len(await suggested.designer.suggest(TARGET)) == 1
+        await Asking(THOUGHTS).suggest()
+    found = Asking(f"{THOUGHTS}{MEAN}", f"{THOUGHTS}{MEAN}")
+    assert (await found.write()).function == FUNCTION.rstrip()
+    suggested = Asking(f"{THOUGHTS}```python\n>>> mean([4])\n4.0\n```")
+    assert len(await suggested.suggest()) == 1
 
 
 FOLDER = os.environ.get("ADACODER_DATA")
@@ -204,7 +222,7 @@ def recorded() -> Iterator[tuple[str, Target, str]]:
     with gzip.open(folder / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             task = tasks.get(row["task_id"])
-            if task is not None and any(stop in row["reply"] for stop in WRITER.stop):
+            if task is not None and any(stop in row["reply"] for stop in WRITER.limits.stop):
                 module, name = task["prompt"].rstrip() + "\n    pass\n", task["entry_point"]
                 yield row["id"], locate(module, Path("/w/m.py"), Path("/w"), qualname=name), row["reply"]
 
@@ -215,10 +233,10 @@ async def test_no_recorded_reply_is_another_for_what_a_server_stops_at(one_in: C
     """Whatever kind of reply it is, the same comes of it as where its stream has to be closed."""
     stopped = again = 0
     for number, target, text in list(recorded())[:: one_in(5)]:
-        closing, ending = Request(text, text, of=target, obeys=False), Request(text, text, of=target)
-        wanted = await closing.assistant.write(target)
-        assert await ending.assistant.write(target) == wanted, number
-        stopped += len(ending.model.asked) == 1 and ending.journal.steps[0].details["ended"] == "stop"
+        closing, ending = Asking(text, text, of=target, obeys=False), Asking(text, text, of=target)
+        wanted = await closing.write()
+        assert await ending.write() == wanted, number
+        stopped += len(ending.model.asked) == 1 and ending.journal.steps[0].json()["ended"] == "stop"
         again += len(ending.model.asked) == 2
     assert stopped > 10
     assert again > 10

@@ -14,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adacoder.agents import prompt
-from adacoder.agents.failures import describe
-from adacoder.domain import Example, Failure, FailureKind, Message, Plan, Target
+from adacoder.agents.failures import describe, described
+from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
+from adacoder.agents.prompt_engineer import PLANNER
+from adacoder.agents.test_designer import DESIGNER
+from adacoder.domain import Example, Failure, FailureKind, Message, Target, Verdict
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.source import text
@@ -26,7 +29,8 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 STUBS = ROOT / "fixtures" / "stubs"
 LARGE = Failure(FailureKind.WRONG_OUTPUT, "…", Example("f()\n", "2\n", 0), got="wrong\n" * 10_000)
-PLAN = Plan("1. Read the text word by word.\n2. Keep each word once.\n3. Sort what is left.")
+PLAN = "1. Read the text word by word.\n2. Keep each word once.\n3. Sort what is left."
+ROLES = (WRITER, WRITER_BY_PLAN, PLANNER, DESIGNER)
 
 
 def stubs() -> list[Target]:
@@ -35,8 +39,20 @@ def stubs() -> list[Target]:
     return [target for target in found if target.has_wants]
 
 
+def to_write(packed: prompt.Briefing, plan: str | None = None) -> prompt.Call:
+    return packed.call(WRITER) if plan is None else packed.call(WRITER_BY_PLAN, {"plan": plan})
+
+
+def to_plan(packed: prompt.Briefing, failure: Failure) -> prompt.Call:
+    return packed.call(PLANNER, {"error": described(Verdict(failure))})
+
+
+def to_suggest(packed: prompt.Briefing) -> prompt.Call:
+    return packed.call(DESIGNER)
+
+
 def briefing(target: Target, tokens: int = 8192, instructions: str = "") -> prompt.Briefing:
-    return prompt.brief(target, pieces(target), window=Window(tokens), instructions=instructions)
+    return prompt.brief(target, pieces(target), ROLES, window=Window(tokens), instructions=instructions)
 
 
 def with_class_examples(target: Target) -> Target:
@@ -51,9 +67,9 @@ def rendered(messages: tuple[Message, ...]) -> str:
 def test_rendered_prompt_is_golden(target: Target) -> None:
     wrong = Failure(FailureKind.WRONG_OUTPUT, "…", target.examples[0], got="None\n")
     packed = briefing(target)
-    text = rendered(packed.messages(packed.to_write().instruction))
-    text += "\n--- planned ---\n" + packed.to_write(PLAN).instruction
-    text += "\n--- plan ---\n" + packed.to_plan(wrong).instruction
+    text = rendered(packed.messages(to_write(packed).instruction))
+    text += "\n--- planned ---\n" + to_write(packed, PLAN).instruction
+    text += "\n--- plan ---\n" + to_plan(packed, wrong).instruction
     golden = GOLDEN / f"{target.module.path.stem}.{target.qualname}.md"
     if os.environ.get("ADACODER_RENEW_GOLDEN"):
         golden.write_text(text, encoding="utf-8", newline="\n")
@@ -62,7 +78,7 @@ def test_rendered_prompt_is_golden(target: Target) -> None:
 
 def test_every_call_of_a_request_begins_with_the_same_text() -> None:
     packed = briefing(stubs()[0])
-    calls = [packed.to_write(), packed.to_write(PLAN), packed.to_plan(LARGE), packed.to_suggest()]
+    calls = [to_write(packed), to_write(packed, PLAN), to_plan(packed, LARGE), to_suggest(packed)]
     chats = [packed.messages(call.instruction) for call in calls]
     assert {chat[0] for chat in chats} == {chats[0][0]}
     assert all(chat[1].content.startswith(packed.shared) for chat in chats)
@@ -83,7 +99,7 @@ def test_the_projects_instructions_end_the_system_text() -> None:
 
 def packed(target: Target, *found: Piece, context_tokens: int) -> list[str]:
     """The kinds of the pieces that were kept, in the order they are listed in."""
-    shared = prompt.brief(target, found, window=Window(context_tokens), instructions="").shared
+    shared = prompt.brief(target, found, ROLES, window=Window(context_tokens), instructions="").shared
     assert target.docstring.splitlines()[0] in shared
     kept = [piece for piece in found if piece.text in shared]
     return [piece.kind for piece in sorted(kept, key=lambda piece: shared.index(piece.text))]
@@ -134,15 +150,15 @@ windows = st.builds(Window, st.integers(1024, 16_384), st.floats(0.5, 2.0))
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.sampled_from(stubs()), context, windows, failures, values.map(Plan), st.text(max_size=60))
+@given(st.sampled_from(stubs()), context, windows, failures, values, st.text(max_size=60))
 def test_every_chat_and_its_reply_fit_into_the_window(
-    target: Target, found: list[Piece], window: Window, failure: Failure, plan: Plan, wishes: str
+    target: Target, found: list[Piece], window: Window, failure: Failure, plan: str, wishes: str
 ) -> None:
     try:
-        packed = prompt.brief(target, found, window=window, instructions=wishes)
+        packed = prompt.brief(target, found, ROLES, window=window, instructions=wishes)
     except ContextOverflow:
         return
-    for call in (packed.to_write(), packed.to_write(plan), packed.to_plan(failure), packed.to_suggest()):
+    for call in (to_write(packed), to_write(packed, plan), to_plan(packed, failure), to_suggest(packed)):
         messages = packed.messages(call.instruction)
         assert target.docstring.splitlines()[0] in messages[-1].content
         assert window.measure_chat(messages) + call.max_tokens <= window.tokens
@@ -151,10 +167,10 @@ def test_every_chat_and_its_reply_fit_into_the_window(
 @pytest.mark.parametrize("tokens", [1024, 2048, 4096, 8192, 32_768])
 def test_a_small_task_fits_into_any_window_that_may_be_set(tokens: int) -> None:
     target = next(target for target in stubs() if target.name == "check_digit")
-    packed = prompt.brief(target, (), window=Window(tokens), instructions="")
+    packed = prompt.brief(target, (), ROLES, window=Window(tokens), instructions="")
     assert all(line.strip() in packed.shared for line in target.docstring.splitlines())
     assert packed.reply_tokens >= tokens // 4
-    call = packed.to_plan(LARGE)
+    call = to_plan(packed, LARGE)
     assert ">>> f()" in call.instruction
     assert "must give\n2\nbut gave" in call.instruction
     assert "characters …]" in call.instruction
@@ -165,11 +181,11 @@ def test_an_error_is_whole_while_there_is_room_for_it_even_where_context_fills_t
     value = ", ".join(f"'key {number}': {number}" for number in range(100))[:1000]
     failure = Failure(FailureKind.WRONG_OUTPUT, "…", Example(f"f({{{value}}})\n", f"{value}\n", 0), got=f"{value}!\n")
     context = [Piece("mentioned", f"mentioned_{number} = {number}", number) for number in range(1000)]
-    full = prompt.brief(stubs()[0], context, window=Window(8192), instructions="")
-    assert describe(failure, 1500) in full.to_plan(failure).instruction
+    full = prompt.brief(stubs()[0], context, ROLES, window=Window(8192), instructions="")
+    assert describe(failure, 1500) in to_plan(full, failure).instruction
     assert full.window.measure_chat(full.messages("")) + full.reply_tokens > 6000
-    small = prompt.brief(stubs()[0], context, window=Window(2048), instructions="")
-    assert "characters …]" in small.to_plan(failure).instruction
+    small = prompt.brief(stubs()[0], context, ROLES, window=Window(2048), instructions="")
+    assert "characters …]" in to_plan(small, failure).instruction
 
 
 SCRIPT = '''
@@ -185,11 +201,11 @@ def script(name):
 
 def test_no_server_stops_at_what_the_function_itself_may_hold() -> None:
     of = locate(SCRIPT, Path("/nowhere/scripts.py"), Path("/nowhere"), qualname="script")
-    fence, main, test = prompt.WRITER.stop
-    assert briefing(of).to_write().stop == (fence, test)
-    assert briefing(of).to_write(Plan("1. Begin with `assert x`.")).stop == (fence,)
-    assert briefing(stubs()[0]).to_write(PLAN).stop == (fence, main, test)
-    assert briefing(stubs()[0], instructions="Write assert statements.").to_write().stop == (fence, main)
+    fence, main, test = WRITER.limits.stop
+    assert to_write(briefing(of)).stop == (fence, test)
+    assert to_write(briefing(of), "1. Begin with `assert x`.").stop == (fence,)
+    assert to_write(briefing(stubs()[0]), PLAN).stop == (fence, main, test)
+    assert to_write(briefing(stubs()[0], instructions="Write assert statements.")).stop == (fence, main)
 
 
 FENCED = '''"""Makes Markdown.
@@ -242,16 +258,20 @@ def test_only_a_function_about_fences_may_write_one(name: str, may_stop: bool) -
     """What stands around it, in its module or in our own prompt, is none of its own."""
     of = locate(FENCED, Path("/nowhere/pages.py"), Path("/nowhere"), qualname=name)
     packed = prompt.brief(
-        with_class_examples(of), [Piece("module", "```\ncode\n```", 0)], window=Window(8192), instructions="Fence: ```"
+        with_class_examples(of),
+        [Piece("module", "```\ncode\n```", 0)],
+        ROLES,
+        window=Window(8192),
+        instructions="Fence: ```",
     )
     assert packed.shared.count("```") > 2
-    assert ("\n```\n" in packed.to_write(Plan("1. Write:\n```\nx\n```")).stop) is may_stop
+    assert ("\n```\n" in to_write(packed, "1. Write:\n```\nx\n```").stop) is may_stop
 
 
 def test_a_plan_of_its_full_length_is_never_cut() -> None:
     step = "1. Keep what has been seen in a set, and go on with the next word.\n"
     text = (step * 40)[: 512 * 3]
-    assert text in briefing(stubs()[0]).to_write(Plan(text)).instruction
+    assert text in to_write(briefing(stubs()[0]), text).instruction
 
 
 CLASS = '''
@@ -285,8 +305,10 @@ def test_examples_of_the_class_are_part_of_the_task() -> None:
         Example("account.deposit(5)\n", "5\n", 5),
         Example("for each in (1, 2):\n    account.deposit(each)\n", "6\n8\n", 7),
     )
-    alone = prompt.brief(replace(target, examples=(own,)), (), window=Window(8192), instructions="").shared
-    both = prompt.brief(replace(target, examples=(*others, own)), (), window=Window(8192), instructions="").shared
+    alone = prompt.brief(replace(target, examples=(own,)), (), ROLES, window=Window(8192), instructions="").shared
+    both = prompt.brief(
+        replace(target, examples=(*others, own)), (), ROLES, window=Window(8192), instructions=""
+    ).shared
     assert both.startswith(alone)
     assert both.removeprefix(alone) == (
         "\nThe docstring of the class `Account` shows how it is used, and these examples will be run too:\n\n"

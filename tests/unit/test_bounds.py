@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -15,10 +15,13 @@ from adacoder.agents import debug_specialist, programming_assistant, prompt_engi
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
-from adacoder.agents.programming_assistant import ProgrammingAssistant
-from adacoder.agents.prompt_engineer import PromptEngineer
-from adacoder.domain import Candidate, Ended, Failure, FailureKind, Plan, Reply, TargetError, Verdict
+from adacoder.agents.programming_assistant import WRITER
+from adacoder.agents.prompt import Briefing, brief
+from adacoder.agents.prompt_engineer import PLANNER
+from adacoder.agents.role import Role
+from adacoder.domain import Candidate, Ended, Failure, FailureKind, Reply, TargetError, Verdict
 from adacoder.journal import Journal
+from adacoder.models.window import Window
 from adacoder.pytext import error_line, parsed, symbols
 from adacoder.replies.extract import extract
 from adacoder.replies.filters import LONGEST_ANSWER, answer
@@ -51,16 +54,22 @@ def waiting_for_the_loop(gives: object) -> tuple[Callable[..., Any], Callable[[]
 
 
 class Telling:
-    """A conversation in which every call is replied to."""
+    """A model that always says the same."""
 
-    async def briefing(self) -> Any:
-        return SimpleNamespace(to_write=lambda plan: None, to_plan=lambda failure: None)
+    name = "telling"
 
-    async def ask(self, *_: object, **__: object) -> Reply:
-        return Reply("```python\ndef f(x):\n    return 2 * x\n```\n")
+    async def window(self) -> Window:
+        return Window(8192)
 
-    def may_have_stopped(self, *_: object) -> bool:
-        return False
+    async def reply(self, *_: object, **__: object) -> Reply:
+        return Reply("```python\ndef f(x):\n    return 2 * x\n```\n", ended=Ended.LENGTH)
+
+
+async def asked(role: Role[Any], model: Telling | None = None) -> object:
+    async def pack(window: Window) -> Briefing:
+        return brief(TARGET, (), (role,), window=window, instructions="")
+
+    return await Conversation(model or Telling(), TARGET, Journal(), pack).ask(role, {"error": "It failed."})
 
 
 class Passing:
@@ -71,11 +80,11 @@ class Passing:
 
 
 async def written() -> object:
-    return await ProgrammingAssistant(cast("Conversation", Telling()), Journal()).write(TARGET)
+    return await asked(WRITER)
 
 
 async def planned() -> object:
-    return (await PromptEngineer(cast("Conversation", Telling()), Journal()).plan(TARGET, FAILED)).text
+    return await asked(PLANNER)
 
 
 async def repaired() -> object:
@@ -113,25 +122,15 @@ async def test_the_event_loop_goes_on_while_a_long_reply_is_looked_at() -> None:
     reader, let_the_loop_go_on = waiting_for_the_loop(gives=True)
     let_the_loop_go_on()
 
-    class Streaming:
-        async def window(self) -> Any:
-            return None
-
-        async def reply(self, messages: object, *, enough: Callable[[str], bool], **_: object) -> Reply:
+    class Streaming(Telling):
+        async def reply(self, *_: object, **asked: Any) -> Reply:
             for end in range(5000, 100_000, 100):
-                if enough("".join(map(str, range(end)))[:end]):
-                    return Reply("", ended=Ended.STOPPED_EARLY)
+                if asked["enough"]("".join(map(str, range(end)))[:end]):
+                    return Reply("1. Do it.", ended=Ended.STOPPED_EARLY)
                 await asyncio.sleep(0.001)
-            return Reply("", ended=Ended.STOP)
+            return Reply("2. Do not.", ended=Ended.STOP)
 
-    async def pack(_: object) -> Any:
-        return SimpleNamespace(messages=lambda instruction: ())
-
-    conversation = Conversation(cast("Any", Streaming()), pack)
-    call = cast("Any", SimpleNamespace(instruction="", max_tokens=1, stop=()))
-    with Journal().step("programming_assistant", "write") as step:
-        reply = await conversation.ask(call, step, enough=reader)
-    assert reply.ended is Ended.STOPPED_EARLY
+    assert await asked(replace(PLANNER, enough=lambda target: reader), Streaming()) == "1. Do it."
 
 
 def test_a_reply_that_is_cut_is_one_that_broke_off() -> None:
@@ -220,7 +219,3 @@ def test_what_is_deep_is_unreadable_and_no_more(text: str) -> None:
     assert parsed(text) is None or error_line(text) in (None, 1)
     assert extract(Reply(text), TARGET) == Candidate("") or extract(Reply(text), TARGET).function
     undefined_names(f"{MODULE}{text}", TARGET.definition)
-
-
-def test_a_plan_is_read_as_before() -> None:
-    assert Plan(prompt_engineer.steps("So:\n\n1. A\n2. B\n3. C\n\nGood luck")).text == "1. A\n2. B\n3. C"

@@ -131,13 +131,13 @@ def test_the_journal_records_steps_in_order_also_those_that_fail() -> None:
     journal = Journal(heard.append)
     journal.waiting("waiting for the model, 1 ahead")
     journal.begin_round()
-    with journal.step("programming_assistant", "write") as step:
+    with journal.step("programming_assistant", "write", "writing") as step:
         step.moved(7)
         step.tokens = Tokens(100, 20)
     journal.begin_round()
-    with pytest.raises(ValueError, match="no"), journal.step("code_evaluator", "evaluate"):
+    with pytest.raises(ValueError, match="no"), journal.step("code_evaluator", "evaluate", "running"):
         raise ValueError("no")
     assert [(step.agent, step.round) for step in journal.steps] == [("programming_assistant", 1), ("code_evaluator", 2)]
-    assert journal.steps[1].details["error"] == "no"
+    assert [step.error for step in journal.steps] == [None, "no"]
     assert journal.steps[0].tokens == Tokens(100, 20)
     assert [type(event) for event in heard] == [Waiting, OpenStep, OpenStep, Step, OpenStep, Step]

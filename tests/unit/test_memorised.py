@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,32 +15,20 @@ from adacoder.domain import (
     ExampleResult,
     Failure,
     FailureKind,
-    Message,
     Outcome,
-    Reply,
     Status,
     Verdict,
     further,
 )
 from adacoder.journal import Journal
-from adacoder.models import held
-from adacoder.models.base import Enough
-from adacoder.models.window import Window
 from adacoder.service import Project, Service
 from adacoder.settings import Settings
-from adacoder.source.locate import documented, locate
+from adacoder.source.locate import documented
 from adacoder.source.text import apply_edits
+from scripted import STUB as MODULE
+from scripted import Desk
 
-STUB = '''def hypotenuse(a, b):
-    """The longest side of a right triangle.
-
-    >>> hypotenuse(3, 4)
-    5.0
-    >>> hypotenuse(5, 12)
-    13.0
-    """
-    pass
-'''
+STUB = MODULE[MODULE.index("def") :]
 TABLE = "def hypotenuse(a, b):\n    return {(3, 4): 5.0, (5, 12): 13.0}[a, b]\n"
 OTHER_TABLE = "def hypotenuse(a, b):\n    return 5.0 if a == 3 and b == 4 else 13.0\n"
 GOOD = "def hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5\n"
@@ -51,53 +39,20 @@ PLAN = "1. Take the root of the sum of the squares."
 isolated = pytest.mark.isolation
 
 
-class Script:
-    """A model that gives these replies, one after the other."""
-
-    name = "script"
-    lease_key = "script"
-
-    def __init__(self, replies: Sequence[str]) -> None:
-        self.replies = list(replies)
-        self.asked: list[str] = []
-
-    async def window(self) -> Window:
-        return Window(8192)
-
-    async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
-    ) -> Reply:
-        self.asked.append(messages[-1].content)
-        return Reply(self.replies.pop(0))
-
-    async def close(self) -> None:
-        pass
-
-
-async def generated(folder: Path, patch: pytest.MonkeyPatch, *replies: str) -> tuple[Outcome, list[str]]:
+async def generated(folder: Path, *replies: str) -> tuple[Outcome, list[str]]:
     """What comes of these replies, and what was asked."""
-    script = Script(replies)
-
-    async def opened(*_: object) -> Script:
-        return script
-
-    patch.setattr(held, "open_model", opened)
-    path = folder / "shapes.py"
-    path.write_text(STUB, encoding="utf-8")
-    target = locate(STUB, path, folder, qualname="hypotenuse")
-    settings = Settings(models=("script",), max_iterations=len(replies) // 2)
-    service = Service()
+    desk = Desk(folder)
+    desk.settings = replace(desk.settings, max_iterations=len(replies) // 2)
     try:
-        return await service.run(target, None, settings, Project(folder), Journal()), script.asked
+        outcome, model = await desk.run(desk.target(STUB), *replies)
+        return outcome, model.asked
     finally:
-        await service.close()
+        await desk.service.close()
 
 
 @isolated
-async def test_the_loop_goes_on_and_the_plan_is_made_from_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcome, asked = await generated(tmp_path, monkeypatch, TABLE, PLAN, GOOD)
+async def test_the_loop_goes_on_and_the_plan_is_made_from_the_reason(tmp_path: Path) -> None:
+    outcome, asked = await generated(tmp_path, TABLE, PLAN, GOOD)
     assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
     assert apply_edits(STUB, outcome.edits).endswith("return (a * a + b * b) ** 0.5\n")
     assert "2 of 2 examples are answered by constants under a test on their own input" in asked[1]
@@ -105,10 +60,8 @@ async def test_the_loop_goes_on_and_the_plan_is_made_from_the_reason(
 
 
 @isolated
-async def test_if_nothing_better_comes_it_is_offered_unverified_with_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcome, _ = await generated(tmp_path, monkeypatch, TABLE, PLAN, OTHER_TABLE)
+async def test_if_nothing_better_comes_it_is_offered_unverified_with_the_reason(tmp_path: Path) -> None:
+    outcome, _ = await generated(tmp_path, TABLE, PLAN, OTHER_TABLE)
     assert outcome.status is Status.UNVERIFIED
     assert outcome.reason is not None
     assert outcome.reason.endswith("they prove nothing about other inputs. Read it before you keep it.")
@@ -126,7 +79,7 @@ async def test_if_nothing_better_comes_it_is_offered_unverified_with_the_reason(
 async def test_what_computes_some_examples_got_further_and_is_not_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replies: tuple[str, ...]
 ) -> None:
-    outcome, _ = await generated(tmp_path, monkeypatch, *replies)
+    outcome, _ = await generated(tmp_path, *replies)
     assert (outcome.status, outcome.edits) == (Status.PARTIAL, ())
     assert outcome.candidate is not None
     assert outcome.candidate.function == HALF_WRONG.rstrip()
@@ -137,7 +90,7 @@ async def test_what_computes_some_examples_got_further_and_is_not_offered(
 async def test_what_computes_none_did_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replies: tuple[str, ...]
 ) -> None:
-    outcome, _ = await generated(tmp_path, monkeypatch, *replies)
+    outcome, _ = await generated(tmp_path, *replies)
     assert outcome.status is Status.UNVERIFIED
 
 

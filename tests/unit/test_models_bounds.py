@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.agents import prompt
+from adacoder.agents.programming_assistant import WRITER
 from adacoder.domain import Target
 from adacoder.models.errors import BadReply, ContextOverflow, ModelError, NothingCame
 from adacoder.models.window import Bound, Window
@@ -80,9 +81,9 @@ async def test_a_task_that_does_not_fit_names_the_bound(case: Case) -> None:
     async with talking(KINDS[case.kind], [], stand_in=case.stand_in, context_tokens=1024) as (_, model):
         window = await model.window()
     with pytest.raises(ContextOverflow) as caught:
-        prompt.brief(stub(words=4000), (), window=window, instructions="")
+        prompt.brief(stub(words=4000), (), (WRITER,), window=window, instructions="")
     assert str(caught.value).endswith(f"the model's window has {case.window}: {case.says}")
-    assert prompt.brief(stub(words=4), (), window=Window(8192), instructions="").shared
+    assert prompt.brief(stub(words=4), (), (WRITER,), window=Window(8192), instructions="").shared
 
 
 @pytest.mark.parametrize("refused", [True, False], ids=["refused", "silent"])

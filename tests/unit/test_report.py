@@ -22,7 +22,7 @@ from adacoder.domain import (
     Tokens,
     Verdict,
 )
-from adacoder.journal import OpenStep, Waiting
+from adacoder.journal import Asked, Evaluated, OpenStep, Repaired, Waiting
 from adacoder.source.locate import locate
 from adacoder.source.text import PositionEncoding
 
@@ -30,9 +30,11 @@ TEXT = 'x = "😀"; y = 1\n\n\ndef f(x):\n    """Doc.\n\n    >>> f(1)\n    2\n  
 FOLDER = Path("/w")
 TARGET = locate(TEXT, FOLDER / "pkg" / "m.py", FOLDER, qualname="f")
 STEPS = (
-    Step("programming_assistant", "write", 1, 2.0, Tokens(800, 300)),
-    Step("code_evaluator", "evaluate", 1, 0.1, details={"passed": 0, "total": 1}),
-    Step("prompt_engineer", "plan", 1, 1.0, Tokens(900, 940, cached=600)),
+    Step("programming_assistant", "write", 1, 2.0, Tokens(800, 300), Asked("WRITE"), doing="writing the function"),
+    Step("code_evaluator", "evaluate", 1, 0.1, details=Evaluated("", True, 0, 1, None)),
+    Step(
+        "prompt_engineer", "plan", 1, 1.0, Tokens(900, 940, cached=600), Asked("PLAN"), doing="planning from the error"
+    ),
 )
 VERDICT = Verdict(
     None,
@@ -133,17 +135,21 @@ def test_the_summary_carries_the_evidence(outcome: Outcome, text: str) -> None:
     ("event", "text"),
     [
         (Waiting("waiting for the model, 1 ahead"), "waiting for the model, 1 ahead"),
-        (OpenStep("programming_assistant", "write", 1), "round 1/6 · writing the function"),
+        (OpenStep("programming_assistant", "write", 1, "writing the function"), "round 1/6 · writing the function"),
         (
-            OpenStep("programming_assistant", "write", 2, written=1234),
+            OpenStep("programming_assistant", "write", 2, "writing the function", written=1234),
             "round 2/6 · writing the function · 1,234 tokens",
         ),
         (STEPS[1], "round 1/6 · 0/1 examples passed"),
         (STEPS[2], "round 1/6 · planning from the error · 940 tokens"),
-        (Step("debug_specialist", "repair", 1, 0.1, details={"rules": []}), "round 1/6 · no rule helps"),
+        (Step("debug_specialist", "repair", 1, 0.1, details=Repaired((), "")), "round 1/6 · no rule helps"),
         (
-            Step("debug_specialist", "repair", 1, 0.1, details={"rules": ["imports_added", "realigned"]}),
-            "round 1/6 · mended by rule: imports added, realigned",
+            Step("debug_specialist", "repair", 1, 0.1, details=Repaired(("imports_added", "realigned"), "")),
+            "round 1/6 · fixed by rule: imports added, realigned",
+        ),
+        (
+            Step("critic", "score", 2, 0.1, doing="scoring the attempt", branch=("by sorting", "by counting")),
+            "round 2/6 · by sorting · by counting · scoring the attempt",
         ),
     ],
 )

@@ -174,16 +174,16 @@ async def test_the_lines_and_branches_that_each_example_reaches(python: Path, tm
         verdict = await opened.host().evaluate(replace(what, by_line=True), examples(text), timeout=10)
         plain = await opened.host().evaluate(what, examples(text), timeout=10)
     one, none, other = verdict.results
-    assert (one.lines, other.lines) == ({10, 11}, set())
-    assert none.lines == {10, 12, 13, 15, 16, 19}
-    assert verdict.reachable.lines - one.lines - none.lines == {14, 17, 18}
+    assert (one.reached.lines, other.reached.lines) == ({10, 11}, set())
+    assert none.reached.lines == {10, 12, 13, 15, 16, 19}
+    assert verdict.reachable.lines - one.reached.lines - none.reached.lines == {14, 17, 18}
     if verdict.reachable.branches:  # as from Python 3.12 on
         assert {(10, 11), (10, 12), (13, 14), (12, 15)} <= verdict.reachable.branches
-        assert (10, 11) in one.branches
-        assert {(10, 12), (12, 15)} <= none.branches
-        assert (13, 14) not in one.branches | none.branches
+        assert (10, 11) in one.reached.branches
+        assert {(10, 12), (12, 15)} <= none.reached.branches
+        assert (13, 14) not in one.reached.branches | none.reached.branches
     assert bool(verdict.reachable.branches) == (python.name >= "python3.12" and len(python.name) > len("python3.8"))
-    assert all(result.lines == result.branches == frozenset() for result in plain.results)
+    assert all(result.reached.lines == result.reached.branches == frozenset() for result in plain.results)
     assert entered(plain) == entered(verdict) == "xx-"
 
 

@@ -3,109 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from adacoder.domain import Candidate, Ended, FailureKind, Message, Outcome, Reply, Status, Target, Tokens
+from adacoder.domain import Ended, FailureKind, Message, Outcome, Reply, Status
 from adacoder.journal import Journal
-from adacoder.models import held
-from adacoder.models.base import Enough
+from adacoder.models.base import Enough, Sampling
 from adacoder.models.errors import ModelError
-from adacoder.models.window import Window
-from adacoder.service import Project, Service, current, from_reply
-from adacoder.settings import Rules, Settings
+from adacoder.service import Project, current, from_reply
+from adacoder.settings import Rules
 from adacoder.source.locate import Documented, locate
 from adacoder.source.text import apply_edits
 from concluding import verdict_of
+from scripted import STUB, Desk, ScriptedModel
 
 pytestmark = pytest.mark.isolation
 
-STUB = '''"""Shapes."""
-
-
-def hypotenuse(a, b):
-    """The longest side of a right triangle.
-
-    >>> hypotenuse(3, 4)
-    5.0
-    >>> hypotenuse(5, 12)
-    13.0
-    """
-    pass
-'''
 GOOD = "```python\ndef hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5\n```"
 WRONG = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```"
 UNIMPORTED = "```python\ndef hypotenuse(a, b):\n    return math.hypot(a, b)\n```"
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
 
 
-class ScriptedModel:
-    """Answers with the scripted replies, one after the other; an exception among them is raised."""
-
-    name = "scripted"
-
-    def __init__(self, *replies: str | Reply | ModelError) -> None:
-        self.replies = list(replies)
-        self.asked: list[str] = []
-        self.closed = False
-
-    lease_key = "scripted"
-
-    async def window(self) -> Window:
-        return Window(8192)
-
-    async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
-    ) -> Reply:
-        self.asked.append(messages[-1].content)
-        await asyncio.sleep(0)
-        if not self.replies:
-            raise ModelError("The script is at its end.")
-        reply = self.replies.pop(0)
-        if isinstance(reply, ModelError):
-            raise reply
-        return reply if isinstance(reply, Reply) else Reply(reply, Tokens(10, 5), Ended.STOP)
-
-    async def close(self) -> None:
-        self.closed = True
-
-
-class Desk:
-    """A workspace with one file, a service, and a model to script."""
-
-    def __init__(self, folder: Path, use: Callable[[ScriptedModel], None]) -> None:
-        self.folder = folder
-        self.service = Service()
-        self.settings = Settings(models=("scripted",))
-        self.use = use
-
-    def target(self, text: str = STUB, qualname: str = "hypotenuse") -> Target:
-        path = self.folder / "shapes.py"
-        path.write_text(text, encoding="utf-8", newline="")
-        return locate(text, path, self.folder, qualname=qualname)
-
-    async def run(
-        self, target: Target, *replies: str | Reply | ModelError, start: Candidate | None = None
-    ) -> tuple[Outcome, ScriptedModel]:
-        model = ScriptedModel(*replies)
-        self.use(model)
-        outcome = await self.service.run(target, start, self.settings, Project(self.folder), Journal())
-        assert model.closed or not model.asked
-        return outcome, model
-
-
 @pytest.fixture
-async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    def use(model: ScriptedModel) -> None:
-        async def opened(model_id: str | None, settings: Settings, *_: object) -> ScriptedModel:
-            return model
-
-        monkeypatch.setattr(held, "open_model", opened)
-
-    desk = Desk(tmp_path, use)
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    desk = Desk(tmp_path)
     yield desk
     await desk.service.close()
 
@@ -149,7 +74,7 @@ async def test_what_is_not_verified_carries_no_edit(desk: Desk) -> None:
     assert outcome.status is Status.FAILED
     assert outcome.edits == ()
     assert len(model.asked) == 3
-    assert [step.details.get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
+    assert [step.json().get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
 
 
 async def test_fix_of_a_function_that_passes_asks_no_model(desk: Desk) -> None:
@@ -183,7 +108,7 @@ async def test_check_judges_what_stands_there(desk: Desk) -> None:
         outcome = await desk.service.check(documented, desk.settings, Project(desk.folder), Journal())
         statuses.append(outcome.status)
         (step,) = outcome.steps
-        assert (step.action, step.details["ran"], step.details["total"]) == ("evaluate", True, 2)
+        assert (step.action, step.json()["ran"], step.json()["total"]) == ("evaluate", True, 2)
         assert outcome.edits == ()
     assert statuses == [Status.VERIFIED, Status.FAILED]
 
@@ -331,13 +256,19 @@ async def test_an_unknown_strategy_names_those_there_are(desk: Desk) -> None:
     assert "adacoder, direct" in outcome.reason
 
 
-async def test_requests_to_one_model_take_turns(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_to_one_model_take_turns(desk: Desk) -> None:
     busy = 0
     most = 0
 
     class Counting(ScriptedModel):
         async def reply(
-            self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+            self,
+            messages: Sequence[Message],
+            *,
+            enough: Enough,
+            max_tokens: int,
+            stop: Sequence[str] = (),
+            sampling: Sampling | None = None,
         ) -> Reply:
             nonlocal busy, most
             busy += 1
@@ -346,10 +277,7 @@ async def test_requests_to_one_model_take_turns(desk: Desk, monkeypatch: pytest.
             busy -= 1
             return await super().reply(messages, enough=enough, max_tokens=max_tokens)
 
-    async def opened(model_id: str | None, settings: Settings, *_: object) -> Counting:
-        return Counting(GOOD)
-
-    monkeypatch.setattr(held, "open_model", opened)
+    desk.opens = lambda model_id: Counting(GOOD)
     target = desk.target()
     project = Project(desk.folder)
     outcomes = await asyncio.gather(
@@ -359,23 +287,24 @@ async def test_requests_to_one_model_take_turns(desk: Desk, monkeypatch: pytest.
     assert most == 1
 
 
-async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk) -> None:
     asked = asyncio.Event()
 
     class Stalling(ScriptedModel):
         async def reply(
-            self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+            self,
+            messages: Sequence[Message],
+            *,
+            enough: Enough,
+            max_tokens: int,
+            stop: Sequence[str] = (),
+            sampling: Sampling | None = None,
         ) -> Reply:
             asked.set()
             await asyncio.Event().wait()
             raise AssertionError
 
-    model = Stalling()
-
-    async def opened(model_id: str | None, settings: Settings, *_: object) -> Stalling:
-        return model
-
-    monkeypatch.setattr(held, "open_model", opened)
+    model = desk.model = Stalling()
     target = desk.target()
     running = asyncio.create_task(desk.service.run(target, None, desk.settings, Project(desk.folder), Journal()))
     await asked.wait()
@@ -391,7 +320,7 @@ SUGGESTION = "Here:\n\n```python\n>>> double(2)\n4\n>>> double(-1)\n-2\n>>> doub
 
 
 async def suggest(desk: Desk, text: str, *replies: str | ModelError) -> Outcome:
-    desk.use(ScriptedModel(*replies))
+    desk.model = ScriptedModel(*replies)
     target = desk.target(text, "double")
     return await desk.service.suggest(target, desk.settings, Project(desk.folder), Journal())
 
@@ -469,19 +398,17 @@ async def test_the_papers_rules_can_be_chosen(desk: Desk) -> None:
     desk.settings = replace(desk.settings, rules=Rules.PAPER)
     blindly, _ = await desk.run(desk.target(), start=start)
     assert blindly.status is Status.FAILED
-    repairs = [step.details["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
+    repairs = [step.json()["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
     assert repairs == [["imports_added"], ["debugged"]]
 
 
-async def test_examples_are_suggested_by_the_first_model_that_can_be_asked(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def opened(model_id: str | None, *_: object) -> ScriptedModel:
+async def test_examples_are_suggested_by_the_first_model_that_can_be_asked(desk: Desk) -> None:
+    def opens(model_id: str | None) -> ScriptedModel:
         if model_id == "missing":
             raise ModelError("It is not there.")
         return ScriptedModel(SUGGESTION)
 
-    monkeypatch.setattr(held, "open_model", opened)
+    desk.opens = opens
     target = desk.target('def double(x):\n    """Twice x."""\n', "double")
     settings = replace(desk.settings, models=("missing", "scripted"))
     outcome = await desk.service.suggest(target, settings, Project(desk.folder), Journal())

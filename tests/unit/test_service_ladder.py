@@ -15,6 +15,7 @@ from adacoder.journal import Journal, Listener, Waiting
 from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
+from adacoder.strategies import most_rounds
 from commandline import GOOD_REPLY, PLAN, STUB, WRONG_REPLY
 from recordings import room_for
 from standin_ollama import Body, Model, StandIn
@@ -155,7 +156,7 @@ async def test_the_rounds_announced_are_those_it_takes_where_all_fail(
         settings = Settings(models=(SMALL, LARGE), rounds_per_model=rounds, max_iterations=most)
         candidate = None if start is None else from_reply(start, desk.target)
         outcome = await desk.run(start=candidate, rounds_per_model=rounds, max_iterations=most)
-        assert outcome.rounds == settings.most_rounds(is_started=start is not None) == in_all
+        assert outcome.rounds == most_rounds(settings, is_started=start is not None) == in_all
 
 
 @pytest.mark.parametrize(("room", "asked"), [(100, []), (2000, [SMALL]), (30_000, [SMALL] * 3 + [LARGE])])

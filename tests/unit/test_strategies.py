@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from adacoder.agents.request import Request
+from adacoder.agents.role import Field, Role
 from adacoder.domain import (
-    Attempt,
     Candidate,
     Example,
     ExampleResult,
     Failure,
     FailureKind,
     Module,
-    Plan,
+    Outcome,
     Span,
     Status,
     Target,
     Verdict,
-    further,
+    conclude,
 )
 from adacoder.journal import Journal
+from adacoder.models.base import Sampling
 from adacoder.strategies import STRATEGIES
 
 EXAMPLES = tuple(Example(f"area({n})\n", f"{n * n}\n", n) for n in (1, 2, 3))
@@ -51,109 +55,108 @@ BROKEN = Verdict(Failure(FailureKind.BROKEN_EXAMPLE, "The example is broken."), 
 
 @dataclass
 class Scripted:
-    """All four agents: writes numbered candidates, gives the scripted verdicts, mends what it is told to."""
+    """What a Request is made of: writes numbered candidates, gives the scripted verdicts, mends what it is told to."""
 
     verdicts: dict[Candidate, Verdict] = field(default_factory=dict)
     mends: bool = False
     calls: list[str] = field(default_factory=list)
-    seen: list[Attempt] = field(default_factory=list)
-    journal: Journal = field(default_factory=Journal)
 
-    @property
-    def programming_assistant(self) -> Scripted:
-        return self
-
-    code_evaluator = debug_specialist = prompt_engineer = programming_assistant
-
-    @property
-    def furthest(self) -> Attempt:
-        best = self.seen[0]
-        for attempt in self.seen:
-            best = further(best, attempt)
-        return best
-
-    async def write(self, target: Target, plan: Plan | None = None) -> Candidate:
-        self.calls.append("write" if plan is None else f"write by {plan.text}")
+    async def ask(self, role: Role[Any], fields: Mapping[str, Field], sampling: Sampling | None) -> object:
+        if role.action == "plan":
+            assert callable(fields["error"])
+            self.calls.append("plan")
+            return f"after {fields['error'](1500).splitlines()[0]}"
+        self.calls.append(f"write by {fields['plan']}" if fields else "write")
         return written(sum(call.startswith("write") for call in self.calls))
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         self.calls.append("evaluate")
-        verdict = self.verdicts.get(candidate, UNREADABLE)
-        self.seen.append(Attempt(candidate, verdict))
-        return verdict
+        return self.verdicts.get(candidate, UNREADABLE)
 
     async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
         self.calls.append("repair")
         return mended(candidate) if self.mends else candidate
 
-    async def plan(self, target: Target, verdict: Verdict) -> Plan:
-        assert verdict.failure is not None
-        self.calls.append("plan")
-        return Plan(f"{verdict.examples_passed} passed")
-
     @property
     def model_calls(self) -> int:
         return sum(call == "plan" or call.startswith("write") for call in self.calls)
 
+    async def run(self, name: str, start: Candidate | None, iterations: int) -> Outcome:
+        strategy, agents = STRATEGIES[name], cast(Any, self)
+        budget = strategy.budget(iterations)
+        journal = Journal()
+        request = Request(
+            TARGET,
+            start,
+            budget if start is None else budget.of_start(iterations),
+            conversation=agents,
+            evaluator=agents,
+            specialist=agents,
+            journal=journal,
+        )
+        await strategy.run(request)
+        assert request.best is not None
+        return conclude(TARGET, request.best, journal.round)
+
 
 async def test_a_first_candidate_that_passes_costs_one_call() -> None:
     team = Scripted({written(1): passing(3)})
-    outcome = await STRATEGIES["adacoder"](team, TARGET, None, 5)
+    outcome = await team.run("adacoder", None, 5)
     assert team.calls == ["write", "evaluate"]
     assert (outcome.status, outcome.rounds, outcome.candidate) == (Status.VERIFIED, 1, written(1))
 
 
 async def test_a_superficial_error_is_mended_without_another_call() -> None:
     team = Scripted({mended(written(1)): passing(3)}, mends=True)
-    outcome = await STRATEGIES["adacoder"](team, TARGET, None, 5)
+    outcome = await team.run("adacoder", None, 5)
     assert team.calls == ["write", "evaluate", "repair", "evaluate"]
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, mended(written(1)))
 
 
 async def test_the_plan_comes_from_the_error_of_what_got_further() -> None:
     team = Scripted({mended(written(1)): passing(2), written(2): passing(3)}, mends=True)
-    outcome = await STRATEGIES["adacoder"](team, TARGET, None, 5)
-    assert team.calls == ["write", "evaluate", "repair", "evaluate", "plan", "write by 2 passed", "evaluate"]
+    outcome = await team.run("adacoder", None, 5)
+    assert team.calls == ["write", "evaluate", "repair", "evaluate", "plan", "write by after >>> area(3)", "evaluate"]
     assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
 
 
 async def test_a_repair_that_gets_no_further_is_dropped() -> None:
     team = Scripted({written(1): passing(2), mended(written(1)): passing(1)}, mends=True)
-    outcome = await STRATEGIES["adacoder"](team, TARGET, None, 0)
+    outcome = await team.run("adacoder", None, 0)
     assert (outcome.status, outcome.candidate) == (Status.PARTIAL, written(1))
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 5])
 async def test_at_worst_one_call_and_two_for_each_iteration(iterations: int) -> None:
     team = Scripted()
-    outcome = await STRATEGIES["adacoder"](team, TARGET, None, iterations)
+    outcome = await team.run("adacoder", None, iterations)
     assert team.model_calls == 1 + 2 * iterations
     assert (outcome.status, outcome.rounds) == (Status.FAILED, iterations + 1)
 
 
 async def test_the_candidate_that_got_furthest_is_returned_not_the_last() -> None:
     team = Scripted({written(1): passing(1), written(2): passing(2), written(3): passing(0)})
-    outcome = await STRATEGIES["adacoder"](team, TARGET, None, 2)
+    outcome = await team.run("adacoder", None, 2)
     assert (outcome.status, outcome.candidate) == (Status.PARTIAL, written(2))
 
 
 async def test_a_start_takes_the_place_of_the_first_writing() -> None:
     team = Scripted({written(7): passing(1), written(1): passing(3)})
-    outcome = await STRATEGIES["adacoder"](team, TARGET, written(7), 5)
-    assert team.calls == ["evaluate", "repair", "plan", "write by 1 passed", "evaluate"]
+    outcome = await team.run("adacoder", written(7), 5)
+    assert team.calls == ["evaluate", "repair", "plan", "write by after >>> area(2)", "evaluate"]
     assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
 
 
 async def test_with_a_start_and_no_iterations_no_model_is_called() -> None:
     team = Scripted(mends=True)
-    outcome = await STRATEGIES["adacoder"](team, TARGET, written(7), 0)
+    outcome = await team.run("adacoder", written(7), 0)
     assert team.model_calls == 0
     assert outcome.status is Status.FAILED
 
 
 async def test_a_failure_outside_the_candidate_ends_the_loop() -> None:
     team = Scripted({written(1): BROKEN})
-    outcome = await STRATEGIES["adacoder"](team, TARGET, None, 5)
+    outcome = await team.run("adacoder", None, 5)
     assert team.model_calls == 1
     assert (outcome.status, outcome.reason) == (Status.FAILED, "The example is broken.")
 
@@ -161,6 +164,6 @@ async def test_a_failure_outside_the_candidate_ends_the_loop() -> None:
 @pytest.mark.parametrize(("count", "status"), [(3, Status.VERIFIED), (1, Status.PARTIAL), (0, Status.FAILED)])
 async def test_direct_asks_once_and_evaluates_once(count: int, status: Status) -> None:
     team = Scripted({written(1): passing(count)}, mends=True)
-    outcome = await STRATEGIES["direct"](team, TARGET, None, 5)
+    outcome = await team.run("direct", None, 5)
     assert team.calls == ["write", "evaluate"]
     assert outcome.status is status

@@ -6,16 +6,13 @@ isolation; nothing of it runs in our own process.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import reduce
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder.aside import aside
 from adacoder.domain import (
-    JSON,
-    Attempt,
     Candidate,
     Example,
     ExampleResult,
@@ -23,9 +20,8 @@ from adacoder.domain import (
     FailureKind,
     Target,
     Verdict,
-    further,
 )
-from adacoder.journal import Journal
+from adacoder.journal import Evaluated, Journal
 from adacoder.pytext import CountedLines, Lines
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
@@ -36,13 +32,29 @@ from adacoder.source.splicing import Splice
 from adacoder.source.text import apply_edits
 from adacoder.source.withheld import withheld
 
+_AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """How an import fails that may have nothing to do with the candidate."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran as it is written: the function could read what is wanted."
 
 
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What tests that are not the docstring's made of a candidate. It is no Verdict: it can rank, and never decide."""
+
+    results: tuple[ExampleResult, ...]
+    """Of the tests that ran, in order."""
+    failure: Failure | None
+    """The first that failed, or why none could run."""
+
+    @property
+    def passed(self) -> int:
+        """How many tests ran the target and gave what they show."""
+        return sum(result.matched for result in self.results if result.entered and result.example.has_want)
+
+
 class CodeEvaluator:
-    """A rule-based Agent. It remembers its verdicts: identical candidates are not evaluated twice."""
+    """A rule-based Agent. It remembers its verdicts: the same candidate is not evaluated twice by the same examples."""
 
     def __init__(
         self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
@@ -53,13 +65,7 @@ class CodeEvaluator:
         self._overlays = overlays
         self._timeout = timeout
         self._covers = covers
-        self._verdicts: dict[Candidate, Verdict] = {}
-
-    @property
-    def furthest(self) -> Attempt | None:
-        """Of all candidates so far the one that got furthest; of equals the first."""
-        attempts = [Attempt(candidate, verdict) for candidate, verdict in self._verdicts.items()]
-        return reduce(further, attempts) if attempts else None
+        self._verdicts: dict[tuple[Target, Candidate], Verdict] = {}
 
     async def ready(self, target: Target) -> None:
         """Make ready for candidates of `target`.
@@ -99,15 +105,24 @@ class CodeEvaluator:
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
-        with self._journal.step("code_evaluator", "evaluate") as step:
-            known = self._verdicts.get(candidate)
-            step.details["code"] = candidate.text
-            verdict = known or await self._judge(target, candidate)
-            self._verdicts[candidate] = verdict
-            step.details |= _details(target, verdict)
-            if known is not None:
-                step.details["known"] = True
+        with self._journal.step(_AGENT, "evaluate", _RUNNING) as step:
+            known = self._verdicts.get((target, candidate))
+            verdict = known or await self._evaluated(target, candidate)
+            self._verdicts[target, candidate] = verdict
+            step.details = _details(target, candidate.text, verdict, is_known=known is not None)
             return verdict
+
+    async def probe(self, target: Target, candidate: Candidate, tests: Sequence[Example]) -> Feedback:
+        """What `tests`, which somebody has designed, make of `candidate`.
+
+        Raises:
+            SandboxError: as `evaluate`.
+        """
+        probed = replace(target, examples=tuple(tests))
+        with self._journal.step(_AGENT, "probe", "running designed tests") as step:
+            verdict, _, _ = await self._judge(probed, candidate)
+            step.details = _details(probed, candidate.text, verdict)
+            return Feedback(verdict.results, verdict.failure)
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """What the text as it stands makes of the examples in one of its docstrings.
@@ -120,24 +135,29 @@ class CodeEvaluator:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
         target = documented.target
-        with self._journal.step("code_evaluator", "evaluate") as step:
-            step.details["code"] = target.source
+        with self._journal.step(_AGENT, "evaluate", _RUNNING) as step:
             verdict = await self._judge_as_it_stands(target, documented.unreadable, once=once)
-            step.details |= _details(target, verdict)
+            step.details = _details(target, target.source, verdict)
             return verdict
 
-    async def _judge(self, target: Target, candidate: Candidate) -> Verdict:
+    async def _evaluated(self, target: Target, candidate: Candidate) -> Verdict:
+        verdict, placed, text = await self._judge(target, candidate)
+        return verdict if placed is None else await self._looked_into(verdict, target, placed, text)
+
+    async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
+        """What the examples make of a candidate; how it was put in place, if it was; and the text that ran."""
         if not candidate.function:
-            return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'.")
+            return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'."), None, None
         if candidate.cut:
-            return _not_run(FailureKind.CUT_OFF, "The reply broke off or left parts of the function out.")
+            message = "The reply broke off or left parts of the function out."
+            return _not_run(FailureKind.CUT_OFF, message), None, None
         from adacoder.source.splice import splice  # as above
 
         text = await aside(withheld, target)
         placed = await aside(splice, target, candidate)
         verdict = await self._run(target, placed, target.examples, text)
         if verdict.failure is None or verdict.failure.kind not in _AT_IMPORT or verdict.imports:
-            return await self._looked_into(verdict, target, placed, text)
+            return verdict, placed, text
         standing = await self._run(target, _as_it_stands(target), (), text)
         if text is not None and not standing.imports:
             as_written = await self._run(target, _as_it_stands(target), (), None)
@@ -145,9 +165,9 @@ class CodeEvaluator:
                 text, standing = None, as_written
                 verdict = await self._run(target, placed, target.examples, text)
         failure = _failed_import(verdict)
-        if failure is None or standing.imports:
-            return await self._looked_into(verdict, target, placed, text)
-        return _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
+        if failure is not None and not standing.imports:
+            verdict = _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
+        return verdict, placed, text
 
     async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None, *, once: bool) -> Verdict:
         if unreadable is not None:
@@ -258,11 +278,13 @@ def _not_run(kind: FailureKind, message: str, example: Example | None = None) ->
     return Verdict(Failure(kind, message, example))
 
 
-def _details(target: Target, verdict: Verdict) -> dict[str, JSON]:
-    return {
-        "ran": verdict.isolation is not None,
-        "passed": verdict.examples_passed,
-        "total": verdict.total(target),
-        "failure": None if verdict.failure is None else verdict.failure.json(),
-        "notes": list(verdict.notes),
-    }
+def _details(target: Target, code: str, verdict: Verdict, *, is_known: bool = False) -> Evaluated:
+    return Evaluated(
+        code,
+        verdict.isolation is not None,
+        verdict.examples_passed,
+        verdict.total(target),
+        verdict.failure,
+        verdict.notes,
+        is_known,
+    )

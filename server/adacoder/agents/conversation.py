@@ -1,20 +1,26 @@
-"""What the model-based Agents of one request share: the model, and the briefing every call begins with."""
+"""One request's conversation with its model: asks in Roles, each call after the same briefing."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from adacoder.agents.prompt import Briefing, Call
-from adacoder.domain import Ended, Reply
-from adacoder.journal import OpenStep
-from adacoder.models.base import Answering, Enough
+from adacoder.agents.prompt import NO_FIELDS, Briefing, Call
+from adacoder.agents.role import Field, Role
+from adacoder.aside import aside
+from adacoder.domain import Ended, Reply, Target
+from adacoder.journal import Asked, Journal, OpenStep
+from adacoder.models.base import Answering, Enough, Sampling
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
 from adacoder.replies.filters import is_thinking
 from adacoder.replies.rounds import goes_round
 
+T = TypeVar("T")
+
+_AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
 _STRIDE = 256
 """Characters that a reply grows by before it is looked at again for going round in circles."""
 _SHORT = 4000
@@ -53,31 +59,54 @@ class _Looks:
 class Conversation:
     """One request's dealings with its model. The briefing is packed once, at the first call."""
 
-    def __init__(self, model: Answering, pack: Callable[[Window], Awaitable[Briefing]]) -> None:
+    def __init__(
+        self, model: Answering, target: Target, journal: Journal, pack: Callable[[Window], Awaitable[Briefing]]
+    ) -> None:
         self._model = model
+        self._target = target
+        self._journal = journal
         self._pack = pack
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
         self._never_stops = False
-        """Whether no text ends a reply any more, whatever a call says."""
+        """Whether no text ends a reply any more, whatever a call says: the model does not write what it is asked for
+        alone."""
 
-    async def briefing(self) -> Briefing:
-        """What every call begins with.
+    async def ask(self, role: Role[T], fields: Mapping[str, Field] = NO_FIELDS, sampling: Sampling | None = None) -> T:
+        """What `role` reads in the model's reply; `fields` fill the places of its prompt.
 
         Raises:
-            ModelError: the model may not be used, or the task does not fit into its window.
+            ModelError: the model could not reply, may not be used, or the task does not fit into its window.
         """
         if self._briefing is None:
             self._briefing = await self._pack(await self._model.window())
-        return self._briefing
+        call = self._briefing.call(role, fields)
+        while True:
+            with self._journal.step(role.agent, role.action, role.doing) as step:
+                reply, asked = await self._reply(self._briefing, call, step, role.enough(self._target), sampling)
+                if await self._was_stopped_short(role, call, reply):
+                    self._never_stops = True
+                    step.details = replace(asked, again=_AGAIN)
+                    continue
+                found = await aside(role.read, reply, self._target)
+                if not role.has_found(found):
+                    if is_thinking(reply.text):
+                        raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)
+                    self._never_stops = True  # perhaps it was to begin where the server stopped
+                return found
 
-    async def ask(self, call: Call, step: OpenStep, *, enough: Enough) -> Reply:
+    async def _was_stopped_short(self, role: Role[T], call: Call, reply: Reply) -> bool:
+        """Whether the server ended a reply, where it was to stop, before the model was done."""
+        if role.was_stopped_short is None or self._never_stops or not call.stop or reply.ended is not Ended.STOP:
+            return False
+        return await aside(role.was_stopped_short, reply.text, self._target)
+
+    async def _reply(
+        self, briefing: Briefing, call: Call, step: OpenStep, enough: Enough, sampling: Sampling | None
+    ) -> tuple[Reply, Asked]:
         """The model's reply to `call`; `step` hears how far it has come, and keeps what was said.
 
         Once the model only repeats itself the reply is ended too, and counts as one that broke off.
-
-        Raises:
-            ModelError: the model could not reply.
         """
         looked = 0
         looks = _Looks(enough)
@@ -91,32 +120,17 @@ class Conversation:
                     return True
             return looks.are_enough(text)
 
-        step.details["instruction"] = call.instruction
-        messages = (await self.briefing()).messages(call.instruction)
+        asked = Asked(call.instruction)
+        step.details = asked
+        messages = briefing.messages(call.instruction)
         stop = () if self._never_stops else call.stop
-        reply = await self._model.reply(messages, enough=watch, max_tokens=call.max_tokens, stop=stop)
+        reply = await self._model.reply(
+            messages, enough=watch, max_tokens=call.max_tokens, stop=stop, sampling=sampling
+        )
         if reply.ended is Ended.STOPPED_EARLY and (goes_round(reply.text) or len(reply.text) > _LONGEST):
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time
-        step.details.update(reply=reply.text, ended=reply.ended.value)
-        if reply.text in self._said:
-            step.details["known"] = True
+        asked = replace(asked, reply=reply.text, ended=reply.ended, is_known=reply.text in self._said)
+        step.details = asked
         self._said.add(reply.text)
-        return reply
-
-    def may_have_stopped(self, call: Call, reply: Reply) -> bool:
-        """Whether the server may have ended `reply` where `call` has it stop."""
-        return bool(call.stop) and not self._never_stops and reply.ended is Ended.STOP
-
-    def never_stop(self) -> None:
-        """From now on have servers end replies nowhere: the model does not write what it is asked for alone."""
-        self._never_stops = True
-
-    def insist(self, reply: Reply, *, found: bool) -> None:
-        """Make sure that something was `found` in `reply`, or that there is more in it than thoughts.
-
-        Raises:
-            OnlyThought: there is not.
-        """
-        if not found and is_thinking(reply.text):
-            raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)
+        return reply, asked

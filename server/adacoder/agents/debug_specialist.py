@@ -13,7 +13,7 @@ from adacoder.agents.paper_rules import debugged
 from adacoder.agents.repairs import mend
 from adacoder.aside import aside
 from adacoder.domain import Candidate, Failure, Target, Verdict
-from adacoder.journal import Journal
+from adacoder.journal import Journal, Repaired
 from adacoder.settings import Rules
 from adacoder.source.imports import ImportIndex, undefined_names
 from adacoder.source.splice import splice
@@ -33,12 +33,12 @@ class DebugSpecialist:
             # A mended end is a guess; without an example that passes on it, it may not be offered.
             return candidate
 
-        with self.journal.step("debug_specialist", "repair") as step:
+        with self.journal.step("debug_specialist", "repair", "fixing by rule") as step:
             if self.rules is Rules.PAPER:
                 mended, rules = await aside(_by_the_paper, candidate, verdict.failure, self.index)
             else:
                 mended, rules = await aside(_in_order, candidate, target, self.index)
-            step.details.update(rules=list(rules), code=mended.text)
+            step.details = Repaired(rules, mended.text)
             return mended
 
 

@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
-from adacoder.domain import Failure, FailureKind
-from adacoder.models.window import Window
+from adacoder.domain import Failure, FailureKind, Verdict
 from adacoder.privacy.contents import concealed
+
+if TYPE_CHECKING:
+    from adacoder.agents.role import Field
+    from adacoder.models.window import Window
+
+
+def described(verdict: Verdict) -> Field:
+    """What went wrong with a candidate, for a prompt.
+
+    Raises:
+        ValueError: nothing did.
+    """
+    if verdict.failure is None:
+        raise ValueError("a passed verdict leaves nothing to describe")
+    return partial(describe, verdict.failure)
 
 
 def describe(failure: Failure, most: int) -> str:

@@ -5,51 +5,45 @@ It is never shown its earlier code: writing afresh is what the paper found to wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from adacoder.agents.conversation import Conversation
-from adacoder.agents.prompt import Call
-from adacoder.aside import aside
-from adacoder.domain import Candidate, Plan, Target
-from adacoder.journal import Journal
+from adacoder.agents.role import FENCE, Limits, Role
 from adacoder.replies.completion import completion, was_stopped_short
 from adacoder.replies.extract import extract
 from adacoder.source.importing.standard_library import standard_import
 
-_AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
+if TYPE_CHECKING:
+    from adacoder.domain import Candidate, Reply, Target
 
 
-@dataclass(frozen=True, slots=True)
-class ProgrammingAssistant:
-    """A model-based Agent."""
+def _candidate(reply: Reply, target: Target) -> Candidate:
+    return extract(reply, target)
 
-    conversation: Conversation
-    journal: Journal
 
-    async def write(self, target: Target, plan: Plan | None = None) -> Candidate:
-        """The target as the model writes it, following `plan` if there is one.
-
-        Raises:
-            ModelError: the model could not reply.
-        """
-        call = (await self.conversation.briefing()).to_write(plan)
-        return await self._written(target, call) or await self._written(target, call) or Candidate("")
-
-    async def _written(self, target: Target, call: Call) -> Candidate | None:
-        """What the model writes; None where a server has ended the reply too early, which it does once a request."""
-        with self.journal.step("programming_assistant", "write") as step:
-            reply = await self.conversation.ask(call, step, enough=completion(target))
-            if self.conversation.may_have_stopped(call, reply) and await aside(_was_stopped_short, reply.text, target):
-                self.conversation.never_stop()
-                step.details["again"] = _AGAIN
-                return None
-            candidate = await aside(extract, reply, target)
-            if not candidate.function:
-                self.conversation.insist(reply, found=False)
-                self.conversation.never_stop()  # perhaps it was to begin where the server stopped
-            return candidate
+def _has_function(candidate: Candidate) -> bool:
+    return bool(candidate.function)
 
 
 def _was_stopped_short(text: str, target: Target) -> bool:
     """As `replies.completion` sees it; what a rule can import is not waited for."""
     return was_stopped_short(text, target, lambda name: standard_import(name) is not None)
+
+
+WRITER = Role(
+    agent="programming_assistant",
+    action="write",
+    doing="writing the function",
+    prompt="write",
+    system="system_write",
+    read=_candidate,
+    has_found=_has_function,
+    # Models like to explain what they wrote, and to echo the module. A reply that a server ends comes with exact
+    # counts, and no stream has to be closed for it.
+    limits=Limits(one_in=2, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
+    enough=completion,
+    was_stopped_short=_was_stopped_short,
+)
+"""Writes the function without a plan."""
+WRITER_BY_PLAN = replace(WRITER, doing="writing the function by the plan", prompt="write_planned")
+"""Writes the function afresh by `plan`."""

@@ -11,50 +11,23 @@ context. A plan, and what an error quotes, lose their middle only where the wind
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from string import Template
+from types import MappingProxyType
+from typing import Any
 
-from adacoder.agents.failures import describe, fitted, prompted, shortened
-from adacoder.domain import Example, Failure, Message, Plan, Target
+from adacoder.agents.failures import fitted, prompted, shortened
+from adacoder.agents.role import FENCE, Field, Role
+from adacoder.domain import Example, Message, Target
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.pytext import Lines, normalize
 from adacoder.source.context import Piece
 
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """How long the replies of a model-based Agent may be, and where a server may end them."""
-
-    one_in: int
-    """The part of the window that a reply may take at most: one in so many."""
-    most: int | None = None
-    """The tokens that it may take at most; None: whatever that part is."""
-    stop: tuple[str, ...] = ()
-    """A reply ends before any of these texts, unless the model is shown them: what it is shown, it may have to write.
-    A fence stands around all that it is shown, so that of `FENCE` only the function and its examples tell. Servers take
-    four at most, those of the model itself included: the first count."""
-
-    def tokens(self, window: Window) -> int:
-        """What a reply may take."""
-        part = window.tokens // self.one_in
-        return part if self.most is None else min(part, self.most)
-
-
-FENCE = "\n```\n"
-"""What closes the one block of code that a reply was to be. Behind words it may also open one, and of several blocks it
-closes the first: then the reply is asked for once more, without."""
-WRITER = Role(one_in=2, stop=(FENCE, "\nif __name__ ==", "\nassert "))
-"""The Programming Assistant; models like to explain what they wrote, and to echo the module. A reply that a server ends
-comes with exact counts, and no stream has to be closed for it."""
-PLANNER = Role(one_in=8, most=512)
-"""The Prompt Engineer. The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No
-text tells the end of a plan without what stands before it: of those tried on recorded replies each cut some plans."""
-DESIGNER = Role(one_in=8, most=512)
-"""The Test Designer."""
+NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
 """One in so many of the window's tokens is left for a whole function, however large the task is."""
@@ -97,47 +70,39 @@ class Briefing:
         """The chat that asks for `instruction`. With a reply to it, it fits into the window."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
-    def to_write(self, plan: Plan | None = None) -> Call:
-        """What the Programming Assistant asks for."""
-        if plan is None:
-            return self._call(WRITER, _fill("write", name=self.name))
-        text = plan.text
-        return self._changing_call(WRITER, lambda most: _planned(self.name, shortened(text, most)), len(text))
+    def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> Call:
+        """What `role` asks for, with `fields` in the places of its prompt.
 
-    def to_plan(self, failure: Failure) -> Call:
-        """What the Prompt Engineer asks for."""
-        return self._changing_call(PLANNER, lambda most: _planning(describe(failure, most)), _QUOTED_CHARACTERS)
-
-    def to_suggest(self) -> Call:
-        """What the Test Designer asks for."""
-        return self._call(DESIGNER, _fill("suggest", name=self.name))
-
-    def _changing_call(self, role: Role, render: Callable[[int], str], most: int) -> Call:
-        """The call with the longest paragraph that the window has room for, besides the reply; see `fitted`."""
+        They are as long as the window has room for, besides the reply; see `fitted`.
+        """
         taken = self.window.measure_chat(self.messages("")) + _rounding(self.window) + self._most(role)
-        return self._call(role, fitted(render, most, self.window.tokens - taken, self.window))
-
-    def _call(self, role: Role, instruction: str) -> Call:
+        lengths = [len(field) if isinstance(field, str) else _QUOTED_CHARACTERS for field in fields.values()]
+        worded = partial(_worded, role, self.name, fields)
+        instruction = fitted(worded, max(lengths, default=0), self.window.tokens - taken, self.window)
         shown = f"{self.system}{self.shared}{instruction}"
-        stop = tuple(text for text in role.stop if text.strip() not in (self.own if text == FENCE else shown))
+        stop = tuple(text for text in role.limits.stop if text.strip() not in (self.own if text == FENCE else shown))
         return Call(instruction, self._most(role), stop)
 
-    def _most(self, role: Role) -> int:
+    def _most(self, role: Role[Any]) -> int:
         """The tokens that a reply in this role may take."""
-        return min(role.tokens(self.window), self.reply_tokens)
+        return min(role.limits.tokens(self.window), self.reply_tokens)
 
 
-def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructions: str) -> Briefing:
-    """Pack as many of the ranked `pieces` as the window leaves room for.
+def brief(
+    target: Target, pieces: Sequence[Piece], roles: Sequence[Role[Any]], *, window: Window, instructions: str
+) -> Briefing:
+    """Pack as many of the ranked `pieces` as the window leaves room for, for calls in any of `roles`.
 
     The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes.
 
     Raises:
         ContextOverflow: the task alone does not fit. Whether --context-tokens helps, or what else, the window tells.
     """
-    system = _template("system").safe_substitute() + (f"{instructions.strip()}\n" if instructions.strip() else "")
+    ways = dict.fromkeys(role.system for role in roles if role.system)
+    wishes = f"{instructions.strip()}\n" if instructions.strip() else ""
+    system = "".join(_fill(each) for each in ("system", *ways)) + wishes
     task = _task(target)
-    changing = _changing_tokens(target.name, window)
+    changing = max(_changing_tokens(role, target.name, window) for role in roles)
     own = "".join([bodiless(target), *(example.source + example.want for example in target.examples)])
     bare = Briefing(target.name, system, task, own, window, 0)
     taken = window.measure_chat(bare.messages("")) + _rounding(window) + changing
@@ -148,16 +113,16 @@ def brief(target: Target, pieces: Sequence[Piece], *, window: Window, instructio
             f" with room for a reply, and the model's window has {window.tokens}",
             window.bound,
         )
-    reply = min(WRITER.tokens(window), room)
+    reply = min(max(role.limits.tokens(window) for role in roles), room)
     return replace(bare, shared=_context(target, pieces, room - reply, window) + task, reply_tokens=reply)
 
 
-def _changing_tokens(name: str, window: Window) -> int:
-    """What is left for the last paragraph: the longest that says always the same, or one with a plan or an error."""
+def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
+    """What is left for the last paragraph of a role: what always stands there, and something for its fields."""
+    fields = dict.fromkeys(_fields(role), "")
     least, most = _CHANGING_TOKENS
-    variable = min(max(window.tokens // _CHANGING, least), most)
-    frames = window.measure(_planned(name, "")), window.measure(_planning(""))
-    return max(max(frames) + variable, window.measure(_fill("suggest", name=name)))
+    variable = min(max(window.tokens // _CHANGING, least), most) if fields else 0
+    return window.measure(_worded(role, name, fields, 0)) + variable
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
@@ -186,12 +151,15 @@ def _rounding(window: Window) -> int:
     return math.ceil(window.ratio)
 
 
-def _planned(name: str, plan: str) -> str:
-    return _fill("write_planned", name=name, plan=plan)
+def _worded(role: Role[Any], name: str, fields: Mapping[str, Field], most: int) -> str:
+    """The last paragraph of a role, with at most `most` characters of each field, or of what one quotes."""
+    texts = {key: shortened(value, most) if isinstance(value, str) else value(most) for key, value in fields.items()}
+    return _fill(role.prompt, name=name, **texts)
 
 
-def _planning(error: str) -> str:
-    return _fill("plan", error=error)
+def _fields(role: Role[Any]) -> set[str]:
+    """The places of its prompt that are filled in call by call."""
+    return {*_template(role.prompt).get_identifiers()} - {"name"}
 
 
 def _task(target: Target) -> str:

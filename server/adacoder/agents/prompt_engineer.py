@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from adacoder.agents.conversation import Conversation
-from adacoder.aside import aside
-from adacoder.domain import Plan, Target, Verdict
-from adacoder.journal import Journal
+from adacoder.agents.role import Limits, Role
 from adacoder.replies.steps import are_complete, steps
 
+if TYPE_CHECKING:
+    from adacoder.domain import Reply, Target
+    from adacoder.models.base import Enough
 
-@dataclass(frozen=True, slots=True)
-class PromptEngineer:
-    """A model-based Agent."""
 
-    conversation: Conversation
-    journal: Journal
+def _plan(reply: Reply, target: Target) -> str:
+    return steps(reply.text)
 
-    async def plan(self, target: Target, verdict: Verdict) -> Plan:
-        """Numbered steps for another attempt, from what `verdict` found wrong.
 
-        Raises:
-            ModelError: the model could not reply.
-            ValueError: the verdict passed, so there is nothing to plan from.
-        """
-        if verdict.failure is None:
-            raise ValueError("a passed verdict leaves nothing to plan")
-        with self.journal.step("prompt_engineer", "plan") as step:
-            call = (await self.conversation.briefing()).to_plan(verdict.failure)
-            reply = await self.conversation.ask(call, step, enough=are_complete)
-            return Plan(await aside(steps, reply.text))
+def _until_complete(target: Target) -> Enough:
+    return are_complete
+
+
+PLANNER = Role(
+    agent="prompt_engineer",
+    action="plan",
+    doing="planning from the error",
+    prompt="plan",
+    system="system_plan",
+    read=_plan,
+    # The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No text tells the end
+    # of a plan without what stands before it: of those tried on recorded replies each cut some plans.
+    limits=Limits(one_in=8, most=512),
+    enough=_until_complete,
+)
+"""Plans from `error` what to write next, in numbered steps."""

@@ -6,39 +6,35 @@ decides anything: a person reads the examples before they enter the docstring.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from adacoder.agents.conversation import Conversation
-from adacoder.aside import aside
-from adacoder.domain import Example, Target
-from adacoder.journal import Journal
+from adacoder.agents.role import Limits, Role
 from adacoder.replies.filters import answer
 from adacoder.source.examples import suggested
 
+if TYPE_CHECKING:
+    from adacoder.domain import Example, Reply, Target
 
-@dataclass(frozen=True, slots=True)
-class TestDesigner:
-    """A model-based Agent."""
 
-    conversation: Conversation
-    journal: Journal
+def _examples(reply: Reply, target: Target) -> tuple[Example, ...]:
+    return suggested(answer(reply.text))
 
-    async def suggest(self, target: Target) -> tuple[Example, ...]:
-        """Examples that show an output, and are not in its docstring yet.
 
-        Raises:
-            ModelError: the model could not reply.
-        """
-        with self.journal.step("test_designer", "suggest") as step:
-            call = (await self.conversation.briefing()).to_suggest()
-            reply = await self.conversation.ask(call, step, enough=lambda text: False)
-            known = {example.source for example in target.examples}
-            text = await aside(answer, reply.text)
-            found = await aside(suggested, text)
-            self.conversation.insist(reply, found=bool(found))
-            return tuple(
-                example for example in found if example.has_want and example.source not in known and _fits(example)
-            )
+DESIGNER = Role(
+    agent="test_designer",
+    action="suggest",
+    doing="suggesting examples",
+    prompt="suggest",
+    read=_examples,
+    limits=Limits(one_in=8, most=512),
+)
+"""Suggests examples with their outputs."""
+
+
+def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]:
+    """Those that show an output, are not in the docstring of `target` yet, and can stand there."""
+    known = {example.source for example in target.examples}
+    return tuple(example for example in examples if example.has_want and example.source not in known and _fits(example))
 
 
 def _fits(example: Example) -> bool:

@@ -22,6 +22,8 @@ from adacoder.domain import AdaCoderError, Level
 from adacoder.settings import Settings, merge
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from adacoder.cli.output import Output
     from adacoder.cli.work import Command
 
@@ -155,10 +157,29 @@ _allow_cloud = click.option(
 _context_tokens = click.option(
     "--context-tokens", type=int, metavar="N", callback=_usable, help="The model's window. [default: 8192]"
 )
+
+
+class _StrategyOption(click.Option):
+    """Lists the strategies of the registry, which is much to import, where somebody wants to know."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from adacoder.strategies import STRATEGIES
+
+        self.help = f"{' or '.join(STRATEGIES)}. [default: adacoder]"
+        return super().get_help_record(ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from adacoder.strategies import STRATEGIES
+
+        return [CompletionItem(name) for name in STRATEGIES if name.startswith(incomplete)]
+
+
 _loop = _options(
     _model("the best installed"),
     _host,
-    click.option("--strategy", metavar="NAME", callback=_usable, help="adacoder or direct. [default: adacoder]"),
+    click.option("--strategy", metavar="NAME", callback=_usable, cls=_StrategyOption),
     click.option(
         "--max-iterations", type=int, metavar="N", callback=_usable, help="Planned rounds, at most. [default: 5]"
     ),

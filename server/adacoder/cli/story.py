@@ -19,20 +19,16 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from adacoder.cli.terminal import visible
-from adacoder.domain import JSON, Outcome, Status, Step
-from adacoder.report import summary
+from adacoder.domain import Example, Failure, Outcome, Status, Step
+from adacoder.journal import Asked, Evaluated, Repaired
+from adacoder.report import in_words, summary
 
 if TYPE_CHECKING:
     from adacoder.journal import OpenStep, Waiting
 
 _WIDEST = 96
-_AGENTS = {
-    "programming_assistant": ("Programming Assistant", "cyan"),
-    "code_evaluator": ("Code Evaluator", "blue"),
-    "debug_specialist": ("Debug Specialist", "yellow"),
-    "prompt_engineer": ("Prompt Engineer", "magenta"),
-}
-"""How they are called, and their colours."""
+_COLOURS = ("cyan", "blue", "yellow", "magenta", "green", "red")
+"""Of Agents, in the order in which they come up."""
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 _MARGIN = "  "
 
@@ -47,31 +43,31 @@ class Story:
             console.width = min(console.width, _WIDEST)
             console.soft_wrap = False
         self._round = 0
-        self._planned = False
+        self._colours: dict[str, str] = {}
+        """Of the Agents so far."""
         self._code = ""
         """What was evaluated last."""
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
         """Hear of an event; a step that ended with an error is left to the line that tells the error."""
-        if not isinstance(event, Step) or "error" in event.details:
+        if not isinstance(event, Step) or event.error is not None:
             return
+        self._colours.setdefault(event.agent, _COLOURS[len(self._colours) % len(_COLOURS)])
         if event.round > self._round:
             self._round = event.round
             self._heading(f"Round {event.round}")
-        match event.action:
-            case "write":
-                how = "writes the function afresh, by the plan" if self._planned else "writes the function"
-                self._agent(event, how)
-                self._reply(event)
-            case "evaluate":
-                self._code = str(event.details["code"])
-                self._evaluated(event)
-            case "repair":
-                self._repaired(event)
-            case "plan":
-                self._planned = True
-                self._agent(event, "plans from the error")
-                self._reply(event)
+        match event.details:
+            case Asked(reply=str(reply)):
+                self._agent(event, event.doing)
+                text = visible(reply.strip())
+                self._block(Group(*_parts(text)), text, self._colours[event.agent])
+            case Evaluated() as found:
+                self._code = found.code
+                self._evaluated(event, found)
+            case Repaired() as found:
+                self._repaired(event, found)
+            case _:
+                self._agent(event, event.doing)
 
     def begin(self, place: str, code: str, about: str) -> None:
         """Tell what is to be done: the function at `place`, which is `code`; and what a viewer should know."""
@@ -95,40 +91,34 @@ class Story:
         """A last word: what can be done next, and the command that does it."""
         self._say(Text.assemble(text, "  ", (command, "bold")))
 
-    def _evaluated(self, step: Step) -> None:
-        failure = step.details["failure"]
-        passed = f"{step.details['passed']}/{step.details['total']} examples passed"
-        if not isinstance(failure, dict):
+    def _evaluated(self, step: Step, found: Evaluated) -> None:
+        failure = found.failure
+        passed = f"{found.passed}/{found.total} examples passed"
+        if failure is None:
             self._agent(step, f"✓ {passed}", "green")
-        elif failure["example"] is None:
-            self._agent(step, f"✗ {failure['message']}", "red")
+        elif failure.example is None:
+            self._agent(step, f"✗ {failure.message}", "red")
         else:
             self._agent(step, f"✗ {passed}", "red")
-            text = visible("\n".join(_instead(failure)))
-            self._block(Text(text), text, _colour(step))
+            text = visible("\n".join(_instead(failure, failure.example)))
+            self._block(Text(text), text, self._colours[step.agent])
 
-    def _repaired(self, step: Step) -> None:
-        rules = step.details["rules"]
-        if not isinstance(rules, list) or not rules:
-            self._agent(step, "finds nothing that a rule could mend")
+    def _repaired(self, step: Step, found: Repaired) -> None:
+        if not found.rules:
+            self._agent(step, "no rule helps")
             return
-        words = ", ".join(str(rule).replace("_", " ") for rule in rules)
-        self._agent(step, f"mends by rule, without the model: {words}")
-        self._code_block(_changes(self._code, str(step.details["code"])), "diff", _colour(step))
-
-    def _reply(self, step: Step) -> None:
-        """A model's reply, as it came."""
-        text = visible(str(step.details["reply"]).strip())
-        self._block(Group(*_parts(text)), text, _colour(step))
+        self._agent(step, f"fixed by rule, without the model: {in_words(found.rules)}")
+        self._code_block(_changes(self._code, found.code), "diff", self._colours[step.agent])
 
     def _code_block(self, text: str, language: str, colour: str) -> None:
         text = visible(text.rstrip("\n"))
         self._block(_highlighted(text, language), text, colour)
 
     def _agent(self, step: Step, did: str, style: str = "") -> None:
-        name, colour = _AGENTS[step.agent]
+        name = step.agent.replace("_", " ").title()
+        branch = "".join(f"{each} · " for each in step.branch)
         self._console.print()
-        self._say(Text.assemble((name, f"bold {colour}"), "  ", (visible(did), style)))
+        self._say(Text.assemble((name, f"bold {self._colours[step.agent]}"), "  ", (visible(branch + did), style)))
 
     def _heading(self, title: str) -> None:
         self._console.print()
@@ -163,10 +153,6 @@ class _Barred:
             yield Segment.line()
 
 
-def _colour(step: Step) -> str:
-    return _AGENTS[step.agent][1]
-
-
 def _highlighted(text: str, language: str) -> Syntax:
     return Syntax(text, language, theme="ansi_dark", background_color="default", word_wrap=True)
 
@@ -189,13 +175,13 @@ def _changes(before: str, after: str) -> str:
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
-def _instead(failure: dict[str, JSON]) -> Iterator[str]:
+def _instead(failure: Failure, example: Example) -> Iterator[str]:
     """What an example must give, and what it gave."""
-    first, *rest = str(failure["example"]).rstrip("\n").split("\n")
+    first, *rest = example.source.rstrip("\n").split("\n")
     yield f">>> {first}"
     yield from (f"... {line}" for line in rest)
-    came = ("but raised", failure["error"]) if failure["error"] else ("but gave", failure["got"] or failure["message"])
-    for title, value in (("must give", failure["want"]), came):
-        begin, *more = str(value).rstrip("\n").split("\n")
+    came = ("but raised", failure.error) if failure.error else ("but gave", failure.got or failure.message)
+    for title, value in (("must give", example.want), came):
+        begin, *more = value.rstrip("\n").split("\n")
         yield f"{title:<10} {begin}"
         yield from (f"{'':<10} {line}" for line in more)

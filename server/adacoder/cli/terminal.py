@@ -143,7 +143,7 @@ class Progress:
             self._line.show(shown, waits=isinstance(event, Waiting))
             return
         self._tokens += event.tokens.completion
-        if "error" not in event.details:
+        if event.error is None:
             self._console.print(line, style="dim")
 
 

@@ -17,8 +17,9 @@ from adacoder.service import Project, Service, current, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import Documented
 from adacoder.source.text import SourceFile, read
+from adacoder.strategies import most_rounds
 
-Request = Callable[[Service, Target, Settings, Project, Journal], Awaitable[Outcome]]
+ServiceCall = Callable[[Service, Target, Settings, Project, Journal], Awaitable[Outcome]]
 """What a command asks of the service for one function."""
 
 
@@ -26,7 +27,7 @@ Request = Callable[[Service, Target, Settings, Project, Journal], Awaitable[Outc
 class Command:
     """One of the commands that work on functions."""
 
-    request: Request
+    request: ServiceCall
     chooses: Callable[[Documented], bool]
     """Which functions of a file it takes where none is named."""
     wanted: str
@@ -122,7 +123,7 @@ class Work:
         except AdaCoderError as error:
             self._could_not_run(str(error))
             return
-        with self._output.watch(target, settings.most_rounds(is_started=self._command.is_started)) as listener:
+        with self._output.watch(target, most_rounds(settings, is_started=self._command.is_started)) as listener:
             journal = Journal(*([listener] if listener else []))
             outcome = await self._command.request(service, target, settings, Project(folder), journal)
         if not (passes_over and not outcome.edits and outcome.status in (Status.VERIFIED, Status.UNVERIFIED)):

@@ -279,7 +279,9 @@ def _current(target: Target) -> Candidate:
 def _most_rounds(mode: Mode, settings: Settings) -> int:
     if mode in (Mode.CHECK, Mode.SUGGEST_EXAMPLES):
         return 1
-    return settings.most_rounds(is_started=mode is not Mode.GENERATE)
+    from adacoder.strategies import most_rounds  # much to import, and not needed before the first job
+
+    return most_rounds(settings, is_started=mode is not Mode.GENERATE)
 
 
 def _same_function(one: Job, other: Job) -> bool:

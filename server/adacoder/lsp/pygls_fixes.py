@@ -304,19 +304,20 @@ def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
-    try:
-        async with in_a_process(), _reader(server, stdin, must_block=must_block) as reader:
-            await run_async(
-                stop_event=server.stopping,
-                reader=reader,
-                protocol=server.protocol,
-                logger=log,
-                error_handler=server.report_server_error,
-            )
-    except (asyncio.IncompleteReadError, ValueError) as error:
-        log.error("The client's messages break off: %s", error)
-    finally:
-        await server.close()
+    async with in_a_process():  # to the end of the last job
+        try:
+            async with _reader(server, stdin, must_block=must_block) as reader:
+                await run_async(
+                    stop_event=server.stopping,
+                    reader=reader,
+                    protocol=server.protocol,
+                    logger=log,
+                    error_handler=server.report_server_error,
+                )
+        except (asyncio.IncompleteReadError, ValueError) as error:
+            log.error("The client's messages break off: %s", error)
+        finally:
+            await server.close()
 
 
 @asynccontextmanager

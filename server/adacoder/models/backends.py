@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from adacoder.models.address import Address, address, base_url, stay_at_home
 from adacoder.models.base import ChatModel, Leases, OnWait
@@ -38,6 +39,10 @@ class Experience:
     leases: Leases = field(default_factory=Leases)
     calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
     """By server and model."""
+
+
+OpenModel: TypeAlias = "Callable[[str | None, Settings, Experience, OnWait, About | None], Awaitable[ChatModel]]"
+"""Such as `open_model`."""
 
 
 async def open_model(

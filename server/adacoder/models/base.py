@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from adacoder.domain import Message, Reply
@@ -19,6 +20,16 @@ Enough = Callable[[str], bool]
 
 OnWait = Callable[[str], None]
 """Told what a request waits for, such as `waiting for the model, 1 ahead`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are chosen, where that is not left to the settings."""
+
+    temperature: float | None = None
+    """None: that of the settings."""
+    top_p: float | None = None
+    """None: what the server does by itself."""
 
 
 class Answering(Protocol):
@@ -38,7 +49,13 @@ class Answering(Protocol):
         ...
 
     async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
     ) -> Reply:
         """Answer `messages` with at most `max_tokens` tokens; the reply ends before any text of `stop`.
 

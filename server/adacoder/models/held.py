@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from adacoder.domain import Message, Outcome, Reply
 from adacoder.journal import Journal
-from adacoder.models.backends import Experience, open_model
-from adacoder.models.base import ChatModel, Enough
+from adacoder.models.backends import Experience, OpenModel
+from adacoder.models.base import ChatModel, Enough, Sampling
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import Recorder
@@ -33,6 +33,7 @@ class HeldModel:
         experience: Experience,
         journal: Journal,
         about: Callable[[], About],
+        open_model: OpenModel,
     ) -> None:
         """`about` tells what the request is about, should the conversation be recorded."""
         self._named = name
@@ -40,6 +41,7 @@ class HeldModel:
         self._experience = experience
         self._journal = journal
         self._about = about
+        self._open_model = open_model
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._model: ChatModel | None = None
@@ -64,11 +66,17 @@ class HeldModel:
         return await (await self._held()).window()
 
     async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
     ) -> Reply:
         """As `ChatModel.reply`; the first one's time in the queue includes the wait for the lease."""
         model = await self._held()
-        reply = await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
+        reply = await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop, sampling=sampling)
         self.has_replied = True
         waited, self._waited = self._waited, 0.0
         if reply.time is None:
@@ -80,7 +88,7 @@ class HeldModel:
         async with self._opening:
             if self._model is None:
                 waiting = self._wait
-                model = await open_model(self._named, self._settings, self._experience, waiting, self._about())
+                model = await self._open_model(self._named, self._settings, self._experience, waiting, self._about())
                 self._stack.push_async_callback(model.close)
                 began = time.monotonic()
                 await self._stack.enter_async_context(self._experience.leases.lease(model.lease_key, waiting))

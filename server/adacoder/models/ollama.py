@@ -141,6 +141,8 @@ class OllamaServer:
             "num_predict": chat.max_tokens,
             "temperature": chat.temperature,
         }
+        if chat.top_p is not None:
+            options["top_p"] = chat.top_p
         if chat.seed is not None:
             options["seed"] = chat.seed
         if chat.stop:

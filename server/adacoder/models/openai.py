@@ -297,6 +297,7 @@ async def _create(
         stream_options={"include_usage": True},
         max_tokens=chat.max_tokens,
         temperature=chat.temperature,
+        top_p=omit if chat.top_p is None else chat.top_p,
         seed=omit if chat.seed is None else chat.seed,
         stop=list(chat.stop[:_MOST_STOPS]) or omit,
         extra_body=besides,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, Message, Reply
-from adacoder.models.base import Enough
+from adacoder.models.base import Enough, Sampling
 from adacoder.models.errors import ModelError, Nameless
 from adacoder.models.recording.form import VERSION, Conversation, OtherVersionError, Trouble, understood
 from adacoder.models.recording.redaction import fits
@@ -152,7 +152,13 @@ class ReplayModel:
         return window
 
     async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
     ) -> Reply:
         """As `ChatModel.reply`. The reply is the recorded one, also where `enough` had its end earlier.
 

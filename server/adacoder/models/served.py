@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from adacoder.domain import Ended, Message, Reply, Timing, Tokens
-from adacoder.models.base import Enough, OnWait
+from adacoder.models.base import Enough, OnWait, Sampling
 from adacoder.models.errors import (
     BadReply,
     Busy,
@@ -41,7 +41,7 @@ memory nor go on for ever."""
 _THINKS = "<think>\n"
 """What models, and who reads their replies, know as the beginning of thoughts."""
 _LIVELY = 0.2
-"""The temperature at which a request that is made again is answered at least."""
+"""Minimum temperature for a repeated request."""
 _WARMER = 0.3
 """What is added to it after each reply that only repeated itself."""
 _WARMEST = 1.0
@@ -106,7 +106,13 @@ class ServedModel:
         return self._window
 
     async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
     ) -> Reply:
         """As `ChatModel.reply`. Cancelling it closes the connection, which ends the generation."""
         try:
@@ -119,7 +125,7 @@ class ServedModel:
                     len(messages) > 2 and window.measure_chat(messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
-                chat = self._chat(tuple(messages), facts, window, max_tokens, stop)
+                chat = self._chat(tuple(messages), facts, window, max_tokens, stop, sampling or Sampling())
                 return await self._patiently(lambda: self._read(chat, window, enough))
         except ContextOverflow:  # servers do not know what makes the window so small
             bound = Bound.SETTING if self._window is None else self._window.bound
@@ -137,7 +143,13 @@ class ServedModel:
         return self._facts
 
     def _chat(
-        self, messages: tuple[Message, ...], facts: Facts, window: Window, max_tokens: int, stop: Sequence[str]
+        self,
+        messages: tuple[Message, ...],
+        facts: Facts,
+        window: Window,
+        max_tokens: int,
+        stop: Sequence[str],
+        sampling: Sampling,
     ) -> Chat:
         """The request, such that the server need not cut anything.
 
@@ -146,7 +158,9 @@ class ServedModel:
         """
         again = self._asked[messages, tuple(stop)]
         self._asked[messages, tuple(stop)] += 1
-        temperature = max(self._temperature, _LIVELY) if again else self._temperature
+        temperature = self._temperature if sampling.temperature is None else sampling.temperature
+        if again:
+            temperature = max(temperature, _LIVELY)
         if facts.thinking is Thinking.ALWAYS:
             max_tokens += _THOUGHT_TOKENS
         room = max(window.tokens - window.measure_chat(messages), _LEAST_REPLY)
@@ -157,6 +171,7 @@ class ServedModel:
             context_tokens=window.tokens,
             bound=window.bound,
             temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
+            top_p=sampling.top_p,
             seed=None if self._seed is None else self._seed + again,
             # A model that thinks all the same may think of such a text, and would be stopped there.
             stop=(*facts.stop, *stop) if stop and facts.thinking is not Thinking.ALWAYS else (),

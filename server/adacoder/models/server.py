@@ -107,6 +107,8 @@ class Chat:
     bound: Bound
     """Of that window."""
     temperature: float
+    top_p: float | None
+    """None: the server's own choice."""
     seed: int | None
     stop: tuple[str, ...]
     thinking: Thinking

@@ -28,8 +28,8 @@ def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
     if not there:
         return None
     reached = Reached(
-        frozenset[int]().union(*(result.lines for result in verdict.results)),
-        frozenset[tuple[int, int]]().union(*(result.branches for result in verdict.results)),
+        frozenset[int]().union(*(result.reached.lines for result in verdict.results)),
+        frozenset[tuple[int, int]]().union(*(result.reached.branches for result in verdict.results)),
     )
     tests = sorted((_Test(node) for node in nodes if isinstance(node, ast.If | ast.While)), key=lambda test: test.line)
 

@@ -148,7 +148,7 @@ def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[Example
     prose = re.sub(rf">>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
     rules = [{*_words(line)} for line in prose.split("\n")]
     for result in results:
-        want, given, lines = _words(result.example.want), inputs.get(result.example, _NONE), result.lines
+        want, given, lines = _words(result.example.want), inputs.get(result.example, _NONE), result.reached.lines
         taken = [way for way in ways if way.answer == want and not (lines and any(map(lines.isdisjoint, way.lines)))]
         enough = len(given) / (1 if want in _TRUTHS else 2)
         told = [(given, way, met) for way in taken if (met := given & way.keys) and len(met) >= enough]

@@ -1,18 +1,24 @@
-"""The papers' algorithms, each one file that reads like its pseudocode.
-
-Strategies do no I/O and read no clock: they await Agents and return an Outcome.
-"""
+"""The published workflows, each one file that reads like its paper's pseudocode; and the registry of them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from adacoder.agents import Team
-from adacoder.domain import Candidate, Outcome, Target
-from adacoder.strategies.adacoder import adacoder
-from adacoder.strategies.direct import direct
+from adacoder.strategies.adacoder import ADACODER
+from adacoder.strategies.direct import DIRECT
 
-Strategy = Callable[[Team, Target, Candidate | None, int], Awaitable[Outcome]]
-"""Takes the Team, the Target, a Candidate to start from (None: write one) and the most rounds after the first."""
+if TYPE_CHECKING:
+    from adacoder.settings import Settings
+    from adacoder.strategies.strategy import Strategy
 
-STRATEGIES: Mapping[str, Strategy] = {"adacoder": adacoder, "direct": direct}
+STRATEGIES: Mapping[str, Strategy] = {each.name: each for each in (ADACODER, DIRECT)}
+"""By name. The command line's help, an editor's settings and the docs list these."""
+
+
+def most_rounds(settings: Settings, *, is_started: bool) -> int:
+    """How many rounds a request takes at most, on all models of its ladder; 1 if there is no such strategy."""
+    strategy = STRATEGIES.get(settings.strategy)
+    if strategy is None:
+        return 1
+    return sum(strategy.budget(most).rounds for _, most in settings.rungs(is_started=is_started))

@@ -5,34 +5,28 @@ Where this departs from the paper, DESIGN's "The loop" and ARCHITECTURE.md say w
 
 from __future__ import annotations
 
-from adacoder.agents import Team
-from adacoder.domain import Attempt, Candidate, Outcome, Target, conclude, further
+from adacoder.agents.failures import described
+from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
+from adacoder.agents.prompt_engineer import PLANNER
+from adacoder.agents.request import Budget, Request
+from adacoder.strategies.strategy import Strategy
 
 
-async def adacoder(team: Team, target: Target, start: Candidate | None, max_iterations: int) -> Outcome:
-    """Write without a plan; evaluate; repair by rule; then plan from the error and write afresh, at most
-    `max_iterations` times (the paper's t). `start` takes the place of the first writing.
-
-    At best one call of the model, at worst 1 + 2t. Of all candidates the one that got furthest is returned.
-    """
-    team.journal.begin_round()
-    last_round = team.journal.round + max_iterations
-    candidate = start or await team.programming_assistant.write(target)
-    while True:
-        attempt = await _evaluate_and_repair(team, target, candidate)
-        if attempt.verdict.final or team.journal.round == last_round:
-            return conclude(target, team.code_evaluator.furthest or attempt, team.journal.round)
-        plan = await team.prompt_engineer.plan(target, attempt.verdict)
-        team.journal.begin_round()
-        candidate = await team.programming_assistant.write(target, plan)
+async def _run(request: Request) -> None:
+    """Write without a plan; evaluate; repair by rule; then plan from the error and write afresh."""
+    plan: str | None = None
+    for _ in request.rounds():
+        candidate = await (request.first(WRITER) if plan is None else request.ask(WRITER_BY_PLAN, plan=plan))
+        attempt = await request.repaired(await request.evaluate(candidate))
+        if request.goes_on:
+            plan = await request.ask(PLANNER, error=described(attempt.verdict))
 
 
-async def _evaluate_and_repair(team: Team, target: Target, candidate: Candidate) -> Attempt:
-    """One round's lines 11-19: evaluate, and where that fails repair by rule and evaluate once more."""
-    attempt = Attempt(candidate, await team.code_evaluator.evaluate(target, candidate))
-    if attempt.verdict.final:
-        return attempt
-    repaired = await team.debug_specialist.repair(target, candidate, attempt.verdict)
-    if repaired == candidate:
-        return attempt
-    return further(attempt, Attempt(repaired, await team.code_evaluator.evaluate(target, repaired)))
+ADACODER = Strategy(
+    name="adacoder",
+    summary="writes without a plan, repairs by rule, and plans only from an actual error",
+    paper="AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-Level Code Generation",
+    roles=(WRITER, WRITER_BY_PLAN, PLANNER),
+    budget=lambda t: Budget(rounds=1 + t, calls=1 + 2 * t),
+    run=_run,
+)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from adacoder.agents import Team
-from adacoder.domain import Attempt, Candidate, Outcome, Target, conclude
+from adacoder.agents.programming_assistant import WRITER
+from adacoder.agents.request import Budget, Request
+from adacoder.strategies.strategy import Strategy
 
 
-async def direct(team: Team, target: Target, start: Candidate | None, max_iterations: int) -> Outcome:
-    """One candidate and its verdict; no repair, no plan. `max_iterations` has nothing to limit here."""
-    team.journal.begin_round()
-    candidate = start or await team.programming_assistant.write(target)
-    verdict = await team.code_evaluator.evaluate(target, candidate)
-    return conclude(target, Attempt(candidate, verdict), team.journal.round)
+async def _run(request: Request) -> None:
+    """One candidate and its verdict; no repair, no plan."""
+    for _ in request.rounds():
+        await request.evaluate(await request.first(WRITER))
+
+
+DIRECT = Strategy(
+    name="direct",
+    summary="asks once and evaluates once",
+    paper="the baseline of the AdaCoder paper, section III-C",
+    roles=(WRITER,),
+    budget=lambda t: Budget(rounds=1, calls=1),
+    run=_run,
+)

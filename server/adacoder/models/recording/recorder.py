@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, Message, Outcome, Reply
-from adacoder.models.base import ChatModel, Enough
+from adacoder.models.base import ChatModel, Enough, Sampling
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.form import Exchange, Trouble, ended, exchanged, header, written
 from adacoder.models.replay import BadRecording, ReplayedError, ReplayModel, read
@@ -78,7 +78,13 @@ class Recorder:
         return window
 
     async def reply(
-        self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
     ) -> Reply:
         """As the model that speaks.
 
@@ -91,7 +97,9 @@ class Recorder:
             self._write(exchanged(Exchange(tuple(messages), said, max_tokens, tuple(stop))))
 
         try:
-            reply = await self._model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
+            reply = await self._model.reply(
+                messages, enough=enough, max_tokens=max_tokens, stop=stop, sampling=sampling
+            )
         except (ModelError, asyncio.CancelledError) as error:
             with suppress(CannotRecord):  # what came first is what is told
                 write(_trouble(error))
