@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _show_visibly()
         if arguments[:1] == ["serve"] and arguments[1:] in ([], _STDIO):
-            from adacoder.lsp.server import serve
+            from adacoder.lsp.stdio import serve
 
             return serve()
         from adacoder.cli.commands import run

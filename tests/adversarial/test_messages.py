@@ -206,9 +206,9 @@ def test_a_crash(meanwhile: str, tmp_path: Path) -> None:
 LOGGING = f"""
 import logging
 from adacoder.__main__ import main
-from adacoder.lsp import server
+from adacoder.lsp import stdio
 
-server.serve_stdio = lambda _: logging.getLogger("one").warning({HOSTILE!r})
+stdio.serve_stdio = lambda _: logging.getLogger("one").warning({HOSTILE!r})
 main(["serve"])
 """
 

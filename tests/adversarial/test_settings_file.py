@@ -20,7 +20,7 @@ from adacoder.settings import Settings, from_project
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.client import Client
 
 _LIMITS = {resource.RLIMIT_CPU: 20, resource.RLIMIT_AS: 400 << 20, resource.RLIMIT_CORE: 0}
 _READ = """
@@ -173,8 +173,8 @@ async def test_nothing_of_a_workspace_is_opened_that_is_not_trusted(
         return base
 
     monkeypatch.setattr(configuration, "from_project", watched)
-    server = SimpleNamespace(client_capabilities=types.ClientCapabilities())
-    configured = Configuration(cast("AdaCoderServer", server), pytest.fail)
+    client = SimpleNamespace(client_capabilities=types.ClientCapabilities(), notice=pytest.fail)
+    configured = Configuration(cast("Client", client))
     configured.begin({"trusted": trusted})
     assert (await configured.settings(tmp_path)).trusted is trusted
     assert opened == ([tmp_path] if trusted else [])

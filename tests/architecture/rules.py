@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import os
 import re
 import subprocess
@@ -291,7 +292,7 @@ def cancellation_goes_through(package: Path) -> list[str]:
 def serving_is_light(package: Path) -> list[str]:
     """Invariant 7: what answers `initialize` has imported none of the heavy libraries."""
     heavy = ("ollama", "openai", "httpx", "httpx2", "jedi", "parso", "pyflakes", "click", "rich")
-    return _imported_of(heavy, package, "adacoder.lsp.server")
+    return _imported_of(heavy, package, "adacoder.lsp.stdio")
 
 
 def checking_is_light(package: Path) -> list[str]:
@@ -299,6 +300,24 @@ def checking_is_light(package: Path) -> list[str]:
     ours = tuple(f"adacoder.{name}" for name in ("models", "replies", "strategies", "service", "source.splice"))
     heavy = (*ours, "httpx", "jedi", "pyflakes", "rich")
     return _imported_of(heavy, package, "adacoder.cli.commands, adacoder.cli.checking, adacoder.cli.findings")
+
+
+def files_run_in_no_circle(package: Path) -> list[str]:
+    """Invariant 7: no file imports itself by way of others; what it imports for its types only counts too."""
+    known = {_module(file): file for file in files(package)}
+    graph = {name: {found for each in file.imports() if (found := each) in known} for name, file in known.items()}
+    for name, used in graph.items():
+        used -= {each for each in used if any(other.startswith(f"{each}.") for other in used)} | {name}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return [" imports ".join(reversed(error.args[1]))]
+    return []
+
+
+def _module(file: File) -> str:
+    """The dotted name of a file."""
+    return "adacoder." + file.place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def _imported_of(heavy: tuple[str, ...], package: Path, modules: str) -> list[str]:
@@ -320,7 +339,7 @@ def stdout_is_the_protocols(package: Path) -> list[str]:
     """Invariant 8: only the command line prints, and only the language server's start touches stdout."""
     found = []
     for file in files(package):
-        if file.room in ("cli", "__main__") or file.place == "lsp/pygls_fixes.py":
+        if file.room in ("cli", "__main__") or file.place == "lsp/stdio.py":
             continue
         found += [f"{file.place} calls print" for name in _called(file.nodes) if name == "print"]
         if file.place == "sandbox/worker.py":
@@ -356,7 +375,7 @@ READERS = {
     "agents/prompt.py": "our own texts",
     "models/replay.py": "the recording that the user named",
     "models/recording/recorder.py": "the recording that the user named",
-    "lsp/pygls_fixes.py": "stdin and stdout",
+    "lsp/stdio.py": "stdin and stdout",
     "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",
 }

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from adacoder.lsp.server import create
+from adacoder.lsp.stdio import create
 from protocol.client import BARE, PATIENCE, SERVER, Client, ResponseError, encodings
 from protocol.texts import ENDLESS, GOOD, STUB, UNENDING, thinking, told_of
 from standin_ollama import StandIn

@@ -43,9 +43,9 @@ def test_every_command_has_help(command: str, desk: Desk) -> None:
 def test_serving_loads_no_library_of_the_command_line(arguments: list[str]) -> None:
     script = f"""
 import sys, types
-server = types.ModuleType("adacoder.lsp.server")
+server = types.ModuleType("adacoder.lsp.stdio")
 server.serve = lambda: 7
-sys.modules["adacoder.lsp.server"] = server
+sys.modules["adacoder.lsp.stdio"] = server
 from adacoder.__main__ import main
 code = main({arguments!r})
 print(code, sorted({{"click", "rich", "adacoder.cli"}} & set(sys.modules)))

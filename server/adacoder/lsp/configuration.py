@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 from adacoder.settings import Settings, from_project, merge
 
 if TYPE_CHECKING:
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.client import Client
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +31,8 @@ class Configuration:
     and no editor has to announce a change.
     """
 
-    def __init__(self, server: AdaCoderServer, notice: Callable[[str], None]) -> None:
-        self._server = server
-        self._notice = notice
+    def __init__(self, client: Client) -> None:
+        self._client = client
         self._initial: Mapping[str, object] = {}
         """From `initializationOptions`."""
         self._pushed: Mapping[str, object] = {}
@@ -61,20 +60,20 @@ class Configuration:
         notices: list[str] = []
         of_project = await asyncio.to_thread(from_project, Settings(), folder, notices.append, top=top)
         for notice in notices:
-            self._notice(notice)
+            self._client.notice(notice)
         return self._merged(of_project, said)
 
     def _merged(self, settings: Settings, said: Iterable[Mapping[str, object]]) -> Settings:
         for values in said:
-            settings = merge(settings, values, self._notice)
+            settings = merge(settings, values, self._client.notice)
         return settings
 
     async def _pulled(self, uri: str | None) -> Mapping[str, object]:
-        if not get_capability(self._server.client_capabilities, "workspace.configuration", False):
+        if not get_capability(self._client.client_capabilities, "workspace.configuration", False):
             return {}
         item = types.ConfigurationItem(scope_uri=uri, section=SECTION)
         try:
-            answer = await self._server.protocol.ask(
+            answer = await self._client.protocol.ask(
                 types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[item]), seconds=_PATIENCE
             )
         except (TimeoutError, JsonRpcException) as error:

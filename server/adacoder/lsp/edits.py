@@ -23,7 +23,7 @@ from adacoder.settings import OnUnverified
 from adacoder.source.text import PositionEncoding, position_at
 
 if TYPE_CHECKING:
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.client import Client
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ class Finding:
 class Insertion:
     """The way of one job's Outcome into the editor."""
 
-    def __init__(self, server: AdaCoderServer, on_unverified: OnUnverified, recheck: Recheck) -> None:
-        self._server = server
+    def __init__(self, client: Client, on_unverified: OnUnverified, recheck: Recheck) -> None:
+        self._client = client
         self._on_unverified = on_unverified
         self._recheck = recheck
         self.is_sent = False
@@ -85,7 +85,7 @@ class Insertion:
             return
         if self._on_unverified is OnUnverified.DISCARD:
             raise NotInsertedError("It was discarded, as adacoder.onUnverified says.")
-        if get_capability(self._server.client_capabilities, "window.show_message", None) is None:
+        if get_capability(self._client.client_capabilities, "window.show_message", None) is None:
             raise NotInsertedError(
                 "It was discarded, for this editor cannot ask: let adacoder.onUnverified be 'insert'."
             )
@@ -95,7 +95,7 @@ class Insertion:
             actions=[types.MessageActionItem(_INSERT), types.MessageActionItem(_DISCARD)],
         )
         try:
-            answer = await self._server.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, question, seconds=_ASKING)
+            answer = await self._client.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, question, seconds=_ASKING)
         except (TimeoutError, JsonRpcException) as error:
             log.warning("The editor did not answer whether to insert: %r", error)
             answer = None
@@ -113,7 +113,7 @@ class Insertion:
 
     def _taken(self, finding: Finding) -> Snapshot:
         try:
-            return take(self._server.workspace, finding.snapshot.uri)
+            return take(self._client.workspace, finding.snapshot.uri)
         except TargetError as error:
             raise NotInsertedError(f"{error} Nothing was inserted.") from error
 
@@ -144,15 +144,15 @@ class Insertion:
     async def _refusal(self, finding: Finding) -> str | None:
         """Send the edit; None if it was made, else why not. Some clients refuse by an error (eglot)."""
         params = types.ApplyWorkspaceEditParams(
-            label=f"AdaCoder: {finding.outcome.target.name}", edit=workspace_edit(self._server, finding)
+            label=f"AdaCoder: {finding.outcome.target.name}", edit=workspace_edit(self._client, finding)
         )
-        if not get_capability(self._server.client_capabilities, "workspace.apply_edit", False):
+        if not get_capability(self._client.client_capabilities, "workspace.apply_edit", False):
             # Such a client may make the edit all the same, as ALE does, but it never answers.
-            self._server.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
+            self._client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
             return None
         self.is_sent = True
         try:
-            answer = await self._server.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING)
+            answer = await self._client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING)
         except TimeoutError:
             why = "The editor did not say whether it made the edit: look before you ask again."
             raise NotInsertedError(why) from None
@@ -166,11 +166,11 @@ class Insertion:
         return None
 
 
-def workspace_edit(server: AdaCoderServer, finding: Finding) -> types.WorkspaceEdit:
+def workspace_edit(client: Client, finding: Finding) -> types.WorkspaceEdit:
     """The Outcome's edits as one step to undo, bound to the version of the text they are for."""
     snapshot = finding.snapshot
-    edits = text_edits(snapshot.text, finding.outcome.edits, encoding_of(server.workspace))
-    if not get_capability(server.client_capabilities, "workspace.workspace_edit.document_changes", False):
+    edits = text_edits(snapshot.text, finding.outcome.edits, encoding_of(client.workspace))
+    if not get_capability(client.client_capabilities, "workspace.workspace_edit.document_changes", False):
         return types.WorkspaceEdit(changes={snapshot.uri: edits})
     document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=edits)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -27,9 +27,10 @@ from adacoder.source.locate import Documented
 
 if TYPE_CHECKING:
     from adacoder.domain import Candidate
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.client import Client
+    from adacoder.lsp.configuration import Configuration
     from adacoder.lsp.snapshot import Snapshot
-    from adacoder.service import Project
+    from adacoder.service import Project, Service
     from adacoder.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -133,8 +134,11 @@ class Ending:
 class Jobs:
     """All jobs of a server."""
 
-    def __init__(self, server: AdaCoderServer) -> None:
-        self._server = server
+    def __init__(self, client: Client, configuration: Configuration, service: Callable[[], Awaitable[Service]]) -> None:
+        """`service` gives what runs requests, as soon as it is there."""
+        self._client = client
+        self._configuration = configuration
+        self._service = service
         self._running: dict[str, Job] = {}
         self._finished: dict[str, dict[str, JSON]] = {}
         """What came of the latest finished jobs, by id, the latest last."""
@@ -195,8 +199,8 @@ class Jobs:
         journal = Journal(job.listen)
         title = f"AdaCoder: {_DOING[job.mode]} '{job.target.name}'"
         try:
-            token = await new_token(self._server) if job.announced else job.token
-            async with progress(self._server, title, token, job.cancel) as show:
+            token = await new_token(self._client) if job.announced else job.token
+            async with progress(self._client, title, token, job.cancel) as show:
                 job.show = show
                 ending = await self._work(job, journal)
         except asyncio.CancelledError:
@@ -211,7 +215,7 @@ class Jobs:
 
     async def _work(self, job: Job, journal: Journal) -> Ending:
         snapshot = job.snapshot
-        settings = await self._server.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+        settings = await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
         if job.mode is Mode.REPAIR:
             settings = replace(settings, max_iterations=0)
         job.most_rounds = _most_rounds(job.mode, settings)
@@ -222,12 +226,12 @@ class Jobs:
         async def recheck(snapshot: Snapshot, target: Target) -> Outcome:
             job.show("the text changed; running the examples again")
             candidate = outcome.candidate or _current(target)
-            project, service = _project(snapshot), await self._server.service()
+            project, service = _project(snapshot), await self._service()
             return report.for_an_editor(
                 await service.recheck(target, candidate, settings, project, Journal(job.listen))
             )
 
-        job.insertion = Insertion(self._server, settings.on_unverified, recheck)
+        job.insertion = Insertion(self._client, settings.on_unverified, recheck)
         try:
             inserted = await job.insertion.insert(Finding(outcome, job.snapshot))
         except NotInsertedError as why:
@@ -235,7 +239,7 @@ class Jobs:
         return Ending(inserted, applied=True)
 
     async def _outcome(self, job: Job, settings: Settings, journal: Journal) -> Outcome:
-        service, project, target = await self._server.service(), _project(job.snapshot), job.target
+        service, project, target = await self._service(), _project(job.snapshot), job.target
         match job.mode:
             case Mode.GENERATE:
                 return await service.run(target, None, settings, project, journal)
@@ -248,7 +252,7 @@ class Jobs:
 
     def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
         """Keep what came of a job, and tell it: in one message, if no request waits for it."""
-        answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._server.workspace))
+        answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
         answer |= {
             "summary": ending.message,
             "applied": ending.applied,
@@ -258,9 +262,9 @@ class Jobs:
         while len(self._finished) > _KEPT:
             del self._finished[next(iter(self._finished))]
         if not self._closing:
-            self._server.log(ending.message)
+            self._client.log(ending.message)
             if job.announced:
-                self._server.show(ending.message, warning=not ending.is_good)
+                self._client.show(ending.message, warning=not ending.is_good)
         return answer
 
 

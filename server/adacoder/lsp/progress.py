@@ -14,7 +14,7 @@ from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 if TYPE_CHECKING:
-    from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.client import Client
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ _PAUSE = 0.1
 
 @asynccontextmanager
 async def progress(
-    server: AdaCoderServer, title: str, token: types.ProgressToken | None, cancel: Callable[[], object]
+    client: Client, title: str, token: types.ProgressToken | None, cancel: Callable[[], object]
 ) -> AsyncGenerator[Callable[[str], None]]:
     """Show progress under `token` during the `async with` block, which is given a function that shows a message.
 
@@ -36,7 +36,7 @@ async def progress(
     if token is None:
         yield lambda message: None
         return
-    shown = server.work_done_progress
+    shown = client.work_done_progress
     shown.begin(token, types.WorkDoneProgressBegin(title=title, cancellable=True))
     shown.tokens[token].add_done_callback(lambda _: cancel())
     messages = _Messages(lambda text: shown.report(token, types.WorkDoneProgressReport(message=text)))
@@ -48,14 +48,14 @@ async def progress(
         shown.end(token, types.WorkDoneProgressEnd())
 
 
-async def new_token(server: AdaCoderServer) -> types.ProgressToken | None:
+async def new_token(client: Client) -> types.ProgressToken | None:
     """A token that the client has made room for; None if it shows no progress that a server begins."""
-    if not get_capability(server.client_capabilities, "window.work_done_progress", False):
+    if not get_capability(client.client_capabilities, "window.work_done_progress", False):
         return None
     token = str(uuid.uuid4())
     params = types.WorkDoneProgressCreateParams(token=token)
     try:
-        await server.protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, seconds=_PATIENCE)
+        await client.protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, seconds=_PATIENCE)
     except (TimeoutError, JsonRpcException) as error:
         log.warning("The editor shows no progress: %r", error)
         return None

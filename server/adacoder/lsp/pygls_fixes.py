@@ -7,45 +7,26 @@ touch private parts of pygls; `pyproject.toml` pins its version.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
-import os
-import signal
-import sys
+import threading
 import uuid
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 
 import attrs
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-from pygls.io_ import StdinAsyncReader, run_async
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import RPCMessage, RPCRequest
 
-from adacoder.aside import in_a_process
 from adacoder.lsp.display import displayed
 from adacoder.lsp.workspace import Workspace
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-    from pygls.io_ import AsyncReader
-
-    from adacoder.lsp.server import AdaCoderServer
 
 log = logging.getLogger(__name__)
 
 RUN = "adacoder/run"
 """The request of our own. Its parameters arrive as they were sent."""
-
-_STREAM_LIMIT = 1 << 20
-"""Bytes read ahead of what has been handled."""
-
-_SLICE = 0.001
-"""Seconds after which a thread lets the event loop go on, which comes to its turn several times for each message."""
 
 Handled = Generator[Any, Any, Any]
 """What pygls's built-in handlers are: generators that yield the handlers to run inside them."""
@@ -77,7 +58,10 @@ class Malformed:
 class Protocol(LanguageServerProtocol):
     """pygls's protocol with the remedies."""
 
-    _server: AdaCoderServer
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.stopping = threading.Event()
+        """Set when the main loop is to end."""
 
     @property
     def was_shut_down(self) -> bool:
@@ -179,7 +163,7 @@ class Protocol(LanguageServerProtocol):
     def lsp_exit(self, *args: object) -> None:  # type: ignore[override]  # theirs waits for a handler; we have none
         """Leave the main loop. pygls raises SystemExit in the middle of it, with tasks and processes still
         there, and then loses the exit code."""
-        self._server.stop()
+        self.stopping.set()
 
     # What would be kept without end
 
@@ -241,102 +225,3 @@ logging.getLogger("pygls.protocol.json_rpc").addFilter(_ClientsFaults())
 
 def _error(code: types.ErrorCodes, message: str) -> types.ResponseError:
     return types.ResponseError(code=code.value, message=message)
-
-
-class _Writer:
-    """Writes to a client that may be gone; that it is gone is learned from the end of its messages."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, data: bytes) -> None:
-        with suppress(ConnectionError):
-            self._stream.write(data)
-            self._stream.flush()
-
-    def close(self) -> None:
-        with suppress(ConnectionError):
-            self._stream.close()
-
-
-def serve_stdio(server: AdaCoderServer) -> int:
-    """Serve one client over stdin and stdout until it says `exit` or is gone.
-
-    Returns:
-        The exit code that the protocol asks for: 0 if the client said `shutdown`, else 1.
-    """
-    are_one = os.path.sameopenfile(0, 1)
-    stdin, stdout = _take_stdio()
-    server.protocol.set_writer(_Writer(stdout))
-    # What exists by now lives as long as we do; the first requests would spend 20 ms on looking at it again.
-    gc.freeze()
-    sys.setswitchinterval(_SLICE)
-    signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        asyncio.run(_serve(server, stdin, must_block=are_one))
-    except KeyboardInterrupt:
-        log.warning("Ended by a signal.")
-    return 0 if server.protocol.was_shut_down else 1
-
-
-def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Do on SIGTERM, which some editors send, what asyncio does on SIGINT: end in good order.
-
-    Also where SIGINT is ignored, as in what a shell runs in the background.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
-
-
-def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """stdin and stdout, for the protocol alone.
-
-    Whatever else reads stdin, in this process or a child, finds it empty, and what writes to stdout reaches
-    stderr: one `print` in a library would break the stream of messages.
-    """
-    sys.stdout.flush()
-    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return stdin, stdout
-
-
-async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
-    async with in_a_process():  # to the end of the last job
-        try:
-            async with _reader(server, stdin, must_block=must_block) as reader:
-                await run_async(
-                    stop_event=server.stopping,
-                    reader=reader,
-                    protocol=server.protocol,
-                    logger=log,
-                    error_handler=server.report_server_error,
-                )
-        except (asyncio.IncompleteReadError, ValueError) as error:
-            log.error("The client's messages break off: %s", error)
-        finally:
-            await server.close()
-
-
-@asynccontextmanager
-async def _reader(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> AsyncGenerator[AsyncReader]:
-    """Reads stdin in the event loop: pygls's own reader hops to a thread and back for each header line.
-
-    That one remains for what asyncio cannot read (a file; Windows), and where stdin and stdout are one
-    terminal or socket, so that reading without blocking would let writing fail.
-    """
-    reader = asyncio.StreamReader(limit=_STREAM_LIMIT)
-    try:
-        if must_block:
-            raise ValueError("it must block")
-        loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stdin)
-    except (ValueError, NotImplementedError):
-        yield StdinAsyncReader(stdin, server.thread_pool)
-        return
-    try:
-        yield reader
-    finally:
-        transport.close()

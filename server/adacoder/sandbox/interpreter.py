@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from adacoder.sandbox.choice import choose
-from adacoder.sandbox.isolation import is_within
+from adacoder.sandbox.isolation.paths import is_within
 from adacoder.sandbox.places import (
     OF_THE_SYSTEM,
     Followed,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.sandbox.isolation import SYSTEM, is_within
+from adacoder.sandbox.isolation.paths import SYSTEM, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

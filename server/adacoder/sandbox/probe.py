@@ -272,7 +272,13 @@ async def _help(program: Path) -> str:
         env=environment(),
         cwd="/",
     )
-    return (await process.communicate())[0].decode(errors="replace")
+    try:
+        return (await process.communicate())[0].decode(errors="replace")
+    except asyncio.CancelledError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()  # so that nothing of it is left to the collector
+        raise
 
 
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:

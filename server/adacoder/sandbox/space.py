@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.isolation import is_within
+from adacoder.sandbox.isolation.paths import is_within
 from adacoder.sandbox.places import OF_THE_SYSTEM, is_wide, libraries, parts, project_of, real
 
 if TYPE_CHECKING:

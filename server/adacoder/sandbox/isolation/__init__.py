@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from adacoder.domain import Isolation
     from adacoder.sandbox.space import Space
@@ -38,7 +37,6 @@ LIMITS: Mapping[str, int] = {
 """`resource.RLIMIT_*` of a template, in bytes or counts; its evaluations lower some further. Not NPROC: the kernel
 counts all processes of the user for it."""
 
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 CONFIGURATION = tuple(
     f"/etc/{name}"
     for name in (
@@ -109,8 +107,3 @@ def limits(scratch: str, slots: int) -> Iterable[str]:
     """The part of a Stage's `confinement` that is the same for all."""
     yield from (f"limit:{name}={value}" for name, value in LIMITS.items())
     yield from (f"scratch={scratch}", f"slots={slots}")
-
-
-def is_within(path: Path, folders: Iterable[Path]) -> bool:
-    """Whether a path is one of the folders, or in one."""
-    return any(path.is_relative_to(folder) for folder in folders)

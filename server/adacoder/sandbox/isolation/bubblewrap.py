@@ -15,16 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Isolation, Level
-from adacoder.sandbox.isolation import (
-    CONFIGURATION,
-    DEVICES,
-    SCRATCH_FILES,
-    SCRATCH_SIZE,
-    SYSTEM,
-    Stage,
-    is_within,
-    limits,
-)
+from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, SCRATCH_FILES, SCRATCH_SIZE, Stage, limits
+from adacoder.sandbox.isolation.paths import SYSTEM, is_within
 from adacoder.sandbox.places import follow, real, unmoved
 from adacoder.sandbox.space import TOOLS, Space
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import Isolation, Level
-from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, SYSTEM, Stage, is_within, limits
+from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, Stage, limits
+from adacoder.sandbox.isolation.paths import SYSTEM, is_within
 from adacoder.sandbox.isolation.scratch import scratch
 from adacoder.sandbox.places import real, unmoved
 from adacoder.sandbox.space import TOOLS, Space

@@ -1,0 +1,47 @@
+"""The client, as the rest of the server sees it: what it can do, its workspace, and what can be said to it."""
+
+from __future__ import annotations
+
+import logging
+
+from lsprotocol import types
+from pygls.exceptions import FeatureRequestError
+from pygls.lsp.server import LanguageServer
+
+from adacoder import __version__
+from adacoder.lsp.pygls_fixes import Protocol
+
+log = logging.getLogger(__name__)
+
+_MOST_NOTICES = 50
+"""How many boxes of what is ignored may be opened; nobody reads more."""
+
+
+class Client(LanguageServer):
+    """One client; pygls has the connection to it and the server's features in one object."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__("adacoder", __version__, protocol_cls=Protocol)
+        self._noticed: set[str] = set()
+
+    def log(self, message: str) -> None:
+        """Write a line to the editor's log."""
+        self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
+
+    def show(self, message: str, *, warning: bool) -> None:
+        """Show a message to the person."""
+        kind = types.MessageType.Warning if warning else types.MessageType.Info
+        self.window_show_message(types.ShowMessageParams(kind, message))
+
+    def notice(self, message: str) -> None:
+        """Warn of something, the first time only; a project can give cause for any number of warnings."""
+        if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
+            self._noticed.add(message)
+            self.show(message, warning=True)
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Log an error that no answer tells of; pygls opens a message box for each."""
+        if source is not FeatureRequestError:
+            log.error("%s: %r", source.__name__, error)
