@@ -259,7 +259,7 @@ async def test_an_unknown_trigger_kind_gets_an_answer(tmp_path: Path) -> None:
 
 NOISY = """
 import os, subprocess, sys
-from adacoder.lsp import server
+from adacoder.lsp import stdio
 
 create = server.create
 
@@ -274,8 +274,8 @@ def noisy():
     made.feature("noise/make")(noise)
     return made
 
-server.create = noisy
-sys.exit(server.serve())
+stdio.create = noisy
+sys.exit(stdio.serve())
 """
 
 

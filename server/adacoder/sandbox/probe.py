@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
