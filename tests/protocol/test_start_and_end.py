@@ -261,7 +261,7 @@ NOISY = """
 import os, subprocess, sys
 from adacoder.lsp import stdio
 
-create = server.create
+create = stdio.create
 
 def noise(ls, params):
     print("noise from print")
