@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import stat
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,10 @@ def mark(tmp_path: Path) -> Path:
 
 def was_left(mark: Path) -> bool:
     return mark.exists()
+
+
+def has_left(folder: Path, pid: int | None) -> bool:
+    return any(folder.iterdir()) or Path(f"/proc/{pid}").exists()
 
 
 @pytest.mark.parametrize("is_proved", [True, False])
@@ -97,3 +103,23 @@ async def test_what_turns_out_not_to_confine_has_started_nothing(
     assert verdict.isolation is not None
     assert verdict.isolation.level is (Level.LSM if breaks else Level.FULL)
     assert not was_left(mark)
+
+
+@pytest.mark.parametrize("ticks", range(6))
+async def test_nothing_is_left_of_a_template_whose_end_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ticks: int
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    shown = Space(describe(Path(sys.executable)), (tmp_path,), ())
+    template = await Template.boot(Recipe(Unconfined(), shown, tmp_path, tmp_path), 1)
+    assert has_left(tmp_path, template.pid), "there is something to leave"
+    pid = template.pid
+    ending = asyncio.create_task(template.end())
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    ending.cancel()
+    with suppress(asyncio.CancelledError):
+        await ending
+    if ticks:  # else it has not begun
+        assert not has_left(tmp_path, pid)
+    await template.end()

@@ -297,9 +297,18 @@ class Template:
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
 
     async def end(self) -> None:
-        """Kill it with all that came of it, and wait until nothing is left; also when it has ended."""
+        """Kill it with all that came of it, and wait until nothing is left; also when it has ended, or this is
+        cancelled meanwhile."""
         self.broken = True
         self._lifeline.close()
+        ending = asyncio.ensure_future(self._end())
+        try:
+            await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            await ending
+            raise
+
+    async def _end(self) -> None:
         try:
             with self._cleanup:
                 if self._process is not None:
