@@ -1,0 +1,278 @@
+"""Runs in the *user's* interpreter, confined: what an example executes of the target, with the values of locals.
+
+Standard library only, Python 3.8 and later; `worker.py` uses it. The thread that runs the example has a trace function
+for the target's code alone. No code of a value's own class runs to show it, `__repr__` included, so that none prints,
+hangs or changes anything; `reprlib` runs such code.
+
+Traced code can still tell that it is: by its frames' `f_trace`, by what an earlier `locals()` holds (before Python
+3.13), by objects that live until the next line, and by recursion that ends a few calls earlier. A trace therefore
+decides nothing, and what observes the target knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from _collections import OrderedDict, deque
+from itertools import islice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import CodeType, FrameType
+    from typing import Any
+
+# Ours alone: what a candidate does to the real ones does not reach this file.
+globals()["__builtins__"] = dict(vars(builtins))
+
+SEEN_LIMIT = 20_000
+"""Entries after which nothing more is traced, so that the rest runs as fast as ever."""
+MOST_KEPT = 200
+"""Entries that are told: half of them are the first, the others the last that were seen."""
+TRACE_LIMIT = 64_000
+"""Characters of all that is told; of each half, half of them."""
+MOST_VALUES = 20
+"""Names in an entry; what is left over comes in the next."""
+NAME_LIMIT = 100
+VALUE_LIMIT = 200
+"""Characters of what shows a value."""
+DEPTH_LIMIT = 5
+"""Brackets within brackets in it."""
+
+_settrace, _gettrace = sys.settrace, sys.gettrace
+_OPTIMIZED, _COROUTINE = 0x1, 0x80
+"""Flags of code: its locals are no namespace of their own; what it yields is not its own."""
+_ITERATING = ("FOR_ITER", "SEND", "YIELD_FROM", "END_ASYNC_FOR")
+_GIVING = ("RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE", "YIELD_FROM")
+"""Instructions. A call that ends by an exception is told to return, too."""
+_class_dict = type.__dict__["__dict__"].__get__
+_mro = type.__dict__["__mro__"].__get__
+_name_of_class = type.__dict__["__name__"].__get__
+_arguments: Any = vars(BaseException)["args"]
+_module_dict: Any = vars(type(sys))["__dict__"]
+_GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
+_SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented))))
+"""Types by what they are: to compare types may run code of their own."""
+_TEXTS = (str, bytes, bytearray)
+_BRACKETS: dict[Any, str] = {list: "[]", tuple: "()", set: "{}", dict: "{}", frozenset: "{}", deque: "[]"}
+_NAMED = frozenset(map(id, (type(lambda: None), type(len), type(None for _ in ()))))
+_MODULE = type(sys)
+_OF_C = {**dict.fromkeys(("date", "datetime", "time", "timedelta"), "_datetime"), "Decimal": "_decimal"}
+"""Classes whose `repr` is their module's own, and shows nothing else."""
+
+
+class Tracer:
+    """Follows one example; it is the trace function of its thread."""
+
+    def __init__(self, codes: Sequence[CodeType], tell: Callable[..., None]) -> None:
+        """`codes`: the target's; `tell` is called once with ENDED, LEFT_OUT, KEPT and each EXECUTED."""
+        from opcode import opname
+
+        self._ids = frozenset(map(id, codes))
+        self._tell: Callable[..., None] | None = tell
+        self._first: list[str] = []
+        self._last: deque[str] = deque()
+        self._room = [TRACE_LIMIT // 2, TRACE_LIMIT // 2]
+        self._seen = self._calls = 0
+        self.opname: Sequence[str] = opname
+
+    def start(self) -> None:
+        """Trace what this thread calls from now on."""
+        sys.gettrace = _gettrace_of_others
+        _settrace(self)
+
+    def stop(self, *, ended: bool = True) -> None:
+        """End, and tell what was seen, if that was not done before."""
+        tell, self._tell = self._tell, None
+        if tell is None:
+            return
+        ended = ended and _gettrace() is self
+        _settrace(None)
+        left_out = self._seen - len(self._first) - len(self._last)
+        tell("yes" if ended else "", str(left_out), str(len(self._first)), *self._first, *self._last)
+
+    def __call__(self, frame: FrameType, _event: str, _: object) -> object:
+        """Look at a call, or at a generator that goes on; returns what traces it."""
+        if id(frame.f_code) not in self._ids:
+            return None
+        known = frame.f_trace
+        if type(known) is _Call and known.tracer is self:
+            return known
+        self._calls += 1
+        return _Call(self, self._calls)
+
+    def keep(self, entry: str) -> None:
+        """Take an entry down."""
+        self._seen += 1
+        if not self._last and len(self._first) < MOST_KEPT // 2 and len(entry) <= self._room[0]:
+            self._first.append(entry)
+            self._room[0] -= len(entry)
+            return
+        self._last.append(entry)
+        self._room[1] -= len(entry)
+        while len(self._last) > MOST_KEPT // 2 or self._room[1] < 0:
+            self._room[1] += len(self._last.popleft())
+        if self._seen >= SEEN_LIMIT:
+            self.stop(ended=False)
+
+
+class _Call:
+    """The trace function of one frame, which nothing here holds, so that it lives no longer than untraced."""
+
+    def __init__(self, tracer: Tracer, number: int) -> None:
+        self.tracer = tracer
+        self._number = number
+        self._shown: dict[str, str] = {}
+        self._raised = ""
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> object:
+        if event == "line":
+            self._raised = ""
+            self._keep(frame, "", "")
+            return self
+        operation = self.tracer.opname[frame.f_code.co_code[frame.f_lasti]]
+        if event == "exception":
+            is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration)) and operation.startswith(_ITERATING)
+            raised = "" if is_end else shown(argument[1])
+            if raised and raised != self._raised:  # and not raised again by what cleans up
+                self._keep(frame, "", raised)
+                self._raised = raised
+        elif operation.startswith(_GIVING[: 2 if frame.f_code.co_flags & _COROUTINE else 4]):
+            self._keep(frame, shown(argument), "")
+        return self
+
+    def _keep(self, frame: FrameType, gave: str, raised: str) -> None:
+        values = []
+        found: Any = frame.f_locals
+        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # a class's may be anything
+        for name, value in dict(found).items() if is_plain else ():
+            if type(name) is not str or not name.isidentifier() or len(name) > NAME_LIMIT or name[:2] == "__":
+                continue
+            text = shown(value)
+            if text != self._shown.get(name) and len(values) < MOST_VALUES:
+                self._shown[name] = text
+                values.append(name + "=" + text)
+        self.tracer.keep("\n".join([f"{self._number} {frame.f_lineno}", gave, raised, *values]))
+
+
+def _gettrace_of_others() -> Any:
+    """As `sys.gettrace`, which would show what traces."""
+    found = _gettrace()
+    return None if type(found) is Tracer else found
+
+
+def shown(value: object) -> str:
+    """A value in one line of at most VALUE_LIMIT characters, much as `repr` shows it."""
+    display = _Display()
+    try:
+        display.add(value, 0)
+    except (RuntimeError, MemoryError, ValueError):  # as when another thread changes it, or recursion ends here
+        display.parts.append("…")
+    text = "".join(display.parts).replace("\n", " ")
+    return text if len(text) <= VALUE_LIMIT else text[: VALUE_LIMIT - 1] + "…"
+
+
+class _Display:
+    """Writes a value in parts, until there is no more room."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self._room = VALUE_LIMIT
+
+    def _write(self, text: str) -> None:
+        self.parts.append(text)
+        self._room -= len(text)
+
+    def add(self, value: Any, depth: int) -> None:
+        """Write a value; only methods of the built-in types are called."""
+        kind = type(value)
+        base: Any = next((each for each in (*_BRACKETS, *_TEXTS, int) if issubclass(kind, each)), None)
+        if depth > DEPTH_LIMIT:
+            self._write("…")
+        elif id(kind) in _SIMPLE or (_is_of_c(kind) and getattr(value, "tzinfo", None) is None):
+            self._write(repr(value))
+        elif base is not None and kind is not base:
+            self._write(_name(kind) + "(")
+            self._add_plain(value, base, depth)
+            self._write(")")
+        elif base is not None:
+            self._add_plain(value, base, depth)
+        elif issubclass(kind, BaseException):
+            self._write(_name(kind))
+            self._add_all(_arguments.__get__(value), "()", depth)
+        elif kind is range:
+            self._write("range")
+            self._add_all((value.start, value.stop, value.step)[: 2 + (value.step != 1)], "()", depth)
+        elif issubclass(kind, type):
+            self._write(f"<class {_name(value)}>")
+        elif issubclass(kind, _MODULE):
+            self._write("<module ")
+            self.add(dict.get(_module_dict.__get__(value), "__name__"), depth + 1)
+            self._write(">")
+        elif id(kind) in _NAMED:
+            self._write(f"<{_name(kind)} {value.__name__[:NAME_LIMIT]}>")
+        else:
+            self._add_attributes(value, depth)
+
+    def _add_plain(self, value: Any, base: Any, depth: int) -> None:
+        """Write a value as one of the built-in type `base`."""
+        if base is int:
+            bits = int.bit_length(value)
+            self._write(int.__repr__(value) if bits < 4 * VALUE_LIMIT else f"<int of {bits} bits>")
+        elif base in _TEXTS:
+            self._write(repr(base.__getitem__(value, slice(VALUE_LIMIT))))
+        elif base is dict:
+            own: Any = OrderedDict if type(value) is OrderedDict else dict
+            self._add_all(own.items(value), "{}", depth, is_pairs=True)
+        elif base in (set, frozenset) and not base.__len__(value):
+            self._write(f"{base.__name__}()")
+        else:
+            is_named = base in (frozenset, deque)
+            self._write(f"{base.__name__}(" if is_named else "")
+            ends_in_comma = base is tuple and tuple.__len__(value) == 1
+            self._add_all(base.__iter__(value), "(,)" if ends_in_comma else _BRACKETS[base], depth)
+            self._write(")" if is_named else "")
+
+    def _add_attributes(self, value: Any, depth: int) -> None:
+        """Write an object as its class and its attributes, which are read where they are stored."""
+        found: dict[str, Any] = {}
+        for base in reversed(_mro(type(value))):
+            for name, each in _class_dict(base).items():
+                if type(each) is _SLOT:
+                    try:
+                        found[name] = each.__get__(value)
+                    except AttributeError:  # nothing is in it
+                        pass
+                elif type(each) is _GETTER and type(name) is str and name == "__dict__":
+                    found.update(islice(dict.items(each.__get__(value)), VALUE_LIMIT))
+        self._write(f"<{_name(type(value))}")
+        separator = " "
+        for name in [name for name in found if type(name) is str and name[:2] != "__"]:
+            self._write(f"{separator}{name[:NAME_LIMIT]}=")
+            self.add(found[name], depth + 1)
+            separator = ", "
+        self._write(">")
+
+    def _add_all(self, items: Iterable[Any], brackets: str, depth: int, *, is_pairs: bool = False) -> None:
+        """Write what is in brackets."""
+        self._write(brackets[0])
+        separator = ""
+        for item in items:
+            if self._room < 0:
+                return
+            self._write(separator)
+            separator = ", "
+            if is_pairs:
+                self.add(item[0], depth + 1)
+                self._write(": ")
+            self.add(item[1] if is_pairs else item, depth + 1)
+        self._write(brackets[1:])
+
+
+def _name(kind: type) -> str:
+    return str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
+
+
+def _is_of_c(kind: type) -> bool:
+    name = _name(kind)
+    return name in _OF_C and getattr(sys.modules.get(_OF_C[name]), name, None) is kind
