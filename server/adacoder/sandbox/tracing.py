@@ -5,7 +5,7 @@ for the target's code alone. No code of a value's own class runs to show it, `__
 hangs or changes anything; `reprlib` runs such code.
 
 Traced code can still tell that it is: by its frames' `f_trace`, by what an earlier `locals()` holds (before Python
-3.13), by objects that live until the next line, and by recursion that ends a few calls earlier. A trace therefore
+3.13), by objects that live until the next line, and by recursion that ends some calls earlier. A trace therefore
 decides nothing, and what observes the target knows nothing of it.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from _collections import OrderedDict, deque
+from collections import OrderedDict, deque
 from itertools import islice
 
 TYPE_CHECKING = False
@@ -42,9 +42,8 @@ DEPTH_LIMIT = 5
 _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
 """Flags of code: its locals are no namespace of their own; what it yields is not its own."""
-_ITERATING = ("FOR_ITER", "SEND", "YIELD_FROM", "END_ASYNC_FOR")
-_GIVING = ("RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE", "YIELD_FROM")
-"""Instructions. A call that ends by an exception is told to return, too."""
+_CALLING = ("CALL", "PRECALL", "RAISE")
+"""Instructions for which StopIteration is an exception, and not the end of what they iterate over."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro = type.__dict__["__mro__"].__get__
 _name_of_class = type.__dict__["__name__"].__get__
@@ -79,7 +78,7 @@ class Tracer:
     def start(self) -> None:
         """Trace what this thread calls from now on."""
         sys.gettrace = _gettrace_of_others
-        _settrace(self)
+        _settrace(self)  # type: ignore[arg-type]  # what it returns is another such function
 
     def stop(self, *, ended: bool = True) -> None:
         """End, and tell what was seen, if that was not done before."""
@@ -130,28 +129,30 @@ class _Call:
             self._raised = ""
             self._keep(frame, "", "")
             return self
-        operation = self.tracer.opname[frame.f_code.co_code[frame.f_lasti]]
+        operation = self.tracer.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
         if event == "exception":
-            is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration)) and operation.startswith(_ITERATING)
-            raised = "" if is_end else shown(argument[1])
+            is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration))
+            raised = "" if is_end and not operation.startswith(_CALLING) else shown(argument[1])
             if raised and raised != self._raised:  # and not raised again by what cleans up
                 self._keep(frame, "", raised)
                 self._raised = raised
-        elif operation.startswith(_GIVING[: 2 if frame.f_code.co_flags & _COROUTINE else 4]):
+            return self
+        ends_by_exception = argument is None and self._raised
+        suspends = frame.f_code.co_flags & _COROUTINE and not operation.startswith("RETURN_")
+        if not ends_by_exception and not suspends:
             self._keep(frame, shown(argument), "")
         return self
 
     def _keep(self, frame: FrameType, gave: str, raised: str) -> None:
-        values = []
+        values: list[str] = []
         found: Any = frame.f_locals
         is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # a class's may be anything
         for name, value in dict(found).items() if is_plain else ():
-            if type(name) is not str or not name.isidentifier() or len(name) > NAME_LIMIT or name[:2] == "__":
-                continue
-            text = shown(value)
-            if text != self._shown.get(name) and len(values) < MOST_VALUES:
-                self._shown[name] = text
-                values.append(name + "=" + text)
+            if type(name) is str and name.isidentifier() and len(name) <= NAME_LIMIT and name[:2] != "__":
+                text = shown(value)
+                if text != self._shown.get(name) and len(values) < MOST_VALUES:
+                    self._shown[name] = text
+                    values.append(name + "=" + text)
         self.tracer.keep("\n".join([f"{self._number} {frame.f_lineno}", gave, raised, *values]))
 
 
@@ -166,7 +167,9 @@ def shown(value: object) -> str:
     display = _Display()
     try:
         display.add(value, 0)
-    except (RuntimeError, MemoryError, ValueError):  # as when another thread changes it, or recursion ends here
+    except RecursionError:  # there is no room for the code either; and Python 3.8 may die of one that is caught so deep
+        raise
+    except (RuntimeError, MemoryError, ValueError):  # as when another thread changes it
         display.parts.append("…")
     text = "".join(display.parts).replace("\n", " ")
     return text if len(text) <= VALUE_LIMIT else text[: VALUE_LIMIT - 1] + "…"
@@ -185,6 +188,8 @@ class _Display:
 
     def add(self, value: Any, depth: int) -> None:
         """Write a value; only methods of the built-in types are called."""
+        if self._room < 0:
+            return
         kind = type(value)
         base: Any = next((each for each in (*_BRACKETS, *_TEXTS, int) if issubclass(kind, each)), None)
         if depth > DEPTH_LIMIT:
@@ -235,22 +240,23 @@ class _Display:
 
     def _add_attributes(self, value: Any, depth: int) -> None:
         """Write an object as its class and its attributes, which are read where they are stored."""
-        found: dict[str, Any] = {}
+        found: list[tuple[object, object]] = []
         for base in reversed(_mro(type(value))):
             for name, each in _class_dict(base).items():
                 if type(each) is _SLOT:
                     try:
-                        found[name] = each.__get__(value)
+                        found.append((name, each.__get__(value)))
                     except AttributeError:  # nothing is in it
                         pass
                 elif type(each) is _GETTER and type(name) is str and name == "__dict__":
-                    found.update(islice(dict.items(each.__get__(value)), VALUE_LIMIT))
+                    found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)
         self._write(f"<{_name(type(value))}")
         separator = " "
-        for name in [name for name in found if type(name) is str and name[:2] != "__"]:
-            self._write(f"{separator}{name[:NAME_LIMIT]}=")
-            self.add(found[name], depth + 1)
-            separator = ", "
+        for name, attribute in found:
+            if type(name) is str and name[:2] != "__":
+                self._write(f"{separator}{name[:NAME_LIMIT]}=")
+                self.add(attribute, depth + 1)
+                separator = ", "
         self._write(">")
 
     def _add_all(self, items: Iterable[Any], brackets: str, depth: int, *, is_pairs: bool = False) -> None:
@@ -259,7 +265,7 @@ class _Display:
         separator = ""
         for item in items:
             if self._room < 0:
-                return
+                break
             self._write(separator)
             separator = ", "
             if is_pairs:

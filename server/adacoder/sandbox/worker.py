@@ -328,7 +328,7 @@ class Module:
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
-    def run(self, source: str, by_value: str, tell: Callable[..., None] | None = None) -> list[str]:
+    def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
         """Run one example as `doctest` does; the answer to `run`, without the nonce. `tell` is told of its trace."""
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
@@ -527,7 +527,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], Module]) -> None:
         if command == "run":
             kind, *answer = module.run(*fields)
         elif command == "trace":
-            kind, *answer = module.run(*fields, partial(send, "traced", nonce))
+            kind, *answer = module.run(*fields, tell=partial(send, "traced", nonce))
         elif command == "load":
             module = module_of(fields)
             kind, *answer = module.load()
