@@ -271,7 +271,7 @@ SEEN = {
     """,
     "nesting": """
         1 def double(x):  # n = 2
-        1 return list(map(double, range(n)))  # double = <function double>
+        1 return list(map(double, range(n)))  # double = <function>
         2 return x * n  # x = 0, n = 2
         2 return x * n  # gave 0
         3 return x * n  # x = 1, n = 2
@@ -294,11 +294,11 @@ SEEN = {
     """,
     "thrown": """
         1 def suspended():  # what = ValueError('no')
-        1 try:  # suspended = <function suspended>
+        1 try:  # suspended = <function>
         1 (running := suspended()).send(None)
         2 yield 1
         2 yield 1  # gave 1
-        1 running.throw(what)  # running = <generator suspended>
+        1 running.throw(what)  # running = <generator>
         2 yield 1  # raised ValueError('no')
         1 running.throw(what)  # raised ValueError('no')
         1 except ValueError:
@@ -504,7 +504,7 @@ SHOWN = {
     "'a\\nb'": "a\nb",
     "(b'x', bytearray(b'y'))": (b"x", bytearray(b"y")),
     "(1,)": (1,),
-    "[(), [], {}, set(), frozenset()]": [(), [], {}, set(), frozenset()],
+    "[(), [], {}, set(), frozenset(set())]": [(), [], {}, set(), frozenset()],
     "[{1}, frozenset({'a'})]": [{1}, frozenset({"a"})],
     "{1: 'a', 'b': [2]}": {1: "a", "b": [2]},
     "Counter({'a': 2})": Counter("aa"),
@@ -514,11 +514,11 @@ SHOWN = {
     "[range(0, 3), range(3, 0, -1)]": [range(3), range(3, 0, -1)],
     "KeyError('a', 1)": KeyError("a", 1),
     "[<class Point>, <class int>]": [Point, int],
-    "[<module 'sys'>, <builtin_function_or_method len>]": [sys, len],
+    "[<module>, <builtin_function_or_method>, <function>]": [sys, len, dedent],
     "<Slotted left=1>": Slotted(),
-    "<object>": object(),
+    "[<object>, <generator>, <frame>]": [object(), (each for each in ()), sys._getframe()],
     "[datetime.date(2024, 2, 29), datetime.timedelta(days=1)]": [date(2024, 2, 29), timedelta(1)],
-    "datetime.datetime(2024, 2, 29, 0, 0)": datetime(2024, 2, 29),  # what programs have
+    "datetime.datetime(2024, 2, 29, 0, 0)": datetime(2024, 2, 29),
     "<datetime>": datetime(2024, 2, 29, tzinfo=UTC),
     "[Decimal('1.50')]": [Decimal("1.50")],
     "<int of 10001 bits>": 1 << 10_000,

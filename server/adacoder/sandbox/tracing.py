@@ -14,11 +14,11 @@ from __future__ import annotations
 import builtins
 import sys
 from collections import OrderedDict, deque
-from itertools import islice
+from itertools import chain, islice, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import CodeType, FrameType
     from typing import Any
 
@@ -45,17 +45,24 @@ _OPTIMIZED, _COROUTINE = 0x1, 0x80
 _CALLING = ("CALL", "PRECALL", "RAISE")
 """Instructions for which StopIteration is an exception, and not the end of what they iterate over."""
 _class_dict = type.__dict__["__dict__"].__get__
-_mro = type.__dict__["__mro__"].__get__
+_mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
+_OF_PYTHON = 0x200
+"""The flag of classes that were made at run time; what the interpreter's own keep is not shown."""
 _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
-_module_dict: Any = vars(type(sys))["__dict__"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
-_SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented))))
+_SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented), range)))
 """Types by what they are: to compare types may run code of their own."""
-_TEXTS = (str, bytes, bytearray)
-_BRACKETS: dict[Any, str] = {list: "[]", tuple: "()", set: "{}", dict: "{}", frozenset: "{}", deque: "[]"}
-_NAMED = frozenset(map(id, (type(lambda: None), type(len), type(None for _ in ()))))
-_MODULE = type(sys)
+_PLAIN: dict[Any, str] = {
+    **dict.fromkeys((int, str, bytes, bytearray), ""),
+    list: "[]",
+    tuple: "()",
+    set: "{}",
+    dict: "{}",
+    frozenset: "{}",
+    deque: "[]",
+}
+"""The types that are shown as they are, with their brackets."""
 _OF_C = {**dict.fromkeys(("date", "datetime", "time", "timedelta"), "_datetime"), "Decimal": "_decimal"}
 """Classes whose `repr` is their module's own, and shows nothing else."""
 
@@ -164,121 +171,84 @@ def _gettrace_of_others() -> Any:
 
 def shown(value: object) -> str:
     """A value in one line of at most VALUE_LIMIT characters, much as `repr` shows it."""
-    display = _Display()
+    text = ""
     try:
-        display.add(value, 0)
+        for part in _parts(value, DEPTH_LIMIT):
+            text += part.replace("\n", " ")
+            if len(text) > VALUE_LIMIT:
+                return text[: VALUE_LIMIT - 1] + "…"
     except RecursionError:  # there is no room for the code either; and Python 3.8 may die of one that is caught so deep
         raise
     except (RuntimeError, MemoryError, ValueError):  # as when another thread changes it
-        display.parts.append("…")
-    text = "".join(display.parts).replace("\n", " ")
-    return text if len(text) <= VALUE_LIMIT else text[: VALUE_LIMIT - 1] + "…"
+        text = text[: VALUE_LIMIT - 1] + "…"
+    return text
 
 
-class _Display:
-    """Writes a value in parts, until there is no more room."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self._room = VALUE_LIMIT
-
-    def _write(self, text: str) -> None:
-        self.parts.append(text)
-        self._room -= len(text)
-
-    def add(self, value: Any, depth: int) -> None:
-        """Write a value; only methods of the built-in types are called."""
-        if self._room < 0:
-            return
-        kind = type(value)
-        base: Any = next((each for each in (*_BRACKETS, *_TEXTS, int) if issubclass(kind, each)), None)
-        if depth > DEPTH_LIMIT:
-            self._write("…")
-        elif id(kind) in _SIMPLE or (_is_of_c(kind) and getattr(value, "tzinfo", None) is None):
-            self._write(repr(value))
-        elif base is not None and kind is not base:
-            self._write(_name(kind) + "(")
-            self._add_plain(value, base, depth)
-            self._write(")")
-        elif base is not None:
-            self._add_plain(value, base, depth)
-        elif issubclass(kind, BaseException):
-            self._write(_name(kind))
-            self._add_all(_arguments.__get__(value), "()", depth)
-        elif kind is range:
-            self._write("range")
-            self._add_all((value.start, value.stop, value.step)[: 2 + (value.step != 1)], "()", depth)
-        elif issubclass(kind, type):
-            self._write(f"<class {_name(value)}>")
-        elif issubclass(kind, _MODULE):
-            self._write("<module ")
-            self.add(dict.get(_module_dict.__get__(value), "__name__"), depth + 1)
-            self._write(">")
-        elif id(kind) in _NAMED:
-            self._write(f"<{_name(kind)} {value.__name__[:NAME_LIMIT]}>")
-        else:
-            self._add_attributes(value, depth)
-
-    def _add_plain(self, value: Any, base: Any, depth: int) -> None:
-        """Write a value as one of the built-in type `base`."""
-        if base is int:
-            bits = int.bit_length(value)
-            self._write(int.__repr__(value) if bits < 4 * VALUE_LIMIT else f"<int of {bits} bits>")
-        elif base in _TEXTS:
-            self._write(repr(base.__getitem__(value, slice(VALUE_LIMIT))))
-        elif base is dict:
-            own: Any = OrderedDict if type(value) is OrderedDict else dict
-            self._add_all(own.items(value), "{}", depth, is_pairs=True)
-        elif base in (set, frozenset) and not base.__len__(value):
-            self._write(f"{base.__name__}()")
-        else:
-            is_named = base in (frozenset, deque)
-            self._write(f"{base.__name__}(" if is_named else "")
-            ends_in_comma = base is tuple and tuple.__len__(value) == 1
-            self._add_all(base.__iter__(value), "(,)" if ends_in_comma else _BRACKETS[base], depth)
-            self._write(")" if is_named else "")
-
-    def _add_attributes(self, value: Any, depth: int) -> None:
-        """Write an object as its class and its attributes, which are read where they are stored."""
-        found: list[tuple[object, object]] = []
-        for base in reversed(_mro(type(value))):
-            for name, each in _class_dict(base).items():
-                if type(each) is _SLOT:
-                    try:
-                        found.append((name, each.__get__(value)))
-                    except AttributeError:  # nothing is in it
-                        pass
-                elif type(each) is _GETTER and type(name) is str and name == "__dict__":
-                    found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)
-        self._write(f"<{_name(type(value))}")
-        separator = " "
-        for name, attribute in found:
-            if type(name) is str and name[:2] != "__":
-                self._write(f"{separator}{name[:NAME_LIMIT]}=")
-                self.add(attribute, depth + 1)
-                separator = ", "
-        self._write(">")
-
-    def _add_all(self, items: Iterable[Any], brackets: str, depth: int, *, is_pairs: bool = False) -> None:
-        """Write what is in brackets."""
-        self._write(brackets[0])
-        separator = ""
-        for item in items:
-            if self._room < 0:
-                break
-            self._write(separator)
-            separator = ", "
-            if is_pairs:
-                self.add(item[0], depth + 1)
-                self._write(": ")
-            self.add(item[1] if is_pairs else item, depth + 1)
-        self._write(brackets[1:])
+def _parts(value: Any, depth: int) -> Iterator[str]:
+    """What shows a value, piece by piece; only methods of the built-in types are called."""
+    kind = type(value)
+    name = str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
+    base: Any = next((each for each in _PLAIN if issubclass(kind, each)), None)
+    if depth < 0:
+        yield "…"
+    elif id(kind) in _SIMPLE or (
+        getattr(sys.modules.get(_OF_C.get(name, "")), name, None) is kind and getattr(value, "tzinfo", None) is None
+    ):
+        yield repr(value)
+    elif base is not None:
+        is_named = kind is not base or base in (frozenset, deque)
+        yield f"{name}(" if is_named else ""
+        yield from _parts_of_plain(value, base, depth)
+        yield ")" if is_named else ""
+    elif issubclass(kind, BaseException):
+        yield name
+        yield from _listed("()", map(_parts, _arguments.__get__(value), repeat(depth - 1)))
+    elif issubclass(kind, type):
+        yield f"<class {_name_of_class(value)}>"
+    else:
+        yield from _listed((f"<{name} ", ">"), _attributes(value, depth))
 
 
-def _name(kind: type) -> str:
-    return str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
+def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
+    """What shows a value as one of a built-in type."""
+    if base is int:
+        bits = int.bit_length(value)
+        yield int.__repr__(value) if bits < 4 * VALUE_LIMIT else f"<int of {bits} bits>"
+    elif base in (str, bytes, bytearray):
+        yield repr(base.__getitem__(value, slice(VALUE_LIMIT)))
+    elif base is dict:
+        items: Any = (OrderedDict if type(value) is OrderedDict else dict).items(value)
+        pairs = ((_parts(key, depth - 1), (": ",), _parts(item, depth - 1)) for key, item in items)
+        yield from _listed("{}", map(chain.from_iterable, pairs))
+    elif base in (set, frozenset) and not base.__len__(value):
+        yield "set()"
+    else:
+        closing = ",)" if base is tuple and tuple.__len__(value) == 1 else _PLAIN[base][1]
+        yield from _listed((_PLAIN[base][0], closing), map(_parts, base.__iter__(value), repeat(depth - 1)))
 
 
-def _is_of_c(kind: type) -> bool:
-    name = _name(kind)
-    return name in _OF_C and getattr(sys.modules.get(_OF_C[name]), name, None) is kind
+def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
+    """What shows the attributes of an object, which are read where they are stored."""
+    found: list[tuple[object, object]] = []
+    for base in [each for each in reversed(_mro(type(value))) if _flags(each) & _OF_PYTHON]:
+        for name, each in _class_dict(base).items():
+            if type(each) is _SLOT:
+                try:
+                    found.append((name, each.__get__(value)))
+                except AttributeError:  # nothing is in it
+                    pass
+            elif type(each) is _GETTER and type(name) is str and name == "__dict__":
+                found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)
+    for attribute, held in found:
+        if type(attribute) is str and attribute[:2] != "__":
+            yield chain((attribute[:NAME_LIMIT], "="), _parts(held, depth - 1))
+
+
+def _listed(brackets: Sequence[str], items: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Pieces of several things, with commas between them."""
+    separator = brackets[0]
+    for item in items:
+        yield separator
+        yield from item
+        separator = ", "
+    yield brackets[1] if separator == ", " else brackets[0].rstrip() + brackets[1]
