@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Ours alone: what a candidate does to the real ones does not reach this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
-SEEN_LIMIT = 20_000
+SEEN_LIMIT = 10_000
 """Entries after which nothing more is traced, so that the rest runs as fast as ever."""
 MOST_KEPT = 200
 """Entries that are told: half of them are the first, the others the last that were seen."""
@@ -53,6 +53,7 @@ _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
 _SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented), range)))
 """Types by what they are: to compare types may run code of their own."""
+_SHORT = 10**18
 _PLAIN: dict[Any, str] = {
     **dict.fromkeys((int, str, bytes, bytearray), ""),
     list: "[]",
@@ -173,7 +174,7 @@ def shown(value: object) -> str:
     """A value in one line of at most VALUE_LIMIT characters, much as `repr` shows it."""
     text = ""
     try:
-        for part in _parts(value, DEPTH_LIMIT):
+        for part in _pieces(value, DEPTH_LIMIT):
             text += part.replace("\n", " ")
             if len(text) > VALUE_LIMIT:
                 return text[: VALUE_LIMIT - 1] + "…"
@@ -184,25 +185,31 @@ def shown(value: object) -> str:
     return text
 
 
+def _pieces(value: Any, depth: int) -> Iterable[str]:
+    """What shows a value, piece by piece; most values are of the simple kinds, and have one."""
+    kind = type(value)
+    if id(kind) in _SIMPLE or (kind is int and -_SHORT < value < _SHORT) or (kind is str and len(value) < VALUE_LIMIT):
+        return (repr(value),)
+    return _parts(value, depth)
+
+
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """What shows a value, piece by piece; only methods of the built-in types are called."""
+    """The pieces of any value; only methods of the built-in types are called."""
     kind = type(value)
     name = str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
     base: Any = next((each for each in _PLAIN if issubclass(kind, each)), None)
     if depth < 0:
         yield "…"
-    elif id(kind) in _SIMPLE or (
-        getattr(sys.modules.get(_OF_C.get(name, "")), name, None) is kind and getattr(value, "tzinfo", None) is None
-    ):
-        yield repr(value)
     elif base is not None:
         is_named = kind is not base or base in (frozenset, deque)
         yield f"{name}(" if is_named else ""
         yield from _parts_of_plain(value, base, depth)
         yield ")" if is_named else ""
+    elif getattr(sys.modules.get(_OF_C.get(name, "")), name, None) is kind and getattr(value, "tzinfo", None) is None:
+        yield repr(value)
     elif issubclass(kind, BaseException):
         yield name
-        yield from _listed("()", map(_parts, _arguments.__get__(value), repeat(depth - 1)))
+        yield from _listed("()", map(_pieces, _arguments.__get__(value), repeat(depth - 1)))
     elif issubclass(kind, type):
         yield f"<class {_name_of_class(value)}>"
     else:
@@ -218,13 +225,13 @@ def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
         yield repr(base.__getitem__(value, slice(VALUE_LIMIT)))
     elif base is dict:
         items: Any = (OrderedDict if type(value) is OrderedDict else dict).items(value)
-        pairs = ((_parts(key, depth - 1), (": ",), _parts(item, depth - 1)) for key, item in items)
+        pairs = ((_pieces(key, depth - 1), (": ",), _pieces(item, depth - 1)) for key, item in items)
         yield from _listed("{}", map(chain.from_iterable, pairs))
     elif base in (set, frozenset) and not base.__len__(value):
         yield "set()"
     else:
         closing = ",)" if base is tuple and tuple.__len__(value) == 1 else _PLAIN[base][1]
-        yield from _listed((_PLAIN[base][0], closing), map(_parts, base.__iter__(value), repeat(depth - 1)))
+        yield from _listed((_PLAIN[base][0], closing), map(_pieces, base.__iter__(value), repeat(depth - 1)))
 
 
 def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
@@ -241,7 +248,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
                 found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)
     for attribute, held in found:
         if type(attribute) is str and attribute[:2] != "__":
-            yield chain((attribute[:NAME_LIMIT], "="), _parts(held, depth - 1))
+            yield chain((attribute[:NAME_LIMIT], "="), _pieces(held, depth - 1))
 
 
 def _listed(brackets: Sequence[str], items: Iterable[Iterable[str]]) -> Iterator[str]:
