@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"domain", "journal", "settings", "pytext", "privacy", "aside"}),
+    frozenset({"domain", "traces", "journal", "settings", "pytext", "privacy", "aside"}),
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
@@ -196,7 +196,8 @@ def floors_are_kept(package: Path) -> list[str]:
 
 
 INSIDE = tuple(
-    f"sandbox/{name}.py" for name in ("template", "worker", "standing", "compiling", "finders", "names", "observing")
+    f"sandbox/{name}.py"
+    for name in ("template", "worker", "standing", "compiling", "finders", "names", "observing", "tracing")
 )
 """What the user's interpreter executes."""
 

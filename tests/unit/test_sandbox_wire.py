@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from adacoder.domain import Module, Reached
 from adacoder.sandbox.program import Program
+from adacoder.sandbox.tracing import MOST_KEPT, TRACE_LIMIT
 from adacoder.sandbox.wire import (
     MESSAGE_LIMIT,
     Answer,
@@ -29,6 +30,7 @@ from adacoder.sandbox.wire import (
     channel_pair,
 )
 from adacoder.sandbox.worker import pack, unpack
+from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +125,62 @@ DONE = ("", "", "", "", "", "2\n", "", "")
 async def test_what_is_no_answer(texts: list[str], worker: Worker) -> None:
     asking, nonce = await asked(worker)
     worker.say(*(text.replace("NONCE", nonce) for text in texts))
+    with pytest.raises(ProtocolError):
+        await asking
+
+
+async def asked_to_trace(worker: Worker, found: list[Trace]) -> tuple[asyncio.Task[Answer], str]:
+    tracing = asyncio.create_task(worker.line.trace("f(1)\n", tell=found.append))
+    command, nonce, *fields = await worker.heard()
+    assert (command, fields) == ("trace", ["f(1)\n", ""])
+    return tracing, nonce
+
+
+async def test_a_trace_is_told_before_the_answer(worker: Worker) -> None:
+    found: list[Trace] = []
+    tracing, nonce = await asked_to_trace(worker, found)
+    texts = ["1 3\n\n\nx=1\ny='a=b'", "1 4\n\nKeyError('x')", "1 4\n2\n"]
+    worker.say("traced", nonce, "yes", "7", "2", *texts)
+    first = Executed(1, 3, (("x", "1"), ("y", "'a=b'")))
+    raised, gave = Executed(1, 4, raised="KeyError('x')"), Executed(1, 4, gave="2")
+    async with asyncio.timeout(10):
+        while not found:  # noqa: ASYNC110  # it is told by a call
+            await asyncio.sleep(0.01)
+    assert found == [Trace((first, raised), (gave,), 7, ended=True)]
+    assert not tracing.done()
+    worker.say("done", nonce, *DONE)
+    assert await tracing == Answer(shown="2\n")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        ["done", "NONCE", *DONE],
+        ["traced", "NONCE"],
+        ["traced", "NONCE", "yes", "0"],
+        ["traced", "0000000000000000", "yes", "0", "0"],
+        ["traced", "NONCE", "yes", "-1", "0"],
+        ["traced", "NONCE", "yes", "0", "x"],
+        ["traced", "NONCE", "yes", "0", "1", "1 3"],
+        ["traced", "NONCE", "yes", "0", "1", "1\n\n"],
+        ["traced", "NONCE", "yes", "0", "1", "1 x\n\n"],
+        ["traced", "NONCE", "yes", "0", "1", *["1 3\n\n"] * (MOST_KEPT + 1)],
+        ["traced", "NONCE", "yes", "0", "1", "1 3\n\n\nx=" + "x" * TRACE_LIMIT],
+    ],
+)
+async def test_what_is_no_trace(texts: list[str], worker: Worker) -> None:
+    found: list[Trace] = []
+    tracing, nonce = await asked_to_trace(worker, found)
+    worker.say(*(text.replace("NONCE", nonce) for text in texts))
+    with pytest.raises(ProtocolError):
+        await tracing
+    assert found == []
+
+
+async def test_a_trace_that_nobody_asked_for_is_no_answer(worker: Worker) -> None:
+    asking, nonce = await asked(worker)
+    worker.say("traced", nonce, "yes", "0", "0")
     with pytest.raises(ProtocolError):
         await asking
 

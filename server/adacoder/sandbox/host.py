@@ -32,6 +32,7 @@ from adacoder.sandbox.space import Space, files_of, space
 from adacoder.sandbox.startup import note
 from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.wire import HungUpError, Line, ProtocolError
+from adacoder.traces import Trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -138,16 +139,35 @@ class Host:
         """
         finding = await self._accepted(program)
         async with self._turns:
-            return await self._alone(finding, program, examples, timeout)
+            return (await self._alone(finding, program, examples, timeout)).verdict
 
-    async def _alone(self, finding: Finding, program: Program, examples: Sequence[Example], seconds: float) -> Verdict:
+    @_by_what_holds
+    async def trace(
+        self,
+        program: Program,
+        examples: Sequence[Example],
+        *,
+        timeout: float,  # noqa: ASYNC109  # as `evaluate`
+    ) -> Trace:
+        """Run `examples` as `evaluate` does; returns what the last of them executes of the target, as far as it got.
+
+        There is no Verdict: nothing that is told by a trace, or that happens while one is made, decides anything.
+
+        Raises:
+            IsolationRefused, SandboxError: as `evaluate`.
+        """
+        finding = await self._accepted(program)
+        async with self._turns:
+            return (await self._alone(finding, replace(program, traced=True), examples, timeout)).trace
+
+    async def _alone(self, finding: Finding, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
         """Evaluate in a process that nothing else was done in; whoever asks has a turn."""
         judge, ended = await self._judge(finding, program, examples, seconds)
         if not ended:  # its template was killed meanwhile
             judge, ended = await self._judge(finding, program, examples, seconds)
             if not ended:  # that it happened again is its own doing
                 judge.died(-signal.SIGKILL)
-        return judge.verdict
+        return judge
 
     @_by_what_holds
     async def check(
@@ -174,7 +194,7 @@ class Host:
             try:
                 lent = await self._importers.lend(recipe, program, timeout, begin)
             except Apart as apart:
-                verdict = await self._alone(finding, program, examples, timeout)
+                verdict = (await self._alone(finding, program, examples, timeout)).verdict
                 return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
             try:
                 await self._follow(lent, judge, standing, examples, timeout)
@@ -182,7 +202,7 @@ class Host:
                 lent.give_back()
             verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
             if verdict.failure is not None and verdict.failure.kind in _OF_COMPANY:
-                return await self._alone(finding, program, examples, timeout)
+                return (await self._alone(finding, program, examples, timeout)).verdict
         if await self._still_shows(recipe, program) and lent.holds:
             return verdict
         return await self.evaluate(program, examples, timeout=timeout)
@@ -316,7 +336,9 @@ class Host:
                 for example in examples:
                     if not example.skipped:
                         judge.begins(example)
-                        judge.answered(example, await line.run(example.source, by_value=example.informal))
+                        is_traced = program.traced and example is examples[-1]
+                        run = partial(line.trace, tell=judge.traced) if is_traced else line.run
+                        judge.answered(example, await run(example.source, by_value=example.informal))
                 judge.ended(await line.end(program))
                 _has_too_much(taken, judge)
         except TimeoutError:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Isolation, Level, Verdict
 from adacoder.pytext import Lines
 from adacoder.sandbox.values import same_value
-from adacoder.sandbox.wire import Answer, Imported, Raised, SyntaxBroken
+from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, SyntaxBroken
 from adacoder.sandbox.worker import OUT_OF_MEMORY
+from adacoder.traces import Trace
 
 if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
@@ -46,6 +47,8 @@ class Judge:
     isolation: Isolation
     note: str = ""
     """What is to be said of the evaluation whatever comes of it."""
+    trace: Trace = field(init=False, default=Trace())
+    """What was told of the last example, where that was asked for; nothing is judged by it."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
     """The first thing that failed."""
@@ -121,6 +124,16 @@ class Judge:
             self._fail(failure)
         elif example.has_want:
             self._unrelated.append(failure)
+
+    def traced(self, trace: Trace) -> None:
+        """It was told what the example executes.
+
+        Raises:
+            ProtocolError: that is not in the target.
+        """
+        if not all(self.program.first_line <= each.line <= self.program.last_line for each in trace.executed):
+            raise ProtocolError("it traced what is not the target")
+        self.trace = trace
 
     def ended(self, missing: tuple[str, ...]) -> None:
         """All examples ran; what was missing after the import may have been defined since."""

@@ -33,5 +33,7 @@ class Program:
     """Whether `text` lacks what its file may show of the wanted outputs, so that the file must not be seen either."""
     by_line: bool = False
     """Whether it is to be told which lines and branches of the target each example reaches."""
+    traced: bool = False
+    """Whether it is to be told what the last example executes of the target; `by_line` has no say then."""
     all_count: bool = False
     """Whether every example must match, as in doctest, and not only those that run the target."""

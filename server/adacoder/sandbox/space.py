@@ -28,7 +28,7 @@ LAUNCHER = Path(__file__).with_name("launcher.py")
 TEMPLATE = Path(__file__).with_name("template.py")
 _LOADED = [
     Path(__file__).with_name(f"{name}.py")
-    for name in ("worker", "standing", "compiling", "finders", "names", "observing")
+    for name in ("worker", "standing", "compiling", "finders", "names", "observing", "tracing")
 ]
 """What the template loads."""
 OUR_PYTHON = Path(sys.executable).resolve()

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 from adacoder.domain import NOTHING, Reached
 from adacoder.pytext import Lines, statements
 from adacoder.sandbox.descriptors import readable, writable
+from adacoder.sandbox.tracing import MOST_KEPT, TRACE_LIMIT
 from adacoder.sandbox.worker import pack, unpack
+from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from adacoder.sandbox.program import Program
 
@@ -297,15 +299,17 @@ class Line:
         Raises:
             HungUpError, ProtocolError: so did whatever ran.
         """
-        match await self._ask(*_run(source, by_value=by_value)):
-            case "done", [ran, instead, lines, branches, printed, shown, plain, class_name]:
-                raised = None
-            case "raised", [ran, instead, lines, branches, printed, message, bases, line, origin]:
-                raised, shown, plain, class_name = _raised(message, bases, line, origin), "", "", ""
-            case _:
-                raise ProtocolError("its answer to 'run' has no known form")
-        reached = _reached(lines, branches)
-        return Answer(printed, shown, raised, plain, class_name, _RAN.get(ran), instead[:_MOST_INSTEAD], reached)
+        return _answer(await self._ask(*_run(source, by_value=by_value)))
+
+    async def trace(self, source: str, *, by_value: bool = False, tell: Callable[[Trace], None]) -> Answer:
+        """As `run`; `tell` is told what the example executes, which is before its end where that takes long.
+
+        Raises:
+            HungUpError, ProtocolError: so did whatever ran, or `tell`.
+        """
+        nonce = await self._send("trace", *_run(source, by_value=by_value)[1:])
+        tell(_trace(await self._receive(nonce)))
+        return _answer(await self._receive(nonce))
 
     async def end(self, program: Program) -> tuple[str, ...]:
         """Make sure that nothing was said out of turn; returns the suspects that are still missing.
@@ -326,8 +330,15 @@ class Line:
         if self._asked and self._asked[0][1] == question:
             nonce, _ = self._asked.popleft()
         else:
-            nonce = secrets.token_hex(8)
-            await self.channel.send(question[0], nonce, *question[1:])
+            nonce = await self._send(*question)
+        return await self._receive(nonce)
+
+    async def _send(self, command: str, *fields: str) -> str:
+        nonce = secrets.token_hex(8)
+        await self.channel.send(command, nonce, *fields)
+        return nonce
+
+    async def _receive(self, nonce: str) -> tuple[str, list[str]]:
         match await self.channel.receive():
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
@@ -345,7 +356,7 @@ def _load(program: Program, seconds: int, starts: str) -> tuple[str, ...]:
         str(program.first_line),
         str(program.last_line),
         " ".join(program.suspects),
-        "lines" if program.by_line else "",
+        "lines" if program.by_line and not program.traced else "",
         starts,
         program.text,
         *(text for path, overlay in program.overlays.items() for text in (str(path), overlay)),
@@ -354,6 +365,38 @@ def _load(program: Program, seconds: int, starts: str) -> tuple[str, ...]:
 
 def _run(source: str, *, by_value: bool) -> tuple[str, ...]:
     return "run", source, "value" if by_value else ""
+
+
+def _answer(answer: tuple[str, list[str]]) -> Answer:
+    match answer:
+        case "done", [ran, instead, lines, branches, printed, shown, plain, class_name]:
+            raised = None
+        case "raised", [ran, instead, lines, branches, printed, message, bases, line, origin]:
+            raised, shown, plain, class_name = _raised(message, bases, line, origin), "", "", ""
+        case _:
+            raise ProtocolError("its answer to 'run' has no known form")
+    reached = _reached(lines, branches)
+    return Answer(printed, shown, raised, plain, class_name, _RAN.get(ran), instead[:_MOST_INSTEAD], reached)
+
+
+def _trace(answer: tuple[str, list[str]]) -> Trace:
+    match answer:
+        case "traced", [ended, left_out, kept, *texts] if len(texts) <= MOST_KEPT:
+            if sum(map(len, texts)) <= TRACE_LIMIT:
+                executed, first = tuple(map(_executed, texts)), _number(kept)
+                return Trace(executed[:first], executed[first:], _number(left_out), ended == "yes")
+    raise ProtocolError("its answer to 'trace' has no known form")
+
+
+def _executed(text: str) -> Executed:
+    match text.split("\n"):
+        case [place, gave, raised, *values]:
+            call, _, line = place.partition(" ")
+            pairs = [value.partition("=") for value in values]
+            return Executed(
+                _number(call), _number(line), tuple((name, value) for name, _, value in pairs), gave, raised
+            )
+    raise ProtocolError("what it executed has no known form")
 
 
 def _raised(message: str, bases: str, line: str, origin: str) -> Raised:

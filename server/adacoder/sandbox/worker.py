@@ -15,6 +15,8 @@ lockstep:
       → unreadable NONCE LINE MESSAGE                             the module is one that cannot be left out
       → lacking NONCE MISSING [LINE]…                             imported, and does not define the target
       → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised
+    trace NONCE SOURCE BY_VALUE                                   as `run`, and before its answer
+      → traced NONCE ENDED LEFT_OUT KEPT [EXECUTED]…              once; before the example ends, if it runs long
     run   NONCE SOURCE BY_VALUE
       → done NONCE RAN INSTEAD LINES BRANCHES PRINTED SHOWN PLAIN CLASS
       → raised NONCE RAN INSTEAD LINES BRANCHES PRINTED MESSAGE BASES LINE ORIGIN
@@ -33,6 +35,10 @@ RAN is `yes` if the example ran the target, or used what came of it, `no` if not
 says what ran in its place, if its names tell. If BY_LINE is not empty, LINES are those of the target's code, numbers
 separated by spaces, and BRANCHES the ways from one line to another that a test in it can take, such as `3>4`: in
 `loaded` all that there are, else those that the example took.
+
+ENDED is `yes` if the example was traced to its end. Of the EXECUTED the first KEPT came before LEFT_OUT others, which
+are not told. Each is lines of text: the numbers of the call and of the line, separated by a space; what was given; what
+was raised; then `name=value` for each local.
 """
 
 from __future__ import annotations
@@ -46,6 +52,7 @@ import os
 import resource
 import sys
 import traceback
+from functools import partial
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from os.path import dirname, isdir, islink, join, realpath
@@ -56,7 +63,7 @@ if TYPE_CHECKING:
     from types import CodeType, TracebackType
     from typing import TypeGuard, TypeVar
 
-    from adacoder.sandbox import compiling, finders, names, observing
+    from adacoder.sandbox import compiling, finders, names, observing, tracing
 
     T = TypeVar("T")
 else:
@@ -68,7 +75,7 @@ else:
         return module
 
     compiling, finders = _beside("compiling"), _beside("finders")
-    names, observing = _beside("names"), _beside("observing")
+    names, observing, tracing = _beside("names"), _beside("observing"), _beside("tracing")
 
 # Ours alone: what a candidate does to the real ones does not reach this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -321,8 +328,8 @@ class Module:
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
-    def run(self, source: str, by_value: str) -> list[str]:
-        """Run one example as `doctest` does; the answer to `run`, without the nonce."""
+    def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
+        """Run one example as `doctest` does; the answer to `run`, without the nonce. `tell` is told of its trace."""
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
@@ -333,11 +340,16 @@ class Module:
         self._flow.begins()
         observer.forget()
         observer.start()
+        tracer = tell and tracing.Tracer(observer.codes, tell)
         try:
             code, binds = self._compiled(source, name)
+            if tracer:
+                tracer.start()
             shown, plain_copy, class_name = self._execute(code, binds, output, by_value)
         except BaseException as error:  # SystemExit too is only what the example did
             raised = error
+        if tracer:
+            tracer.stop()
         is_undisturbed = observer.is_undisturbed()
         self._recursion_limit = _getrecursionlimit()
         regain()
@@ -514,6 +526,8 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], Module]) -> None:
         command, nonce, *fields = receive()
         if command == "run":
             kind, *answer = module.run(*fields)
+        elif command == "trace":
+            kind, *answer = module.run(*fields, tell=partial(send, "traced", nonce))
         elif command == "load":
             module = module_of(fields)
             kind, *answer = module.load()
