@@ -81,6 +81,21 @@ class Repaired:
         return {"rules": [*self.rules], "code": self.code}
 
 
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """An example was traced."""
+
+    code: str
+    example: str
+    lines: int
+    """How many executed lines were told."""
+    is_complete: bool
+
+    def json(self) -> dict[str, JSON]:
+        """As of `Details`."""
+        return {"code": self.code, "example": self.example, "lines": self.lines, "complete": self.is_complete}
+
+
 @dataclass
 class OpenStep:
     """A step that is still going on; its Agent fills in what it learns."""

@@ -24,6 +24,7 @@ from adacoder.journal import Journal
 from adacoder.service import Project, current
 from adacoder.strategies import STRATEGIES, most_rounds
 from adacoder.strategies.strategy import Strategy
+from adacoder.traces import Trace
 from evaluating import workspace
 from scripted import STUB, Desk, ScriptedModel
 
@@ -262,6 +263,30 @@ async def test_a_tree_search_shows_as_a_tree_and_returns_its_best_node(tmp_path:
     last = outcome.steps[-1]
     assert last.json()["branch"] == ["by counting", "second"]
     assert "by counting · second · scoring the attempt" in report.progress(last, 3)
+
+
+async def test_a_trace_tells_what_a_failing_example_executed_and_decides_nothing(tmp_path: Path) -> None:
+    """As LDB: the planner is shown the values of locals, line by line."""
+    traces: list[Trace] = []
+
+    async def run(request: Request) -> None:
+        attempt = await request.evaluate(await request.first(WRITER))
+        failure = attempt.verdict.failure
+        assert failure is not None
+        assert failure.example is not None
+        traces.append(await request.trace(attempt.candidate, failure.example))
+        seen = "; ".join(f"{name} is {value}" for each in traces[0].executed for name, value in each.values)
+        await request.evaluate(await request.ask(WRITER_BY_PLAN, plan=seen))
+
+    steps = Candidate("def hypotenuse(a, b):\n    total = a + b\n    return float(total)")
+    outcome, model = await outcome_of(strategy(run, WRITER, WRITER_BY_PLAN), tmp_path, fenced(steps), fenced(RIGHT))
+    assert (outcome.status, outcome.candidate) == (Status.VERIFIED, RIGHT)
+    assert "a is 3; b is 4; total is 7" in model.asked[1]
+    assert traces[0].is_complete
+    assert traces[0].executed[-1].gave == "7.0"
+    assert [step.action for step in outcome.steps] == ["write", "evaluate", "trace", "write", "evaluate"]
+    traced = outcome.steps[2].json()
+    assert (traced["lines"], traced["complete"]) == (len(traces[0].executed), True)
 
 
 async def test_a_listener_shows_a_step_that_it_does_not_know_by_what_is_being_done(tmp_path: Path) -> None:

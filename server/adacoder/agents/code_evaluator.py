@@ -21,7 +21,7 @@ from adacoder.domain import (
     Target,
     Verdict,
 )
-from adacoder.journal import Evaluated, Journal
+from adacoder.journal import Evaluated, Journal, Traced
 from adacoder.pytext import CountedLines, Lines
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
@@ -31,6 +31,7 @@ from adacoder.source.locate import Documented
 from adacoder.source.splicing import Splice
 from adacoder.source.text import apply_edits
 from adacoder.source.withheld import withheld
+from adacoder.traces import Trace
 
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
@@ -123,6 +124,24 @@ class CodeEvaluator:
             verdict, _, _ = await self._judge(probed, candidate)
             step.details = _details(probed, candidate.text, verdict)
             return Feedback(verdict.results, verdict.failure)
+
+    async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
+        """What `example` executes of `candidate`, after the docstring's examples that stand before it.
+
+        Raises:
+            SandboxError: as `evaluate`.
+        """
+        from adacoder.source.splice import splice  # as above
+
+        examples = target.examples
+        before = examples[: examples.index(example)] if example in examples else ()
+        with self._journal.step(_AGENT, "trace", "tracing an example") as step:
+            text = await aside(withheld, target)
+            placed = await aside(splice, target, candidate)
+            what = self._program(target, placed, text)
+            found = await self._host.trace(what, (*before, example), timeout=self._timeout)
+            step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
+            return found
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
         """What the text as it stands makes of the examples in one of its docstrings.

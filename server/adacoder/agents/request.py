@@ -18,6 +18,7 @@ from adacoder.agents.role import Field, Role
 from adacoder.domain import Attempt, Candidate, Example, Target, further
 from adacoder.journal import Journal
 from adacoder.models.base import Sampling
+from adacoder.traces import Trace
 
 T = TypeVar("T")
 
@@ -149,6 +150,14 @@ class Request:
             SandboxError: as `evaluate`.
         """
         return await self._evaluator.probe(self.target, candidate, tests)
+
+    async def trace(self, candidate: Candidate, example: Example) -> Trace:
+        """What an Example executes of a candidate, with the values of its locals; text that decides nothing.
+
+        Raises:
+            SandboxError: as `evaluate`.
+        """
+        return await self._evaluator.trace(self.target, candidate, example)
 
     def prefer(self, attempt: Attempt, value: float) -> None:
         """Rank an attempt among those that got equally far: of these the one with the greatest value is the best."""
