@@ -230,7 +230,7 @@ async def test_each_rung_of_a_ladder_is_a_conversation(tmp_path: Path) -> None:
 
 async def test_what_came_is_not_lost_where_its_end_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    with patch("adacoder.models.recording.recorder.ended", side_effect=lambda _: path.unlink() or {}):
+    with patch("adacoder.models.recording.recorder.outcome_json", side_effect=lambda _: path.unlink() or {}):
         outcome = await request(tmp_path / "ws", recording(path), {"a": Scripted([GOOD])})
     assert outcome.status is Status.VERIFIED
     assert outcome.edits

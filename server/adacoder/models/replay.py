@@ -1,4 +1,4 @@
-"""`ReplayModel` answers from a recorded conversation: what the demonstration, the tests and bug reports run on."""
+"""A model that answers from a recorded conversation: for the demonstration, tests and bug reports."""
 
 from __future__ import annotations
 
@@ -26,23 +26,7 @@ _LINE_LENGTH = 160
 
 
 class ReplayMismatch(ModelError):
-    """A request is another than the recorded one; where they differ follows the first line."""
-
-    def __init__(self, path: Path, number: int, recorded: Sequence[str], asked: Sequence[str]) -> None:
-        super().__init__(
-            f"Request number {number} is not the one recorded in {path}: record it again with --record.\n"
-            + "\n".join(_difference(recorded, asked))
-        )
-
-
-class ReplayExhausted(ModelError):
-    """The recorded conversation ended earlier."""
-
-    def __init__(self, path: Path, number: int) -> None:
-        super().__init__(
-            f"The recorded conversation {path} has no reply number {number}:"
-            " name it once for each model of the ladder that it was recorded with, or record it again with --record."
-        )
+    """What is asked is not what was recorded; where they differ follows the first line."""
 
 
 class ReplayModel:
@@ -67,17 +51,17 @@ class ReplayModel:
 
     @property
     def name(self) -> str:
-        """Its id: `replay:` and the path."""
+        """Id of this model: `replay:` and the path."""
         return f"replay:{self.path}"
 
     @property
     def lease_key(self) -> Hashable:
-        """As `ChatModel.lease_key`: each conversation is had by itself."""
+        """Key of its own: no two replays wait for each other."""
         return id(self)
 
     @property
     def speaker(self) -> str:
-        """The id of the model that spoke when the conversation was recorded."""
+        """Id of the model that was recorded."""
         return self._conversation.model
 
     def follow(self, about: About, redaction: Redaction) -> None:
@@ -90,10 +74,10 @@ class ReplayModel:
         )
 
     async def close(self) -> None:
-        """As `ChatModel.close`; the file was closed when it was read."""
+        """Do nothing: the file was closed when it was read."""
 
     async def window(self) -> Window:
-        """As `ChatModel.window`.
+        """Return the recorded window.
 
         Raises:
             ModelError: there was no model when it was recorded.
@@ -106,20 +90,25 @@ class ReplayModel:
     async def reply(
         self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
     ) -> Reply:
-        """As `ChatModel.reply`. The reply is the recorded one, also where `enough` would have ended it earlier.
+        """Return the recorded reply, also where `enough` would have ended it earlier.
 
         Raises:
-            ReplayMismatch: `messages` are not the recorded ones.
-            ReplayExhausted: there is no reply left.
+            ReplayMismatch: `messages` are not the recorded ones, or there is no reply left.
             ModelError: there was none when it was recorded.
         """
         number = self._answered + 1
         if number > len(self._conversation.exchanges):
-            raise ReplayExhausted(self.path, number)
+            raise ReplayMismatch(
+                f"The recorded conversation {self.path} has no reply number {number}: name it once for each model of"
+                " the ladder that it was recorded with, or record it again with --record."
+            )
         exchange = self._conversation.exchanges[self._answered]
         recorded, asked = self._lines(exchange.messages), self._lines(messages)
         if recorded != asked:
-            raise ReplayMismatch(self.path, number, recorded, asked)
+            raise ReplayMismatch(
+                f"Request number {number} is not the one recorded in {self.path}: record it again with --record.\n"
+                + "\n".join(_difference(recorded, asked))
+            )
         self._answered = number
         if isinstance(exchange.reply, str):
             raise ModelError(exchange.reply)
@@ -128,15 +117,15 @@ class ReplayModel:
         return exchange.reply
 
     def _lines(self, messages: Sequence[Message]) -> list[str]:
-        """What is compared of a request, by lines."""
+        """Lines of a request, redacted, as they are compared."""
         return [line for one in messages for line in self._redaction(f"[{one.role}]\n{one.content}").split("\n")]
 
 
 def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """The first line that differs, with those before it, as a diff shows it."""
-    same = _alike(recorded, asked)
+    """First line that differs, with those before it, as a diff shows it."""
+    same = _common_length(recorded, asked)
     then, now = "".join(recorded[same : same + 1]), "".join(asked[same : same + 1])
-    begin = _alike(then, now) // _LINE_LENGTH * _LINE_LENGTH
+    begin = _common_length(then, now) // _LINE_LENGTH * _LINE_LENGTH
     return [
         *("--- recorded", "+++ asked", f"@@ line {same + 1} @@"),
         *(f" {line[:_LINE_LENGTH]}" for line in recorded[max(same - _LINES_BEFORE, 0) : same]),
@@ -145,8 +134,8 @@ def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
     ]
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many items both begin with."""
+def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Number of items that both begin with."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

@@ -1,4 +1,4 @@
-"""What a request is about, as its recording tells it: all that is needed to make the same request again."""
+"""Description of a request in its recording: all that is needed to make the same request again."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _RECORDED_SETTINGS = (
     *("strategy", "max_iterations", "rules", "timeout", "isolation", "context_tokens", "temperature", "seed"),
     "instructions",
 )
-"""The settings that shape a request. None of the others may be told: they name hosts, paths and what is private."""
+"""Settings that shape a request. None of the others may be recorded: they name hosts, paths and private files."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a request is about."""
+    """One request: its target, its settings, and where it was made."""
 
     target: Target
     start: Candidate | None
-    """Where it begins, if not with a reply."""
+    """First candidate, where the request does not begin with a reply."""
     settings: Settings
     workspace: Path
     interpreter: Path
-    """What runs the examples; it is not run for this."""
+    """Python that runs the examples; it is not run for this."""
     shareable: Callable[[Target], str]
-    """Gives the text of the target's module as it may leave the machine."""
+    """Returns the text of the target's module without what must not leave the machine."""
     rung: int = 1
-    """The place of the model in the ladder, from 1."""
+    """Place of the model in the ladder, from 1."""
 
     def json(self) -> dict[str, JSON]:
-        """Return the `about` object of a conversation. Nothing in it depends on time or chance."""
+        """Return the `about` object of a conversation; it does not depend on time or chance."""
         path = self.target.module.path
         place = path.relative_to(self.workspace) if path.is_relative_to(self.workspace) else path
         return {

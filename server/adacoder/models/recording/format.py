@@ -1,4 +1,4 @@
-"""Recorded conversations as data, and as the JSON values of a file.
+"""File format of recorded conversations.
 
 A file holds one or more conversations, one after the other:
 
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import re
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +27,7 @@ from adacoder import __version__
 from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Tokens
 from adacoder.models.errors import ModelError
 from adacoder.models.window import Window
+from adacoder.privacy.access import read_regular
 
 T = TypeVar("T")
 
@@ -59,21 +59,21 @@ class Exchange:
 
 @dataclass(slots=True)
 class Conversation:
-    """What was said in one request."""
+    """All that was said in one request."""
 
     model: str
-    """The id of the model that spoke."""
+    """Id of the model."""
     window: Window | str
-    """The model's, or the error that came instead."""
+    """The model's window, or the error that came instead."""
     about: Mapping[str, JSON]
-    """What was to be done, with what settings and where (`About.json`), as it is written."""
+    """Description of the request (`About.json`), as it stands in the file."""
     exchanges: list[Exchange] = field(default_factory=list)
     outcome: Mapping[str, JSON] | None = None
-    """What came of it; None: it was broken off."""
+    """The Outcome; None: the request was broken off."""
 
 
-def header(model: str, window: Window | str, about: JSON) -> dict[str, JSON]:
-    """Return what begins a conversation."""
+def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON]:
+    """Return the header of a conversation."""
     start: dict[str, JSON] = {"adacoder": "conversation", "version": VERSION, "madeBy": f"adacoder {__version__}"}
     had: dict[str, JSON] = (
         {"error": window} if isinstance(window, str) else {"window": {"tokens": window.tokens, "ratio": window.ratio}}
@@ -81,8 +81,8 @@ def header(model: str, window: Window | str, about: JSON) -> dict[str, JSON]:
     return {**start, "model": model, **had, "about": about}
 
 
-def exchanged(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON]:
-    """Return one request and what came of it, but for what depends on time: `reply.time` and `reply.tokens.cached`."""
+def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON]:
+    """Return a request with its reply or error, without what depends on time."""
     asked: list[JSON] = [{"role": one.role, "content": one.content} for one in messages]
     if isinstance(reply, str):
         return {"messages": asked, "error": reply}
@@ -96,8 +96,8 @@ def exchanged(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON
     return {"messages": asked, "reply": said}
 
 
-def ended(outcome: Outcome) -> dict[str, JSON]:
-    """Return what ends a conversation: the Outcome, but for what took time and what depends on it."""
+def outcome_json(outcome: Outcome) -> dict[str, JSON]:
+    """Return the end of a conversation: the Outcome, without what depends on time."""
     verdict = outcome.verdict
     told: dict[str, JSON] = {
         "status": outcome.status,
@@ -112,7 +112,7 @@ def ended(outcome: Outcome) -> dict[str, JSON]:
 
 
 def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
-    """Return `value` as a recording holds it: redacted, each line of a text by itself."""
+    """Return `value` as it stands in a file: redacted, each longer text as a list of its lines."""
     match value:
         case str():
             lines: list[JSON] = [*redact(value).split("\n")]
@@ -125,9 +125,9 @@ def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
             return value
 
 
-def encoded(value: JSON) -> bytes:
-    """Return the bytes of one value of a file, which are the same each time."""
-    text = json.dumps(value, ensure_ascii=False, indent=1)
+def encoded(value: JSON, redact: Callable[[str], str]) -> bytes:
+    """Return the bytes of one value of a file."""
+    text = json.dumps(as_written(value, redact), ensure_ascii=False, indent=1)
     # A lone surrogate cannot be encoded; its escape in Python is its escape in JSON too.
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
@@ -138,7 +138,10 @@ def read(path: Path) -> list[Conversation]:
     Raises:
         BadRecording: it cannot be read, or holds something else.
     """
-    text = _text_of(path)
+    try:
+        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # some editors put a mark before it
+    except (OSError, ValueError) as error:  # also for what is not UTF-8, and for a character that no path has
+        raise BadRecording(path, getattr(error, "strerror", None) or str(error)) from None
     before, *values = _VALUE.split(text)
     if before.strip() or not values:
         raise BadRecording(path, "it holds something else" if text.strip() else "it is empty")
@@ -156,41 +159,27 @@ def read(path: Path) -> list[Conversation]:
     return found
 
 
-def _text_of(path: Path) -> str:
-    try:
-        state = path.stat()
-        if not stat.S_ISREG(state.st_mode):
-            raise BadRecording(path, "it is no regular file")
-        if state.st_size > _MOST_BYTES:
-            raise BadRecording(path, f"it is larger than {_MOST_BYTES >> 20} MB")
-        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before it
-    except OSError as error:
-        raise BadRecording(path, error.strerror or str(error)) from None
-    except ValueError as error:  # bytes that are not UTF-8, or a character that no path has
-        raise BadRecording(path, "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)) from None
-
-
 def _add(value: Mapping[str, JSON], found: list[Conversation]) -> None:
-    """Add what `value` says to the conversations that were found before it."""
+    """Add one value of a file to the conversations before it."""
     if "adacoder" in value:
         window = _window(value["window"]) if "window" in value else _text(value["error"])
-        found.append(Conversation(_text(value["model"]), window, _is(dict, value["about"])))
+        found.append(Conversation(_text(value["model"]), window, _checked(dict, value["about"])))
     elif "outcome" in value:
-        found[-1].outcome = _is(dict, value["outcome"])
+        found[-1].outcome = _checked(dict, value["outcome"])
     else:
-        asked = tuple(Message(_text(one["role"]), _text(one["content"])) for one in _is(list, value["messages"]))
+        asked = tuple(Message(_text(one["role"]), _text(one["content"])) for one in _checked(list, value["messages"]))
         said = _reply(value["reply"]) if "reply" in value else _text(value["error"])
         found[-1].exchanges.append(Exchange(asked, said))
 
 
 def _reply(value: JSON) -> Reply:
-    reply = _is(dict, value)
+    reply = _checked(dict, value)
     counts = _count(reply["promptTokens"]), _count(reply["completionTokens"])
     return Reply(_text(reply["text"]), Tokens(*counts, reply["estimated"] is True), Ended(_text(reply["ended"])))
 
 
 def _window(value: JSON) -> Window:
-    window = _is(dict, value)
+    window = _checked(dict, value)
     ratio = float(window["ratio"])
     if not 0 < ratio < 100:
         raise ValueError(ratio)
@@ -198,17 +187,18 @@ def _window(value: JSON) -> Window:
 
 
 def _count(value: JSON) -> int:
-    if not 0 <= _is(int, value) < _MOST_TOKENS:
+    if not 0 <= _checked(int, value) < _MOST_TOKENS:
         raise ValueError(value)
-    return _is(int, value)
+    return _checked(int, value)
 
 
 def _text(value: JSON) -> str:
-    """Return a text that is written as it is, or as its lines."""
-    return value if isinstance(value, str) else "\n".join(_is(list, value))
+    """Return a text that is given as it is, or as a list of its lines."""
+    return value if isinstance(value, str) else "\n".join(_checked(list, value))
 
 
-def _is(kind: type[T], value: JSON) -> T:
+def _checked(kind: type[T], value: JSON) -> T:
+    """Return `value`, which must be of this kind."""
     if not isinstance(value, kind):
         raise TypeError(value)
     return value

@@ -1,4 +1,4 @@
-"""`Recorder` writes down what is said with a model (`--record`); `format` says how."""
+"""A model that records what is said with another (`--record`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adacoder.domain import JSON, Message, Outcome, Reply
 from adacoder.models.base import ChatModel, Enough
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.about import About
-from adacoder.models.recording.format import BadRecording, as_written, encoded, ended, exchanged, header, read
+from adacoder.models.recording.format import BadRecording, encoded, exchange_json, header_json, outcome_json, read
 from adacoder.models.recording.redaction import Redaction
 from adacoder.models.replay import ReplayModel
 from adacoder.models.window import Window
@@ -29,7 +29,7 @@ class CannotRecord(ModelError):
 
 
 class Recorder:
-    """A `ChatModel` that passes everything on to another and writes down what was said.
+    """A `ChatModel` that passes everything on to another and records what was said.
 
     A file that holds conversations already is continued; it is whole after every reply. All that is written is
     redacted, and nothing of it depends on time or chance: the same request gives the same bytes.
@@ -64,20 +64,20 @@ class Recorder:
 
     @property
     def name(self) -> str:
-        """The id of the model that speaks."""
+        """Id of the other model."""
         return self._model.name
 
     @property
     def lease_key(self) -> Hashable:
-        """As the model that speaks."""
+        """Lease key of the other model."""
         return self._model.lease_key
 
     async def close(self) -> None:
-        """As the model that speaks."""
+        """Close the other model."""
         await self._model.close()
 
     async def window(self) -> Window:
-        """As the model that speaks."""
+        """Return the other model's window, and record it with the first request."""
         try:
             window = await self._model.window()
         except ModelError as error:
@@ -89,7 +89,7 @@ class Recorder:
     async def reply(
         self, messages: Sequence[Message], *, enough: Enough, max_tokens: int, stop: Sequence[str] = ()
     ) -> Reply:
-        """As the model that speaks.
+        """Return the other model's reply, and record it.
 
         Raises:
             CannotRecord: the reply came, but the file cannot be written.
@@ -99,29 +99,29 @@ class Recorder:
             reply = await self._model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
         except (ModelError, asyncio.CancelledError) as error:
             with suppress(CannotRecord):  # what came first is what is told
-                self._append(exchanged(messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
+                self._append(exchange_json(messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
             raise
-        self._append(exchanged(messages, reply))
+        self._append(exchange_json(messages, reply))
         return reply
 
     def end(self, outcome: Outcome) -> None:
-        """Write down what came of the request.
+        """Record the Outcome of the request.
 
         Raises:
             CannotRecord: the file cannot be written.
         """
         if self._has_begun:
-            self._append(ended(outcome))
+            self._append(outcome_json(outcome))
 
     def _begin(self, window: Window | str) -> None:
         if not self._has_begun:
             speaker = self._model.speaker if isinstance(self._model, ReplayModel) else self._model.name
-            self._append(header(speaker, window, self._about))
+            self._append(header_json(speaker, window, self._about))
             self._has_begun = True
 
     def _append(self, value: JSON) -> None:
         """Add `value` at the end of the file, whole or not at all."""
-        data = encoded(as_written(value, self._redaction))
+        data = encoded(value, self._redaction)
         try:
             size = self._path.stat().st_size
             try:

@@ -1,4 +1,4 @@
-"""What is taken out of a recorded conversation, and what stands there instead: the one place that decides it.
+"""Redaction of recorded conversations: the one place that decides what is taken out, and what stands there instead.
 
 `/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, what else is in the home folder begins with `~`, and the
 address of the model server and the key for it are `<server>` and `<key>`. Addresses in memory and the folder that an
@@ -25,23 +25,23 @@ _KEY_LENGTH = 12
 """Shorter keys are words such as `EMPTY`, which servers that ask for none are given."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
 _ENDS = r"(?![\w-]|\.\w)"
-"""Follows a whole name: neither the name nor a file's extension goes on."""
+"""End of a whole name: neither the name nor a file's extension goes on."""
 _NO_PATH_BEFORE = r"(?<![\w.~>-])"
 _NAME = re.compile(r"[\\/][^\\/]")
-"""What every path has but for the root of all, which tells nothing."""
+"""A name in an absolute path; the root has none, and identifies nothing."""
 _HOME = re.compile(r".*?[\\/](?:home|Users)[\\/][^\\/]+", re.IGNORECASE)
-"""The home folder that a path leads into, on any system: `/home/ada`, `/mnt/c/Users/ada`."""
+"""Home folder at the beginning of a path of any system: `/home/ada`, `/mnt/c/Users/ada`."""
 _SCRATCH = (
     rf"(?:{_NO_PATH_BEFORE}/tmp(?:/adacoder-scratch-\w{{8}})?|\badacoder-scratch-\w{{8}})"  # noqa: S108
     r"/\d+(?:/[0-9a-f]{32})?(?![\w.-])"
 )
-"""The folder that an evaluation works in."""
+"""Folder that an evaluation works in."""
 _ADDRESS = r"(?<=\bat )0x[0-9A-F]{8,16}\b"
-"""As in `<object object at 0x7f2fbb7a4960>`."""
+"""Address in memory, as in `<object object at 0x7f2fbb7a4960>`."""
 
 
 class Redaction:
-    """Takes out of texts what tells of a machine and its user. To do it twice is to do it once."""
+    """Replaces in texts what identifies a machine and its user. Doing it twice is doing it once."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Redaction:
 
     @classmethod
     def here(cls, workspace: Path | None = None, servers: Iterable[str] = ()) -> Self:
-        """Make the Redaction of this process. Asks no network."""
+        """Return the Redaction for this process and a workspace, without asking any network."""
         workspaces = [] if workspace is None else _spellings(str(workspace))
         homes = [home[0] for home in map(_HOME.match, workspaces) if home]
         with suppress(RuntimeError):  # nobody knows who runs this
@@ -75,9 +75,9 @@ class Redaction:
         return cls(workspaces=workspaces, homes=homes, servers=servers, keys=keys)
 
     def __call__(self, text: str) -> str:
-        """Return `text` without what must not be told."""
+        """Return the redacted text."""
         before = None
-        while text != before:  # what was taken out may leave a name that ends now
+        while text != before:  # a replacement may end a name that went on before
             before, text = text, self._pattern.sub(self._replacement, text)
         return text
 
@@ -86,12 +86,12 @@ class Redaction:
 
 
 def _key(key: str) -> str:
-    """The pattern of a key, whole or cut off."""
+    """Pattern of a key, whole or cut off."""
     return rf"{re.escape(key[:_KEY_LENGTH])}(?:{re.escape(key[_KEY_LENGTH:])}|[\w-]*)"
 
 
 def _server(url: str) -> str:
-    """The pattern of a server's address, and of its name where that can be nothing else."""
+    """Pattern of a server's address, and of its host's name where that can be nothing else."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     names = [url, f"{parts.scheme}://{parts.netloc}", parts.netloc]
@@ -101,7 +101,7 @@ def _server(url: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """The pattern of a folder, with slashes of any system, escaped ones, and more of them than it takes."""
+    """Pattern of a folder, with slashes of any system, escaped ones, and more of them than it takes."""
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
@@ -110,7 +110,7 @@ def _folder(path: str) -> str:
 
 
 def _escapes(name: str) -> Iterator[str]:
-    """A name as it is, and as it is in a URL, in JSON and in Python's ASCII."""
+    """Spellings of a name: as it is, in a URL, in JSON and in Python's ASCII."""
     yield name
     yield quote(name, errors="surrogateescape")
     yield json.dumps(name)[1:-1]
@@ -122,5 +122,5 @@ def _any_of(texts: Iterable[str]) -> str:
 
 
 def _spellings(path: str) -> list[str]:
-    """A path as it is written, and as it is without links."""
+    """Spellings of a path: as it is, and without links."""
     return [path, os.path.realpath(path)]
