@@ -11,7 +11,7 @@ nox.needs_version = ">=2025.2"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["lint", "types", "tests", "client"]
 
-PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record_demo.py", "noxfile.py")
+PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record.py", "noxfile.py")
 
 
 @nox.session
@@ -41,6 +41,14 @@ def attacks(session: nox.Session) -> None:
     """The attacks of tests/adversarial, which SECURITY.md tells of: as long again, and not part of the default run."""
     session.install("-e", ".[test]")
     session.run("pytest", "-n", "2", "--dist", "worksteal", "tests/adversarial", *session.posargs)
+
+
+@nox.session
+def record(session: nox.Session) -> None:
+    """What is made of the prompts, made anew: run it after a change of their wording, and read the diff."""
+    session.install("-e", ".[test]")
+    session.run("python", "fixtures/record.py")
+    session.run("pytest", "tests/unit/test_agents_prompt.py", env={"ADACODER_RENEW_GOLDEN": "1"})
 
 
 @nox.session(venv_backend="none")

@@ -11,7 +11,7 @@ from adacoder.domain import Ended, Message, Reply, Tokens
 from adacoder.models.base import ChatModel, Enough, Sampling
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.recorder import Recorder
-from adacoder.models.recording.redaction import Redaction, Surroundings
+from adacoder.models.recording.redaction import Redaction
 from adacoder.models.window import Window
 
 SYSTEM = Message("system", "You write Python.\nNothing else.")
@@ -21,7 +21,7 @@ TALK = (
     ((SYSTEM, Message("user", "Plan f.\nWhy did it fail?")), Reply("1. Add.", Tokens(30, 3), Ended.LENGTH)),
     ((SYSTEM, Message("user", "Write f.")), Reply("x", Tokens(30, 1, True), Ended.STOPPED_EARLY)),
 )
-NOTHING = Redaction(Surroundings())
+NOTHING = Redaction()
 WINDOW = Window(8192)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from adacoder.agents.paper_rules import debugged
 from adacoder.agents.repairs import mend
 from adacoder.domain import AdaCoderError, Candidate, Example, ExampleResult, Reply, Target
-from adacoder.models.recording.redaction import Redaction, Surroundings, fits
+from adacoder.models.recording.redaction import Redaction
 from adacoder.models.window import Window, estimate
 from adacoder.pytext import (
     Lines,
@@ -169,10 +169,9 @@ def _class_example(text: str) -> None:
     functions(module, PATH, FOLDER)
 
 
-def _redact(text: str) -> None:
-    around = Surroundings(("/home/ann/w",), ("/home/ann",), ("/tmp",), ("ann",), ("box",), ("http://box:1",), ("sk-1",))
-    redaction = Redaction(around)
-    fits(redaction(text), text)
+REDACTION = Redaction(
+    workspaces=["/home/ann/w"], homes=["/home/ann", "/app"], servers=["http://a.b:1"], keys=["sk-" * 5]
+)
 
 
 READERS: Mapping[str, Reader] = {
@@ -232,7 +231,7 @@ READERS: Mapping[str, Reader] = {
     "repairs of a body": lambda text: _mended(f"def f(x):\n    {text}"),
     "the paper's repairs": lambda text: debugged(text, f"NameError: name '{text}' is not defined", lambda _: None),
     "window": _all_of(estimate, lambda text: Window(100).measure(text)),
-    "redaction": _redact,
+    "redaction": REDACTION,
     "same value": lambda text: same_value(text, text),
     "settings": _project,
 }

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import importlib.util
 import os
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from adacoder.cli.demo import RECORDING, fixture
-from adacoder.models.replay import read
+from adacoder.models.recording.format import read
 from commandline import MODEL, Desk, new_desk
 from standin_ollama import Model, StandIn
 
@@ -27,17 +24,6 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     return folder
-
-
-def recorder() -> ModuleType:
-    """The script that records the conversation."""
-    path = fixture().parent / "record_demo.py"
-    spec = importlib.util.spec_from_file_location("record_demo", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def shortened(tmp_path: Path) -> Path:
@@ -87,15 +73,6 @@ def test_without_the_last_reply_it_ends_failed(desk: Desk) -> None:
     assert "✗ No verified candidate for 'timestamp': " in ran.out
     assert "has no reply number 3" in ran.out
     assert "Verified 'timestamp'" not in ran.out
-
-
-def test_the_recording_matches_the_prompts(tmp_path: Path) -> None:
-    fresh = tmp_path / RECORDING
-    asyncio.run(recorder().record(fresh))
-    (new,), (shipped,) = read(fresh), read(fixture() / RECORDING)
-    assert (new.window, new.exchanges) == (shipped.window, shipped.exchanges), (
-        "the prompts have changed: run python fixtures/record_demo.py"
-    )
 
 
 def test_the_recording_holds_no_path_of_a_machine() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adacoder.models.replay import read
+from adacoder.models.recording.format import read
 from commandline import GOOD_REPLY, MODEL, PLAN, STUB, WRONG_REPLY, Desk, Ran, new_desk
 from standin_ollama import StandIn
 

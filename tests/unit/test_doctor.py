@@ -456,7 +456,7 @@ async def test_a_recorded_conversation_needs_no_server(tmp_path: Path) -> None:
     good = await examined(settings, tmp_path, probes_speed=True)
     assert names(good)[-1] == "Model"
     assert good[-1].ok
-    assert good[-1].text.endswith(", with written for this demonstration")
+    assert good[-1].text.endswith(", with replies written by hand")
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from adacoder.models import address as addresses
 from adacoder.models import backends
 from adacoder.models.base import ChatModel
 from adacoder.models.errors import LeavesNetwork, ModelError, Nameless, NoModel, NotRunning, Stalled
+from adacoder.models.recording.format import BadRecording, read
 from adacoder.models.recording.recorder import CannotRecord
-from adacoder.models.replay import BadRecording, read
 from adacoder.settings import Settings
 from standin_ollama import Model, Script, StandIn
 

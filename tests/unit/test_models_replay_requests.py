@@ -14,8 +14,7 @@ from adacoder.journal import Journal
 from adacoder.models import backends
 from adacoder.models.base import ChatModel
 from adacoder.models.errors import ModelError
-from adacoder.models.recording.form import Conversation
-from adacoder.models.replay import read
+from adacoder.models.recording.format import Conversation, read
 from adacoder.models.window import Window
 from adacoder.service import Project, Service, current
 from adacoder.settings import Settings
@@ -46,7 +45,7 @@ TELLING = """```python
 def describe(max, things):
     def inner():
         pass
-    return inner, os.getcwd(), tempfile.mkdtemp(), __file__, os.path.expanduser("~zelda")
+    return inner, os.getcwd(), __file__
 ```"""
 FAILING = """```python
 def describe(max, things):
@@ -139,11 +138,11 @@ async def test_a_recording_tells_all_that_the_request_was(tmp_path: Path) -> Non
         "start": None,
         "settings": {
             "strategy": "adacoder",
-            "maxIterations": 2,
+            "max_iterations": 2,
             "rules": "ordered",
             "timeout": 10.0,
             "isolation": "seatbelt",
-            "contextTokens": 8192,
+            "context_tokens": 8192,
             "temperature": 0.5,
             "seed": 7,
             "instructions": "Be brief.",
@@ -155,16 +154,15 @@ async def test_a_recording_tells_all_that_the_request_was(tmp_path: Path) -> Non
     assert "\n".join(end["candidate"]) == outcome.candidate.text  # type: ignore[arg-type]
 
 
-async def test_nothing_of_home_user_and_host_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_of_home_server_and_key_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home" / "zelda"
     workspace = home / "castle" / "shop"
     workspace.mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("LOGNAME", "zelda")
-    monkeypatch.setattr("socket.gethostname", lambda: "hyrule-castle")
     monkeypatch.setenv("OLLAMA_HOST", "http://gpu.hyrule.example:11434")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-triforce-0123456789")
     path = tmp_path / "talk"
-    telling = "'/home/zelda/x', '/media/zelda/disk', 'zelda@hyrule-castle', 'gpu.hyrule.example:11434'"
+    telling = f"'{home}/x', 'gpu.hyrule.example:11434', 'sk-triforce-0123456789'"
     replies = (TELLING, FAILING, f"```python\ndef describe(max, things):\n    return {telling}\n```")
     error = ModelError(f"No server answers at http://gpu.hyrule.example:11434, see {home}/log.")
     model = Scripted([replies[0], PLAN, replies[1], PLAN, replies[2], error])
@@ -172,13 +170,13 @@ async def test_nothing_of_home_user_and_host_is_left(tmp_path: Path, monkeypatch
     outcome = await request(workspace, recording(path), {"a": model}, text=text)
     assert outcome.status is Status.FAILED
     told = "\n".join(model.asked)
-    assert all(word in told for word in (str(workspace), "hyrule-castle", "/media/zelda"))  # it was there to be found
+    assert all(word in told for word in (str(workspace), f"{home}/x", "hyrule", "triforce"))  # it was there to be found
     content = path.read_text(encoding="utf-8")
-    rest = content.replace("Zelda's", "")  # a word
-    assert "zelda" not in rest.lower()
-    assert "hyrule" not in rest
-    assert str(tmp_path) not in rest
-    assert "describe(max, [1, 2])" in content
+    assert "zelda" not in content
+    assert "hyrule" not in content
+    assert "triforce" not in content
+    assert str(tmp_path) not in content
+    assert "Zelda's greatest" in content  # a word
     assert "<workspace>/pkg/places.py.txt" in content
 
 
@@ -188,17 +186,13 @@ async def test_a_recording_replays_for_another_user_elsewhere_with_other_setting
     path = tmp_path / "talk"
     homes = [tmp_path / "home" / name for name in ("zelda", "link")]
     models: list[Settings] = [recording(path), Settings(models=(f"replay:{path}",), context_tokens=2048, seed=3)]
-    # What looks like a part of one's own machine, and says the same on every other.
-    text = PLACES.replace("The greatest", "As in /srv/zelda/x and http://castle/x: the greatest")
     outcomes = []
     for home, settings in zip(homes, models, strict=True):
-        (home / "tmp").mkdir(parents=True)
+        home.mkdir(parents=True)
         monkeypatch.setenv("HOME", str(home))
-        monkeypatch.setenv("LOGNAME", home.name)
-        monkeypatch.setattr("socket.gethostname", lambda home=home: "castle" if home is homes[0] else "swamp")
         script = Scripted(ROUNDS, Window(6000, 1.3))
+        text = PLACES.replace("The greatest", f"As in {home}/x: the greatest")
         outcomes.append(await request(home / home.name / "shop", settings, {"a": script}, text=text))
-    assert "/srv/<user>/x and http://<host>/x" in path.read_text(encoding="utf-8")
     assert [(one.status, one.rounds) for one in outcomes] == [(Status.VERIFIED, 3)] * 2
     assert outcomes[0].candidate == outcomes[1].candidate
     changed = await request(homes[1] / "other", models[1], text=text.replace("greatest", "largest"))
@@ -236,7 +230,7 @@ async def test_each_rung_of_a_ladder_is_a_conversation(tmp_path: Path) -> None:
 
 async def test_what_came_is_not_lost_where_its_end_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "talk"
-    with patch("adacoder.models.recording.recorder.ended", side_effect=lambda _: path.unlink() or {}):
+    with patch("adacoder.models.recording.recorder.outcome_json", side_effect=lambda _: path.unlink() or {}):
         outcome = await request(tmp_path / "ws", recording(path), {"a": Scripted([GOOD])})
     assert outcome.status is Status.VERIFIED
     assert outcome.edits

@@ -24,7 +24,7 @@ from adacoder.models.ollama import OllamaServer
 from adacoder.models.openai import OpenAIServer
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import Recorder
-from adacoder.models.recording.redaction import Redaction, Surroundings
+from adacoder.models.recording.redaction import Redaction
 from adacoder.models.replay import ReplayModel, recorded
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines, Server
@@ -59,7 +59,7 @@ async def open_model(
     kind, name = kind_and_name(model_id)
     model = await BACKENDS[kind](name, settings, experience, on_wait)
     if isinstance(model, ReplayModel) and about is not None:
-        model.follow(about)
+        model.follow(about, _redaction(settings, about))
     if settings.record is None:
         return model
     try:
@@ -135,7 +135,7 @@ def _redaction(settings: Settings, about: About | None) -> Redaction:
     for read, written in ((address, settings.host), (base_url, settings.base_url)):
         with suppress(ModelError):  # it is no address; what needs one says so
             servers.append(read(written).url)
-    return Redaction(Surroundings.here(None if about is None else about.workspace, servers))
+    return Redaction.here(None if about is None else about.workspace, servers)
 
 
 BACKENDS: Mapping[str, Callable[[str, Settings, Experience, OnWait], Awaitable[ChatModel]]] = {

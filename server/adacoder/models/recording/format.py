@@ -1,0 +1,204 @@
+"""File format of recorded conversations.
+
+A file holds one or more conversations, one after the other:
+
+    {"adacoder": "conversation", "version": 3, "madeBy": "adacoder 0.1.0", "model": "ollama:qwen2.5-coder:7b",
+     "window": {"tokens": 8192, "ratio": 1.0}, "about": {"target": {"path": "shop/cart.py", "qualname": "total"}, …}}
+    {"messages": [{"role": "user", "content": "…"}, …],
+     "reply": {"text": "…", "promptTokens": 1, "completionTokens": 1, "estimated": false, "ended": "stop"}}
+    …
+    {"outcome": {"status": "verified", …}}
+
+A header begins a conversation, its requests follow, and last comes the Outcome, unless the request was broken off.
+`"error": "…"` stands instead of a reply that did not come, and instead of a window where there was no model to ask.
+Each value begins on a line of its own. Any text may be a list of its lines, so that a diff shows what changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from adacoder import __version__
+from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Tokens
+from adacoder.models.errors import ModelError
+from adacoder.models.window import Window
+from adacoder.privacy.access import read_regular
+
+T = TypeVar("T")
+
+VERSION = 3
+_MOST_BYTES = 64 << 20
+"""Of a file; a conversation of a thousand rounds takes less."""
+_MOST_TOKENS = 1 << 31
+"""More than any window has."""
+_VALUE = re.compile(r"^(?=\{)", re.MULTILINE)
+
+
+class BadRecording(ModelError):
+    """The file holds no conversation that could be replayed."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"{path} is no recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
+        )
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request, and the reply to it or the error that came instead."""
+
+    messages: tuple[Message, ...]
+    reply: Reply | str
+
+
+@dataclass(slots=True)
+class Conversation:
+    """All that was said in one request."""
+
+    model: str
+    """Id of the model."""
+    window: Window | str
+    """The model's window, or the error that came instead."""
+    about: Mapping[str, JSON]
+    """Description of the request (`About.json`), as it stands in the file."""
+    exchanges: list[Exchange] = field(default_factory=list)
+    outcome: Mapping[str, JSON] | None = None
+    """The Outcome; None: the request was broken off."""
+
+
+def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON]:
+    """Return the header of a conversation."""
+    start: dict[str, JSON] = {"adacoder": "conversation", "version": VERSION, "madeBy": f"adacoder {__version__}"}
+    had: dict[str, JSON] = (
+        {"error": window} if isinstance(window, str) else {"window": {"tokens": window.tokens, "ratio": window.ratio}}
+    )
+    return {**start, "model": model, **had, "about": about}
+
+
+def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON]:
+    """Return a request with its reply or error, without what depends on time."""
+    asked: list[JSON] = [{"role": one.role, "content": one.content} for one in messages]
+    if isinstance(reply, str):
+        return {"messages": asked, "error": reply}
+    said: dict[str, JSON] = {
+        "text": reply.text,
+        "promptTokens": reply.tokens.prompt,
+        "completionTokens": reply.tokens.completion,
+        "estimated": reply.tokens.estimated,
+        "ended": reply.ended,
+    }
+    return {"messages": asked, "reply": said}
+
+
+def outcome_json(outcome: Outcome) -> dict[str, JSON]:
+    """Return the end of a conversation: the Outcome, without what depends on time."""
+    verdict = outcome.verdict
+    told: dict[str, JSON] = {
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "rounds": outcome.rounds,
+        "candidate": None if outcome.candidate is None else outcome.candidate.text,
+        "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
+        "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
+        "notes": [*(() if verdict is None else verdict.notes), *outcome.notes],
+    }
+    return {"outcome": told}
+
+
+def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
+    """Return `value` as it stands in a file: redacted, each longer text as a list of its lines."""
+    match value:
+        case str():
+            lines: list[JSON] = [*redact(value).split("\n")]
+            return lines if len(lines) > 1 else lines[0]
+        case list():
+            return [as_written(one, redact) for one in value]
+        case dict():
+            return {name: as_written(one, redact) for name, one in value.items()}
+        case _:
+            return value
+
+
+def encoded(value: JSON, redact: Callable[[str], str]) -> bytes:
+    """Return the bytes of one value of a file."""
+    text = json.dumps(as_written(value, redact), ensure_ascii=False, indent=1)
+    # A lone surrogate cannot be encoded; its escape in Python is its escape in JSON too.
+    return f"{text}\n".encode("utf-8", "backslashreplace")
+
+
+def read(path: Path) -> list[Conversation]:
+    """Read the conversations in a file, at least one.
+
+    Raises:
+        BadRecording: it cannot be read, or holds something else.
+    """
+    try:
+        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # some editors put a mark before it
+    except (OSError, ValueError) as error:  # also for what is not UTF-8, and for a character that no path has
+        raise BadRecording(path, getattr(error, "strerror", None) or str(error)) from None
+    before, *values = _VALUE.split(text)
+    if before.strip() or not values:
+        raise BadRecording(path, "it holds something else" if text.strip() else "it is empty")
+    found: list[Conversation] = []
+    line = before.count("\n") + 1
+    for value in values:
+        try:
+            entry = json.loads(value)
+            if entry.get("version", VERSION) != VERSION:
+                raise BadRecording(path, "another version of AdaCoder wrote it")
+            _add(entry, found)
+        except (LookupError, TypeError, ValueError, RecursionError):
+            raise BadRecording(path, f"what begins in line {line} is not understood") from None
+        line += value.count("\n")
+    return found
+
+
+def _add(value: Mapping[str, JSON], found: list[Conversation]) -> None:
+    """Add one value of a file to the conversations before it."""
+    if "adacoder" in value:
+        window = _window(value["window"]) if "window" in value else _text(value["error"])
+        found.append(Conversation(_text(value["model"]), window, _checked(dict, value["about"])))
+    elif "outcome" in value:
+        found[-1].outcome = _checked(dict, value["outcome"])
+    else:
+        asked = tuple(Message(_text(one["role"]), _text(one["content"])) for one in _checked(list, value["messages"]))
+        said = _reply(value["reply"]) if "reply" in value else _text(value["error"])
+        found[-1].exchanges.append(Exchange(asked, said))
+
+
+def _reply(value: JSON) -> Reply:
+    reply = _checked(dict, value)
+    counts = _count(reply["promptTokens"]), _count(reply["completionTokens"])
+    return Reply(_text(reply["text"]), Tokens(*counts, reply["estimated"] is True), Ended(_text(reply["ended"])))
+
+
+def _window(value: JSON) -> Window:
+    window = _checked(dict, value)
+    ratio = float(window["ratio"])
+    if not 0 < ratio < 100:
+        raise ValueError(ratio)
+    return Window(_count(window["tokens"]), ratio)
+
+
+def _count(value: JSON) -> int:
+    if not 0 <= _checked(int, value) < _MOST_TOKENS:
+        raise ValueError(value)
+    return _checked(int, value)
+
+
+def _text(value: JSON) -> str:
+    """Return a text that is given as it is, or as a list of its lines."""
+    return value if isinstance(value, str) else "\n".join(_checked(list, value))
+
+
+def _checked(kind: type[T], value: JSON) -> T:
+    """Return `value`, which must be of this kind."""
+    if not isinstance(value, kind):
+        raise TypeError(value)
+    return value
