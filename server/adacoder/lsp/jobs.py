@@ -218,7 +218,6 @@ class Jobs:
         settings = await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
         if job.mode is Mode.REPAIR:
             settings = replace(settings, max_iterations=0)
-        job.most_rounds = _most_rounds(job.mode, settings)
         outcome = report.for_an_editor(await self._outcome(job, settings, journal))
         if not (job.apply and outcome.edits):
             return Ending(outcome)
@@ -240,6 +239,7 @@ class Jobs:
 
     async def _outcome(self, job: Job, settings: Settings, journal: Journal) -> Outcome:
         service, project, target = await self._service(), _project(job.snapshot), job.target
+        job.most_rounds = _most_rounds(job.mode, settings)
         match job.mode:
             case Mode.GENERATE:
                 return await service.run(target, None, settings, project, journal)
@@ -283,7 +283,7 @@ def _current(target: Target) -> Candidate:
 def _most_rounds(mode: Mode, settings: Settings) -> int:
     if mode in (Mode.CHECK, Mode.SUGGEST_EXAMPLES):
         return 1
-    from adacoder.strategies import most_rounds  # much to import, and not needed before the first job
+    from adacoder.strategies import most_rounds  # it has come with the service
 
     return most_rounds(settings, is_started=mode is not Mode.GENERATE)
 
