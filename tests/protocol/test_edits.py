@@ -192,10 +192,10 @@ async def test_an_edit_that_was_not_made_is_no_success(editor: Client, how: str)
 
 IMPATIENT = """
 import sys
-from adacoder.lsp import configuration, edits, progress, server
+from adacoder.lsp import configuration, edits, progress, stdio
 
 configuration._PATIENCE = edits._EDITING = edits._ASKING = progress._PATIENCE = 0.2
-sys.exit(server.serve())
+sys.exit(stdio.serve())
 """
 
 
