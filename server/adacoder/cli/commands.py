@@ -341,7 +341,7 @@ def apply(
 ) -> int:
     """Put a reply from anywhere in place.
 
-    It is mended by rule and verified as ever; no model is asked. PATH alone will do if the file has one function.
+    It is fixed by rule and verified as ever; no model is asked. PATH alone will do if the file has one function.
     """
     from adacoder.cli import work
 
