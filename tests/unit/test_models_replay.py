@@ -186,7 +186,7 @@ def test_what_a_request_is_about_tells_the_interpreter_without_running_it(tmp_pa
 
 def test_a_target_outside_of_the_workspace_is_named_by_its_whole_path(tmp_path: Path) -> None:
     one = about(tmp_path, "f")
-    places = [replace(one, workspace=folder).json()["target"] for folder in (tmp_path, tmp_path / "other")]
+    places = [replace(one, workspace=folder).key["target"] for folder in (tmp_path, tmp_path / "other")]
     assert places == [{"path": path, "qualname": "f"} for path in ("m.py", (tmp_path / "m.py").as_posix())]
 
 

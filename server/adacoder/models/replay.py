@@ -66,11 +66,10 @@ class ReplayModel:
 
     def follow(self, about: About, redaction: Redaction) -> None:
         """Follow the last conversation about this request, or the one that comes nearest to it."""
-        wanted = {name: as_written(value, redaction) for name, value in about.json().items()}
+        wanted = [(name, as_written(value, redaction)) for name, value in about.key.items()]
         self._redaction = redaction
         self._conversation = max(
-            reversed(self._conversations),
-            key=lambda one: [one.about.get(name) == wanted[name] for name in ("target", "start", "rung")],
+            reversed(self._conversations), key=lambda one: [one.about.get(name) == value for name, value in wanted]
         )
 
     async def close(self) -> None:

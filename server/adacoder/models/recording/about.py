@@ -34,14 +34,21 @@ class About:
     rung: int = 1
     """Place of the model in the ladder, from 1."""
 
-    def json(self) -> dict[str, JSON]:
-        """Return the `about` object of a conversation; it does not depend on time or chance."""
+    @property
+    def key(self) -> dict[str, JSON]:
+        """What tells the requests of a file apart, the most important first."""
         path = self.target.module.path
         place = path.relative_to(self.workspace) if path.is_relative_to(self.workspace) else path
         return {
             "target": {"path": place.as_posix(), "qualname": self.target.qualname},
             "start": None if self.start is None else self.start.text,
             "rung": self.rung,
+        }
+
+    def json(self) -> dict[str, JSON]:
+        """Return the `about` object of a conversation; it does not depend on time or chance."""
+        return {
+            **self.key,
             "module": self.target.module.name,
             "text": self.shareable(self.target),
             "settings": {name: getattr(self.settings, name) for name in _RECORDED_SETTINGS},

@@ -21,6 +21,8 @@ from adacoder.models.errors import OLLAMA, OPENAI
 
 WORKSPACE, HOME, SERVER, KEY, SCRATCH, ADDRESS = "<workspace>", "~", "<server>", "<key>", "<scratch>", "0x…"
 
+_PASSES = 3
+"""In a further pass names are found that went on before another one was replaced."""
 _KEY_LENGTH = 12
 """Shorter keys are words such as `EMPTY`, which servers that ask for none are given."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
@@ -76,9 +78,8 @@ class Redaction:
 
     def __call__(self, text: str) -> str:
         """Return the redacted text."""
-        before = None
-        while text != before:  # a replacement may end a name that went on before
-            before, text = text, self._pattern.sub(self._replacement, text)
+        for _ in range(_PASSES):
+            text = self._pattern.sub(self._replacement, text)
         return text
 
     def _replacement(self, match: re.Match[str]) -> str:
