@@ -13,7 +13,7 @@ from adacoder.models.base import Answering, Enough
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
 from adacoder.replies.filters import is_thinking
-from adacoder.replies.rounds import goes_round
+from adacoder.replies.repetition import is_repetition
 
 _STRIDE = 256
 """Characters that a reply grows by before it is looked at again for going round in circles."""
@@ -87,7 +87,7 @@ class Conversation:
             step.moved(step.written + 1)  # a reply grows by about a token at a time
             if len(text) - looked >= _STRIDE:
                 looked = len(text)
-                if goes_round(text) or len(text) > _LONGEST:
+                if is_repetition(text) or len(text) > _LONGEST:
                     return True
             return looks.are_enough(text)
 
@@ -95,7 +95,7 @@ class Conversation:
         messages = (await self.briefing()).messages(call.instruction)
         stop = () if self._never_stops else call.stop
         reply = await self._model.reply(messages, enough=watch, max_tokens=call.max_tokens, stop=stop)
-        if reply.ended is Ended.STOPPED_EARLY and (goes_round(reply.text) or len(reply.text) > _LONGEST):
+        if reply.ended is Ended.STOPPED_EARLY and (is_repetition(reply.text) or len(reply.text) > _LONGEST):
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time
         step.details.update(reply=reply.text, ended=reply.ended.value)

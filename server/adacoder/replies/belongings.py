@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from adacoder.domain import Span, Target
 
 _IMPORT = re.compile(r"import[ \t]+[\w.]+[ \t]*(?:,|as[ \t]|;|#|\n|$)|from[ \t]+[\w.]+[ \t]+import\b")
-_GUARDED_IMPORT = re.compile(r"^[ \t]+((?:import|from)[ \t].*)$", re.MULTILINE)
-_GUARD = re.compile(r"try[ \t]*:|if[ \t]+(?:typing\.)?TYPE_CHECKING[ \t]*:")
-_OTHERWISE = re.compile(r"^(?:except|else|finally)\b", re.MULTILINE)
 _DEFINITION = re.compile(
     r"^(?:(?:(?:async[ \t]+)?def|class)[ \t]+(?P<defined>\w+)|(?P<assigned>\w+)[ \t]*+(?::[^=\n]*+)?=(?!=))",
     re.MULTILINE,
@@ -31,7 +28,6 @@ _ASSIGNMENT = re.compile(
 )
 _LONGEST_TARGETS = 500
 """Characters of an assignment, up to its sign, that are looked at."""
-_CHANGE = re.compile(r"(?P<names>[^\W\d]\w*)(?:[\[.][^\n=]*)[ \t]*(?<![=!<>])=(?!=)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +43,7 @@ class Belonging:
 
 
 def belongings(text: str) -> list[Belonging]:
-    """The imports and definitions at the top level of `text`; calls, tests and the like are none.
-
-    An import under `try:` counts as one without; what stands there for its failure does not.
-    """
+    """The imports and definitions at the top level of `text`; calls, tests and the like are none."""
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Belonging] = []
     for place in statements(text):
@@ -59,12 +52,7 @@ def belongings(text: str) -> list[Belonging]:
             found.append(Belonging(statement, frozenset({tops[place.start].name}), False, place))
         elif _IMPORT.match(statement):
             found += [Belonging(each, _imported(each), True, place) for each in _simple(statement)]
-        elif _GUARD.match(statement):
-            imports = filter(_IMPORT.match, _GUARDED_IMPORT.findall(_OTHERWISE.split(statement, maxsplit=1)[0]))
-            found += [Belonging(each, _imported(each), True, place) for each in imports]
-        elif names := _ASSIGNMENT.match(statement, 0, _LONGEST_TARGETS) or _CHANGE.match(
-            statement, 0, _LONGEST_TARGETS
-        ):
+        elif names := _ASSIGNMENT.match(statement, 0, _LONGEST_TARGETS):
             binds = frozenset(re.split(r"[ \t]*,[ \t]*", names["names"]))
             found.append(Belonging(statement, binds, False, place))
     return found

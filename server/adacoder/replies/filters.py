@@ -146,28 +146,5 @@ def without_control_tokens(text: str) -> str:
     return text[:end]
 
 
-_TICKED = re.compile(r"\s*(?P<ticks>`{1,2})(?P<code>[^`]+)(?P=ticks)\s*")
-
-
-def without_ticks(text: str) -> str:
-    """`text` without the one or two backticks that a reply of nothing but code may stand in."""
-    ticked = _TICKED.fullmatch(text)
-    return text if ticked is None else ticked["code"].strip("\n")
-
-
-_QUOTED = re.compile(r"(?:^[ \t]?>(?!>).*\n?)+", re.MULTILINE)
-_QUOTED_CODE = re.compile(r"^[ \t]?> ?[ \t]*(?:`{3}|~{3}|@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w)", re.MULTILINE)
-_QUOTE_MARK = re.compile(r"^[ \t]?> ?", re.MULTILINE)
-
-
-def without_quote_marks(text: str) -> str:
-    """`text` without the `>` in front of every line of what it quotes, where that is code."""
-    return _QUOTED.sub(_unquoted, text) if _QUOTED_CODE.search(text) else text
-
-
-def _unquoted(quoted: re.Match[str]) -> str:
-    return _QUOTE_MARK.sub("", quoted[0]) if _QUOTED_CODE.search(quoted[0]) else quoted[0]
-
-
-UNWRAPPING: tuple[Filter, ...] = (without_thinking, without_control_tokens, without_ticks, without_quote_marks)
+UNWRAPPING: tuple[Filter, ...] = (without_thinking, without_control_tokens)
 """What is done to a whole reply, in this order, while it is no Python."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Span
 from adacoder.pytext import definitions, logical_lines
 from adacoder.replies.belongings import is_in_module
-from adacoder.replies.blocks import Block, marked_blocks, quoted_blocks, runs
+from adacoder.replies.blocks import Block, marked_blocks, runs
 from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import parameters
 from adacoder.replies.passages import (
@@ -20,8 +20,7 @@ from adacoder.replies.passages import (
     with_signature,
     without_echo,
 )
-from adacoder.replies.patches import is_patch, patched
-from adacoder.replies.printed import readable
+from adacoder.replies.transcript import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,27 +62,18 @@ class Found:
 def find(text: str, target: Target) -> tuple[Found | None, Sequence[Block]]:
     """The target's function in the unwrapped text of a reply, and all the passages among which it was found.
 
-    Sought in this order: by name, in what is marked as code, in patches, in the whole text, and in the strings of all
-    that; as a body that returns; as a function with another name; as a body that returns nothing.
+    Sought in this order: by name, in what is marked as code and in the whole text; as a body that returns; as a
+    function with another name; as a body that returns nothing.
     """
     marked = [run for block in marked_blocks(text) for run in _runs(block, target)]
     in_marks = _passages(marked, target)
     if found := _first_sound(_named(in_marks, target)):
         return found, in_marks
-    if is_patch(text):
-        marked = [run for new, ended in patched(text, target) for run in _runs(Block(new, ended), target)]
-        in_marks = _passages(marked, target)
-        if found := _first_sound(_named(in_marks, target)):
-            return found, in_marks
-    # The lines of a patch that fits nowhere are not one piece of code.
-    plain = [] if is_patch(text) else _runs(Block(readable(text), ended=False), target)
+    plain = _runs(Block(readable(text), ended=False), target)
     anywhere = _passages(plain, target)
     if found := _first_sound(_named(anywhere, target)):
         return found, anywhere
     candidates = marked or plain
-    in_strings = _passages([run for block in candidates for run in quoted_blocks(block)], target)
-    if found := _first_sound(_named(in_strings, target)):
-        return found, in_strings
     bodies = [run for run in candidates if is_body(run.text)]
     if not bodies and (found := _renamed(in_marks or anywhere, target)):
         return found, in_marks or anywhere

@@ -1,4 +1,4 @@
-"""Whether a model goes round in circles: small ones repeat themselves until they have used up all their tokens."""
+"""Repetition: small models go on with the same passage until they have used up all their tokens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CODE = re.compile(
 """Where code may have begun, in which much of the same can be right: a table with a line for each number."""
 
 
-def goes_round(text: str) -> bool:
+def is_repetition(text: str) -> bool:
     """Whether `text` ends in nothing but one passage over and over, or has come to nothing but numbered steps."""
     if _repeats(text):
         return True
