@@ -40,9 +40,9 @@ from adacoder.replies.blocks import Block, marked_blocks, runs
 from adacoder.replies.completion import completion
 from adacoder.replies.extract import extract
 from adacoder.replies.filters import UNWRAPPING, is_thinking
-from adacoder.replies.transcript import TRANSCRIBING
 from adacoder.replies.repetition import is_repetition
 from adacoder.replies.steps import are_complete, steps
+from adacoder.replies.transcript import TRANSCRIBING
 from adacoder.sandbox.values import same_value
 from adacoder.settings import Settings, from_project
 from adacoder.source.calls import Calls

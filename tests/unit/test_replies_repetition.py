@@ -1,4 +1,4 @@
-"""Whether a model goes round in circles."""
+"""Replies that do nothing but repeat themselves."""
 
 from __future__ import annotations
 
@@ -79,6 +79,8 @@ FOLDER = os.environ.get("ADACODER_DATA")
 def test_no_recorded_reply_that_is_right_is_repetition() -> None:
     with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = list(map(json.loads, lines))
-    found = [row for row in rows if any(is_repetition(row["reply"][:end]) for end in range(1500, len(row["reply"]), 64))]
+    found = [
+        row for row in rows if any(is_repetition(row["reply"][:end]) for end in range(1500, len(row["reply"]), 64))
+    ]
     assert found
     assert {row["hidden_tests"] for row in found} == {"fail"}

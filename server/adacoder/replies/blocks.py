@@ -20,12 +20,20 @@ class Block:
     """Whether something stands behind it, so that it cannot go on: a closing fence, prose."""
 
 
+_PATCH = re.compile(r"^(?:@@ -\d|<{7} |--- .*\n\+\+\+ |\*{3} Begin Patch|[ \t]*```(?:diff|patch)\b)", re.MULTILINE)
+
+
+def is_patch(text: str) -> bool:
+    """Whether lines of `text` say what changes: what stands in them is no piece of code, but halves of several."""
+    return _PATCH.search(text) is not None
+
+
 def marked_blocks(text: str) -> list[Block]:
-    """What is marked as code in `text`: by fences, or else as a text in JSON."""
+    """What is marked as code in `text`, by fences or else as a text in JSON; no patches."""
     blocks = fenced_blocks(text)
     if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):
         blocks = [block for code in texts_in_json(text) for block in fenced_blocks(code) or [_whole(code)]]
-    return blocks
+    return [block for block in blocks if not is_patch(block.text)]
 
 
 def _whole(code: str) -> Block:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Span
 from adacoder.pytext import definitions, logical_lines
 from adacoder.replies.belongings import is_in_module
-from adacoder.replies.blocks import Block, marked_blocks, runs
+from adacoder.replies.blocks import Block, is_patch, marked_blocks, runs
 from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import parameters
 from adacoder.replies.passages import (
@@ -69,7 +69,7 @@ def find(text: str, target: Target) -> tuple[Found | None, Sequence[Block]]:
     in_marks = _passages(marked, target)
     if found := _first_sound(_named(in_marks, target)):
         return found, in_marks
-    plain = _runs(Block(readable(text), ended=False), target)
+    plain = [] if is_patch(text) else _runs(Block(readable(text), ended=False), target)
     anywhere = _passages(plain, target)
     if found := _first_sound(_named(anywhere, target)):
         return found, anywhere
