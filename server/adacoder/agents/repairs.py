@@ -251,7 +251,7 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether `text` is a function that does something."""
+    """Tell whether `text` is a function that does something."""
     tree = parsed(text)
     if tree is None or not tree.body or not isinstance(tree.body[-1], DEFINITIONS):
         return False
@@ -260,7 +260,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _closers(text: str) -> str:
-    """What closes the brackets and the string that `text` leaves open."""
+    """Close the brackets and the string that `text` leaves open."""
     brackets: list[str] = []
     for match in _TOKEN.finditer(text):
         if bracket := match["bracket"]:
@@ -309,7 +309,7 @@ def _with_owner(text: str, owner: str, names: frozenset[str]) -> str:
 
 
 def _offset(lines: Lines, name: ast.Name) -> int | None:
-    """Where `name` stands in a text; None inside an f-string, of which older Pythons tell it wrong."""
+    """Offset of `name` in a text; None inside an f-string, of which older Pythons tell it wrong."""
     place = offset_at(lines, name.lineno - 1, name.col_offset, "utf-8")
     return place if lines.text.startswith(name.id, place) else None
 

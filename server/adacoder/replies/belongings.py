@@ -1,4 +1,4 @@
-"""What a passage of code brings along with a function: imports, helpers, classes and constants."""
+"""Dependencies in a passage of code: the imports, helpers, classes and constants that a function may need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEFINITION = re.compile(
     r"^(?:(?:(?:async[ \t]+)?def|class)[ \t]+(?P<defined>\w+)|(?P<assigned>\w+)[ \t]*+(?::[^=\n]*+)?=(?!=))",
     re.MULTILINE,
 )
-"""What defines a name at the top level of a module."""
+"""Definition of a name at the top level of a module."""
 _NAMES = r"[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*"
 _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
@@ -39,7 +39,7 @@ class Belonging:
     """The names it gives a meaning; empty if they cannot be read."""
     is_import: bool
     place: Span
-    """Where in its passage it stands."""
+    """Its place in the passage."""
 
 
 def belongings(text: str) -> list[Belonging]:
@@ -76,12 +76,12 @@ def _imported(statement: str) -> frozenset[str]:
 
 
 def is_in_module(name: str, target: Target) -> bool:
-    """Whether the target's module defines `name` at its top level, as far as its lines show."""
+    """Tell whether the target's module defines `name` at its top level, as far as its lines show."""
     return _first_line_in_module(name, target) is not None
 
 
 def is_as_in_module(belonging: Belonging, target: Target) -> bool:
-    """Whether the target's module has a definition as it stands: the same assignment, a class of that name, or a
+    """Tell whether the target's module has the same definition: the same assignment, a class of that name, or a
     function with the same parameters. One that differs is another thing of the same name."""
     lines = (_first_line_in_module(name, target) for name in belonging.binds)
     return any(line is not None and _are_alike(belonging.text, line) for line in lines)
@@ -106,7 +106,7 @@ def _first_line_in_module(name: str, target: Target) -> str | None:
 
 @lru_cache(maxsize=2)  # it is asked name after name
 def _definitions_in(text: str) -> Mapping[str, int]:
-    """Where each name is first defined at the top level of a text, as far as its lines show."""
+    """Map each name to its first definition at the top level of a text, as far as its lines show."""
     starts: dict[str, int] = {}
     for match in _DEFINITION.finditer(text):
         starts.setdefault(match["defined"] or match["assigned"], match.start())

@@ -17,19 +17,19 @@ class Block:
 
     text: str
     ended: bool
-    """Whether something stands behind it, so that it cannot go on: a closing fence, prose."""
+    """True if something stands behind it, so that it cannot go on: a closing fence, prose."""
 
 
 _PATCH = re.compile(r"^(?:@@ -\d|<{7} |--- .*\n\+\+\+ |\*{3} Begin Patch|[ \t]*```(?:diff|patch)\b)", re.MULTILINE)
 
 
 def is_patch(text: str) -> bool:
-    """Whether lines of `text` say what changes: what stands in them is no piece of code, but halves of several."""
+    """Tell whether `text` holds a patch, whose lines are halves of several pieces of code."""
     return _PATCH.search(text) is not None
 
 
 def marked_blocks(text: str) -> list[Block]:
-    """What is marked as code in `text`, by fences or else as a text in JSON; no patches."""
+    """Find what is marked as code in `text`, by fences or else as a text in JSON; patches are left out."""
     blocks = fenced_blocks(text)
     if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):
         blocks = [block for code in texts_in_json(text) for block in fenced_blocks(code) or [_whole(code)]]
@@ -118,7 +118,7 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Which triple quote is open at the end of `line`, if `triple` is at its beginning; empty if none is."""
+    """Triple quote that is open at the end of `line`, if `triple` is at its beginning; empty if none is."""
     position = 0
     while True:
         if triple:
@@ -160,7 +160,7 @@ _PROSE = re.compile(
 
 
 def is_prose(line: str) -> bool:
-    """Whether a line at column 0 is a sentence, or a mark of Markdown, and no Python."""
+    """Tell whether a line at column 0 is a sentence, or a mark of Markdown, and no Python."""
     return _PROSE.match(line) is not None
 
 

@@ -45,17 +45,17 @@ class Found:
 
     passage: Block
     span: Span
-    """Where in the passage it stands."""
+    """Its place in the passage."""
     name: str
     is_closed: bool
-    """Whether its strings and brackets are closed, and its last line opens no block."""
+    """True if its strings and brackets are closed, and its last line opens no block."""
     is_in_place: bool
-    """Whether it stands alone or where the target does, with its body indented."""
+    """True if it stands alone or where the target does, with its body indented."""
     is_lazy: bool
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is missing, as far as its lines show."""
+        """True if nothing is missing, as far as its lines show."""
         return self.is_closed and self.is_in_place and not self.is_lazy
 
 
@@ -102,7 +102,7 @@ def _first_sound(found: Iterable[Found]) -> Found | None:
 
 
 def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
-    """The target by its name: of each passage the version that Python would take, if it is whole."""
+    """Find the target by its name: of each passage the version that Python would take, if it is whole."""
     for passage in candidates:
         if target.name not in passage.text:
             continue
@@ -129,7 +129,7 @@ def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> 
 
 
 def _rank(definition: Definition, target: Target) -> int:
-    """How far from the target's own place a function stands."""
+    """Distance of a function from the target's own place."""
     if definition.qualname == target.qualname:
         return 0
     return _ELSEWHERE if definition.parents else 1

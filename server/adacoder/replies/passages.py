@@ -105,7 +105,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Whether `text` begins inside the target's body: indented, and with more than definitions and strings."""
+    """Tell whether `text` begins inside the target's body: indented, and with more than definitions and strings."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -127,7 +127,7 @@ def _defines(statement: str, target: Target) -> bool:
 
 
 def is_body(text: str) -> bool:
-    """Whether `text`, at column 0, is a body for sure: it returns or yields outside of any function."""
+    """Tell whether `text`, at column 0, is a body for sure: it returns or yields outside of any function."""
     level = -1
     leaves = False
     for line in logical_lines(text):
@@ -140,7 +140,7 @@ def is_body(text: str) -> bool:
 
 
 def may_be_body(text: str, target: Target) -> bool:
-    """Whether `text` may be the body of a function that returns nothing: it uses no such function, or takes that
+    """Tell whether `text` may be the body of a function that returns nothing: it uses no such function, or takes that
     function's parameters from around it."""
     codes = [text[line.start : line.end] for line in logical_lines(text)]
     if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not _does_something(text):
@@ -152,7 +152,7 @@ def may_be_body(text: str, target: Target) -> bool:
 
 
 def _does_something(text: str) -> bool:
-    """Whether `text` is Python, and more than values: JSON, say, or an output."""
+    """Tell whether `text` is Python, and more than values: JSON, say, or an output."""
     tree = parsed(text)
     return tree is not None and any(
         not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call | ast.Await)
@@ -161,7 +161,7 @@ def _does_something(text: str) -> bool:
 
 
 def is_another_language(text: str) -> bool:
-    """Whether lines end, or blocks do, as they never do in Python."""
+    """Tell whether lines or blocks end as they never do in Python."""
     return _OTHER_SYNTAX.search(text) is not None
 
 

@@ -146,4 +146,4 @@ TRANSCRIBING: tuple[Filter, ...] = (
     without_entities,
     with_files_apart,
 )
-"""What is done to a piece of code, in this order, while it is no Python."""
+"""Filters for a piece of code, in this order, while it is no Python."""
