@@ -40,9 +40,9 @@ from adacoder.replies.blocks import Block, marked_blocks, runs
 from adacoder.replies.completion import completion
 from adacoder.replies.extract import extract
 from adacoder.replies.filters import UNWRAPPING, is_thinking
-from adacoder.replies.printed import TRANSCRIBING
-from adacoder.replies.rounds import goes_round
+from adacoder.replies.repetition import is_repetition
 from adacoder.replies.steps import are_complete, steps
+from adacoder.replies.transcript import TRANSCRIBING
 from adacoder.sandbox.values import same_value
 from adacoder.settings import Settings, from_project
 from adacoder.source.calls import Calls
@@ -225,7 +225,7 @@ READERS: Mapping[str, Reader] = {
     "blocks": _all_of(marked_blocks, lambda text: runs(Block(text, False)), belongings),
     **{f"filter {each.__name__}": each for each in (*UNWRAPPING, *TRANSCRIBING)},
     "thinking": is_thinking,
-    "rounds": goes_round,
+    "rounds": is_repetition,
     "steps": _all_of(steps, are_complete),
     "repairs": _mended,
     "repairs of a body": lambda text: _mended(f"def f(x):\n    {text}"),

@@ -109,8 +109,6 @@ def mean(xs, ws=None):
 ```<|im_end|>
 """,
     json.dumps({"name": "write", "arguments": {"code": f"{FUNCTION}    return {{\n        1: values[0]\n    }}[1]\n"}}),
-    ">>> def mean(values, weights=None):\n...     return sum(values) / len(values)\n...\n>>> mean([1])\n1.0\n",
-    '```diff\n@@ -17,3 +17,3 @@\n     2.0\n     """\n-    pass\n+    return sum(values) / len(values)\n```\n',
     "1 | def mean(values, weights=None):\n2 |     return f'{sum(values)}'\n\nThat’s “all” — really.\n",
     """```python
 class Square:
@@ -128,7 +126,6 @@ class Square:
 print(Square().area)
 ```
 """,
-    "<code>def area(self):\n    '''Text\nat column 0.'''\n    return self.side ** 2 if self.side &gt; 0 else 0</code>",
     "def mean(values, weights=None):\n    # ... rest of the code ...\n    pass\n\nTODO: the rest\n",
 )
 MARKS = (

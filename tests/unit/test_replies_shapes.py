@@ -1,4 +1,4 @@
-"""Code in whatever a reply may dress it in: markup, JSON, patches, listings; and replies that leave parts out."""
+"""Code in whatever a reply may dress it in: markup, JSON, listings; and replies that leave parts out."""
 
 from __future__ import annotations
 
@@ -48,11 +48,6 @@ def numbered(form: str, first: int = 1) -> str:
     return "\n".join(form.format(number, line) for number, line in enumerate(LINES, first))
 
 
-def function_call(code: str) -> str:
-    call = {"name": "write_file", "arguments": json.dumps({"path": "numbers.py", "content": code})}
-    return json.dumps({"tool_calls": [{"id": "1", "type": "function", "function": call}]})
-
-
 SHAPES = {
     "five backticks": f"`````python\n{CLAMP}\n`````",
     "python3": f"```python3\n{CLAMP}\n```",
@@ -62,7 +57,6 @@ SHAPES = {
     "another language": f"```javascript\n{CLAMP}\n```",
     "language on a line of its own": f"```\npython\n{CLAMP}\n```",
     "language without a fence": f"python\n{CLAMP}\n",
-    "one backtick": f"`{CLAMP}`",
     "indented as a block": f"The function:\n\n{prefixed('    ')}\n\nThat is all.",
     "indented under an item": f"- Write this:\n\n{prefixed('      ')}\n\n- Then run it.",
     "headings": f"### Solution\n\n{CLAMP}\n\n### Explanation\nIt compares.",
@@ -112,59 +106,30 @@ SHAPES = {
     "fill in the middle": f"<|fim_middle|>{CLAMP}<|fim_pad|>",
     "suffix": f"{CLAMP}<fim_suffix>\nmore",
     # markup
-    "element": f"Here:\n<code>{CLAMP}</code>\nDone.",
-    "elements": f"<pre><code>{CLAMP}</code></pre>",
     "web page": f'<pre><code class="language-python">{ESCAPED}\n</code></pre>',
     "character data": f"<code><![CDATA[\n{CLAMP}\n]]></code>",
-    "character data without a line": f"<reply><file name='numbers.py'><![CDATA[{CLAMP}]]></file></reply>",
     "file element": f'<file path="numbers.py">\n{CLAMP}\n</file>',
     "fence in an element": f"<answer>\n```python\n{CLAMP}\n```\n</answer>",
     "entities in a fence": f"```python\n{ESCAPED}\n```",
     "entities": ESCAPED,
-    "call as elements": (
-        f'<function_calls>\n<invoke name="write">\n<parameter name="path">n.py</parameter>\n'
-        f'<parameter name="content">{CLAMP}\n</parameter>\n</invoke>\n</function_calls>'
-    ),
     "page that folds": f"<details>\n<summary>Solution</summary>\n\n```python\n{CLAMP}\n```\n\n</details>",
     "listing in TeX": f"\\begin{{lstlisting}}[language=Python]\n{CLAMP}\n\\end{{lstlisting}}",
     "formulas around": f"$\\max(v, l)$ is:\n\n\\[\nx = \\frac{{1}}{{n}}\n\\]\n\n{CLAMP}\n\n$\\boxed{{f}}$",
     "begin and end": f"[BEGIN]\n{CLAMP}\n[DONE]",
     "TeX": f"\\begin{{code}}\n{CLAMP}\n\\end{{code}}",
     # JSON and its like
-    "JSON string": json.dumps(CLAMP),
     "JSON content": json.dumps({"path": "numbers.py", "content": CLAMP}),
     "JSON with a test before the code": json.dumps({"test": "def test_clamp():\n    return 1", "code": CLAMP}),
-    "JSON lines": json.dumps({"code": LINES}),
-    "JSON array of lines": json.dumps([line + "\n" for line in LINES]),
     "JSON in prose": f"Here it is:\n\n{json.dumps({'code': CLAMP})}\n\nI hope it helps!",
     "fence in JSON": json.dumps({"answer": f"Here:\n```python\n{CLAMP}\n```\nBye."}),
     "JSON in a fence": f"```json\n{json.dumps({'code': CLAMP}, indent=2)}\n```",
-    "Python's own form": str({"code": CLAMP}),
-    "function call": function_call(CLAMP),
     "tool call": f"<tool_call>\n{json.dumps({'name': 'insert', 'arguments': {'text': CLAMP}})}\n</tool_call>",
     "tool call in prose": f"Yes.\n<tool_call>\n{json.dumps({'name': 'x', 'arguments': {'y': CLAMP}})}\n</tool_call>",
     "tool call as elements": f"<tool_call>\n<function=write>\n<parameter=content>\n{CLAMP}\n</parameter>\n</function>",
-    "tool calls in brackets": f'[TOOL_CALLS][{{"name": "write", "arguments": {{"code": {json.dumps(CLAMP)}}}}}]',
-    "tool call and arguments": f'[TOOL_CALLS]write[ARGS]{{"code": {json.dumps(CLAMP)}}}',
     "tag before a call": f"<|python_tag|>{json.dumps({'name': 'f', 'parameters': {'code': CLAMP}})}",
-    "notebook as a file": json.dumps(
-        {"cells": [{"source": ["# Clamp"]}, {"source": [line + "\n" for line in LINES]}, {"source": ["clamp(1)"]}]}
-    ),
     "edit of a tool": json.dumps({"name": "edit", "arguments": {"old_string": "    pass", "new_string": BODY}}),
-    "JSON in a JSON string": json.dumps(json.dumps({"code": CLAMP})),
-    "call of a tool in Python": f"```tool_code\nprint(api.write_file(\n    text=\'\'\'\n{CLAMP}\n\'\'\',\n))\n```",
-    "string of a program": f"solution = \'\'\'\n{CLAMP}\n\'\'\'\nexec(solution)",
     "here document": f"```bash\ncat > numbers.py << 'EOF'\n{CLAMP}\nEOF\npython numbers.py\n```",
     "YAML": f"code: |\n{prefixed('  ')}\nlanguage: python\n",
-    "escapes": CLAMP.replace('"', '\\"').replace("\n", "\\n"),
-    "escapes in a fence": "```python\n" + CLAMP.replace("\n", "\\n") + "\n```",
-    # patches
-    "all lines new": "```diff\n--- a/numbers.py\n+++ b/numbers.py\n@@ -0,0 +1,4 @@\n" + prefixed("+") + "\n```",
-    "plus signs in a fence": "```python\n" + prefixed("+ ") + "\n```",
-    "plus signs": prefixed("+"),
-    "search and replace": (
-        f"numbers.py\n```python\n<<<<<<< SEARCH\n{STUB}\n=======\n{CLAMP}\n>>>>>>> REPLACE\n```"
-    ),
     # listings
     "numbered": numbered("{} | {}"),
     "numbered in a fence": f"```python\n{numbered('{:3}  {}')}\n```",
@@ -173,11 +138,6 @@ SHAPES = {
     "numbered with full stops": numbered("{}. {}"),
     "numbered from 8": numbered("{:>4} │ {}", 8),
     "numbered in prose": f"The code:\n\n{numbered('{:2} {}')}\n\nLine 2 compares.",
-    "quoted": prefixed("> "),
-    "quoted fence": prefixed("> ", f"```python\n{CLAMP}\n```"),
-    "quoted in prose": f"You wrote:\n\n{prefixed('> ')}\n\nI agree.",
-    "session": f">>> {LINES[0]}\n" + prefixed("... ", BODY) + "\n...\n>>> clamp(-1)\n0\n",
-    "notebook": f"In [1]: {LINES[0]}\n" + prefixed("   ...: ", BODY) + "\n   ...:\n\nIn [2]: clamp(-1)\nOut[2]: 0\n",
     # characters
     "no-break spaces": CLAMP.replace(" ", "\u00a0"),
     "ideographic spaces": CLAMP.replace(" ", "\u3000"),
@@ -194,7 +154,6 @@ SHAPES = {
     "another file behind": f"{CLAMP}\nimport django\nfrom django.conf import settings\n\nsettings.configure()\n",
     "docstring ended": f'not below least.\n\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
     "whole lines of the docstring": f'\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
-    "docstring told freely": f'The larger of the two,\n    in other words.\n    """\n{BODY}\n',
 }  # fmt: skip
 
 
@@ -206,39 +165,19 @@ def test_a_function_in_any_dress(reply: str) -> None:
     assert not candidate.cut
 
 
-WRITTEN = '    """The value, but not below least.\n\n    >>> clamp(-1)\n    0\n    """\n    return max(value, least)'
-
-
 @pytest.mark.parametrize(
     "patch",
     [
-        "--- a/n.py\n+++ b/n.py\n@@ -7,3 +7,3 @@\n     0\n     \"\"\"\n-    pass\n+    return max(value, least)\n",
-        "```diff\n@@ -4,7 +4,7 @@ LIMIT = 10\n     0\n     \"\"\"\n-    pass\n+    return max(value, least)\n```\nSo.",
-        "```diff\n-    pass\n+    return max(value, least)\n```",
-        "```diff\n-pass\n+return max(value, least)\n```",
-        "*** Begin Patch\n*** Update File: n.py\n@@ def clamp\n-    pass\n+    return max(value, least)\n*** End Patch",
+        '```diff\n@@ -4,7 +4,7 @@ LIMIT = 10\n     0\n     """\n-    pass\n+    return max(value, least)\n```\nSo.',
+        "```diff\n@@ -4,2 +4,3 @@\n def clamp(value, least=0):\n+    value = abs(value)\n     value = 1\n```",
+        "@@ -4,2 +4,2 @@\n def clamp(value, least=0):\n-    pass\n+    return max(value, least)\n",
         "<<<<<<< SEARCH\n    pass\n=======\n    return max(value, least)\n>>>>>>> REPLACE\n",
-        (
-            "diff --git a/n.py b/n.py\nindex 1..2 100644\n--- a/n.py\n+++ b/n.py\n"
-            "@@ -1,2 +1,2 @@\n-LIMIT = 10\n+LIMIT = 11\n \n"
-            "@@ -9 +9 @@\n-    pass\n+    return max(value, least)\n\\ No newline at end of file\n"
-        ),
     ],
-)  # fmt: skip
-def test_a_patch_is_applied_to_the_module(patch: str) -> None:
-    candidate = read(patch)
-    assert candidate.function == f"def clamp(value, least=0):\n{WRITTEN}"
-    assert not candidate.cut
-
-
-def test_a_patch_that_fits_nowhere_gives_no_half_of_a_function() -> None:
-    body = "    value = int(value)\n    least = int(least)\n    return max(value, least)\n"
-    written = MODULE.replace("    pass\n", body)
-    fits = "```diff\n@@ -9,2 +9,2 @@\n-    value = int(value)\n+    value = abs(value)\n     least = int(least)\n```"
-    assert "abs(value)\n    least = int(least)\n    return max" in read(fits, written).function
-    stale = "```diff\n@@ -4,2 +4,3 @@\n def clamp(value, least=0):\n+    value = abs(value)\n     value = 1\n```"
-    assert read(stale, written).function == ""
-    assert read(stale).function == "def clamp(value, least=0):\n    value = abs(value)\n    value = 1"
+)
+def test_a_patch_gives_no_half_of_a_function(patch: str) -> None:
+    assert read(patch).function == ""
+    assert read(f"```python\n{patch}```").function == ""
+    assert read(f"{patch}\n\nAll of it:\n\n```python\n{CLAMP}\n```") == Candidate(CLAMP)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from adacoder.models.base import Answering, Enough, Sampling
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
 from adacoder.replies.filters import is_thinking
-from adacoder.replies.rounds import goes_round
+from adacoder.replies.repetition import is_repetition
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class Conversation:
             step.moved(step.written + 1)  # a reply grows by about a token at a time
             if len(text) - looked >= _STRIDE:
                 looked = len(text)
-                if goes_round(text) or len(text) > _LONGEST:
+                if is_repetition(text) or len(text) > _LONGEST:
                     return True
             return looks.are_enough(text)
 
@@ -127,7 +127,7 @@ class Conversation:
         reply = await self._model.reply(
             messages, enough=watch, max_tokens=call.max_tokens, stop=stop, sampling=sampling
         )
-        if reply.ended is Ended.STOPPED_EARLY and (goes_round(reply.text) or len(reply.text) > _LONGEST):
+        if reply.ended is Ended.STOPPED_EARLY and (is_repetition(reply.text) or len(reply.text) > _LONGEST):
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time
         asked = replace(asked, reply=reply.text, ended=reply.ended, is_known=reply.text in self._said)

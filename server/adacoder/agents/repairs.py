@@ -1,8 +1,9 @@
-"""The Debug Specialist's rules: each mends one superficial error, and leaves alone what does not have it.
+"""Repair rules of the Debug Specialist: each fixes one superficial error, and leaves alone what does not have it.
 
 The paper's Algorithm 3 knows three (indentation, truncation, imports) and applies them blindly, which breaks
 programs that were fine. Here a rule is tried only on what is broken, and its result is kept only if it gets
 further, judged without running anything: more of it parses, it defines the target, fewer names are undefined.
+Every rule has a real reply that needs it, in `fixtures/replies.toml`.
 
 Whether it parses is asked of our own Python, which may be wrong about what the user's can read. So rules only propose:
 they are asked after a failure, and the Code Evaluator, which asks the user's Python, compares what comes of them.
@@ -29,11 +30,11 @@ from adacoder.pytext import (
     string_interiors,
 )
 from adacoder.replies.laziness import is_lazy
+from adacoder.replies.names import parameters
 from adacoder.source.body import body_of, find_function
 from adacoder.source.indentation import DEFAULT_UNIT, WHITE, realign
 from adacoder.source.names import used_names
 from adacoder.source.scopes import DEFINITIONS
-from adacoder.source.splicing.signature import arguments
 from adacoder.source.text import apply_edits, offset_at
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ Rule = Callable[["Candidate", "Target"], "Candidate"]
 """Gives back the very candidate where it has nothing to mend."""
 ImportFor = Callable[[str, str], str | None]
 """The statement that imports a name as some code uses it; None where nobody knows one."""
-_TAB_SIZES = (4, 8)
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TOKEN = re.compile(
     r"""(?P<string>'''(?:\\.|[^\\])*?'''|\"{3}(?:\\.|[^\\])*?\"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
@@ -64,7 +64,7 @@ _PASSES = 3
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Standing:
-    """How far a candidate gets without being run; the greater, the further."""
+    """Static rank of a candidate; the greater, the further it gets."""
 
     parses: bool
     line: float
@@ -83,8 +83,7 @@ def mend(
     undefined: Callable[[Candidate], tuple[str, ...]],
     import_for: ImportFor,
 ) -> tuple[Candidate, tuple[str, ...]]:
-    """What the rules make of `candidate`, and which were kept; the very candidate where they get it no
-    further.
+    """Repair `candidate`, and name the rules that were kept; the very candidate where they get it no further.
 
     `undefined` gives the names that nothing defines once a candidate is in place. What a lazy reply left out
     (`# rest of code`) no rule can bring back.
@@ -165,27 +164,6 @@ def _levels(text: str) -> Iterator[int]:
         opens = text[line.code_end - 1] == ":"
 
 
-def tabs_expanded(candidate: Candidate, _: Target) -> Candidate:
-    """Tabs and spaces that do not go together; a tab may have meant four columns or eight."""
-    text = candidate.function
-    if _parses(candidate) or "\t" not in text:
-        return candidate
-    inside = string_interiors(text)
-    lines = Lines(text)
-    for size in _TAB_SIZES:
-        expanded = "".join(
-            lines[index] if index in inside else _expanded(lines[index], size) for index in range(len(lines))
-        )
-        if parsed(expanded):
-            return _with_function(candidate, expanded)
-    return candidate
-
-
-def _expanded(line: str, size: int) -> str:
-    content = line.lstrip(WHITE)
-    return line[: len(line) - len(content)].expandtabs(size) + content
-
-
 def body_indented(candidate: Candidate, target: Target) -> Candidate:
     """A body, or the rest of one, that stands at the column of its `def`."""
     function = find_function(candidate.function, target.name)
@@ -222,36 +200,6 @@ def paper_indentation(candidate: Candidate, _: Target) -> Candidate:
         for index, (line, level) in enumerate(zip(lines, levels, strict=True))
     ]
     return _with_function(candidate, "\n".join(mended))
-
-
-def last_definition(candidate: Candidate, target: Target) -> Candidate:
-    """Several definitions of the target: the last that is complete."""
-    texts = [candidate.function, *candidate.definitions]
-    found = [
-        each.span.of(text)
-        for text in texts
-        for each in definitions(text)
-        if each.name == target.name and not each.parents and not each.is_class
-    ]
-    complete = [text for text in found if parsed(text)]
-    if _parses(candidate) or not complete:
-        return candidate
-    others = tuple(text for text in candidate.definitions if text not in found)
-    return replace(_with_function(candidate, complete[-1]), definitions=others, cut=False)
-
-
-def without_usage(candidate: Candidate, target: Target) -> Candidate:
-    """What follows the function: calls, prints, asserts, `if __name__ == "__main__":`, prose, the beginning
-    of something else (LlmFix's Function Overflow)."""
-    function = find_function(candidate.function, target.name)
-    if function is None or not body_of(function):
-        return candidate
-    rest = candidate.function[function.span.end :]
-    if not rest.strip():
-        return candidate
-    text = candidate.function[: function.span.end]
-    # What was cut off came after the function, so the function is whole.
-    return replace(_with_function(candidate, text), cut=candidate.cut and parsed(text) is None)
 
 
 def without_broken_parts(candidate: Candidate, _: Target) -> Candidate:
@@ -303,7 +251,7 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether `text` is a function that does something."""
+    """Tell whether `text` is a function that does something."""
     tree = parsed(text)
     if tree is None or not tree.body or not isinstance(tree.body[-1], DEFINITIONS):
         return False
@@ -312,7 +260,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _closers(text: str) -> str:
-    """What closes the brackets and the string that `text` leaves open."""
+    """Close the brackets and the string that `text` leaves open."""
     brackets: list[str] = []
     for match in _TOKEN.finditer(text):
         if bracket := match["bracket"]:
@@ -326,30 +274,16 @@ def _closers(text: str) -> str:
 
 
 def self_restored(candidate: Candidate, target: Target) -> Candidate:
-    """A method that was written without its `self`, or that calls its class's methods without it."""
-    ours = _positional(target.signature)
-    is_static = "@staticmethod" in target.text[target.definition.start : target.header.start]
+    """Calls of methods of its own class that a method makes without `self`."""
     function = find_function(candidate.function, target.name)
+    ours = parameters(target.signature)
+    is_static = "@staticmethod" in target.text[target.definition.start : target.header.start]
     if not target.in_class or is_static or not ours or function is None:
         return candidate
-    signature = function.header.of(candidate.function)
-    theirs = _positional(signature)
-    if theirs is None:
-        return candidate
-    text, owner = candidate.function, ours[0]
-    if len(theirs) == len(ours):
-        owner = theirs[0]
-    elif len(theirs) == len(ours) - 1:
-        at = function.header.start + signature.index("(") + 1
-        text = f"{text[:at]}{owner}{', ' if text[at:].lstrip()[:1] != ')' else ''}{text[at:]}"
-    text = _with_owner(text, owner, used_names(text) & _methods(target))
+    theirs = parameters(function.header.of(candidate.function))
+    owner = theirs[0] if theirs is not None and len(theirs) == len(ours) else ours[0]
+    text = _with_owner(candidate.function, owner, used_names(candidate.function) & _methods(target))
     return _with_function(candidate, text)
-
-
-def _positional(signature: str) -> list[str] | None:
-    """The names of the positional parameters; None where our own Python cannot tell."""
-    found = arguments(signature)
-    return None if found is None else [arg.arg for arg in (*found.posonlyargs, *found.args)]
 
 
 def _methods(target: Target) -> frozenset[str]:
@@ -375,7 +309,7 @@ def _with_owner(text: str, owner: str, names: frozenset[str]) -> str:
 
 
 def _offset(lines: Lines, name: ast.Name) -> int | None:
-    """Where `name` stands in a text; None inside an f-string, of which older Pythons tell it wrong."""
+    """Offset of `name` in a text; None inside an f-string, of which older Pythons tell it wrong."""
     place = offset_at(lines, name.lineno - 1, name.col_offset, "utf-8")
     return place if lines.text.startswith(name.id, place) else None
 
@@ -389,17 +323,14 @@ def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: Imp
 
 RULES: tuple[Rule, ...] = (
     without_broken_parts,
-    tabs_expanded,
     realigned,
     body_indented,
-    without_usage,
-    last_definition,
     brackets_closed,
     paper_indentation,
     truncated,
     self_restored,
 )
-"""In the order they are tried: columns first, since they tell where the function ends."""
+"""In the order in which they are tried: columns first, since they tell where the function ends."""
 
 
 def _parses(candidate: Candidate) -> bool:

@@ -1,4 +1,4 @@
-"""What a passage of code brings along with a function: imports, helpers, classes and constants."""
+"""Dependencies in a passage of code: the imports, helpers, classes and constants that a function may need."""
 
 from __future__ import annotations
 
@@ -17,21 +17,17 @@ if TYPE_CHECKING:
     from adacoder.domain import Span, Target
 
 _IMPORT = re.compile(r"import[ \t]+[\w.]+[ \t]*(?:,|as[ \t]|;|#|\n|$)|from[ \t]+[\w.]+[ \t]+import\b")
-_GUARDED_IMPORT = re.compile(r"^[ \t]+((?:import|from)[ \t].*)$", re.MULTILINE)
-_GUARD = re.compile(r"try[ \t]*:|if[ \t]+(?:typing\.)?TYPE_CHECKING[ \t]*:")
-_OTHERWISE = re.compile(r"^(?:except|else|finally)\b", re.MULTILINE)
 _DEFINITION = re.compile(
     r"^(?:(?:(?:async[ \t]+)?def|class)[ \t]+(?P<defined>\w+)|(?P<assigned>\w+)[ \t]*+(?::[^=\n]*+)?=(?!=))",
     re.MULTILINE,
 )
-"""What defines a name at the top level of a module."""
+"""Definition of a name at the top level of a module."""
 _NAMES = r"[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*"
 _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
 )
 _LONGEST_TARGETS = 500
 """Characters of an assignment, up to its sign, that are looked at."""
-_CHANGE = re.compile(r"(?P<names>[^\W\d]\w*)(?:[\[.][^\n=]*)[ \t]*(?<![=!<>])=(?!=)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +39,11 @@ class Belonging:
     """The names it gives a meaning; empty if they cannot be read."""
     is_import: bool
     place: Span
-    """Where in its passage it stands."""
+    """Its place in the passage."""
 
 
 def belongings(text: str) -> list[Belonging]:
-    """The imports and definitions at the top level of `text`; calls, tests and the like are none.
-
-    An import under `try:` counts as one without; what stands there for its failure does not.
-    """
+    """The imports and definitions at the top level of `text`; calls, tests and the like are none."""
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Belonging] = []
     for place in statements(text):
@@ -59,12 +52,7 @@ def belongings(text: str) -> list[Belonging]:
             found.append(Belonging(statement, frozenset({tops[place.start].name}), False, place))
         elif _IMPORT.match(statement):
             found += [Belonging(each, _imported(each), True, place) for each in _simple(statement)]
-        elif _GUARD.match(statement):
-            imports = filter(_IMPORT.match, _GUARDED_IMPORT.findall(_OTHERWISE.split(statement, maxsplit=1)[0]))
-            found += [Belonging(each, _imported(each), True, place) for each in imports]
-        elif names := _ASSIGNMENT.match(statement, 0, _LONGEST_TARGETS) or _CHANGE.match(
-            statement, 0, _LONGEST_TARGETS
-        ):
+        elif names := _ASSIGNMENT.match(statement, 0, _LONGEST_TARGETS):
             binds = frozenset(re.split(r"[ \t]*,[ \t]*", names["names"]))
             found.append(Belonging(statement, binds, False, place))
     return found
@@ -88,12 +76,12 @@ def _imported(statement: str) -> frozenset[str]:
 
 
 def is_in_module(name: str, target: Target) -> bool:
-    """Whether the target's module defines `name` at its top level, as far as its lines show."""
+    """Tell whether the target's module defines `name` at its top level, as far as its lines show."""
     return _first_line_in_module(name, target) is not None
 
 
 def is_as_in_module(belonging: Belonging, target: Target) -> bool:
-    """Whether the target's module has a definition as it stands: the same assignment, a class of that name, or a
+    """Tell whether the target's module has the same definition: the same assignment, a class of that name, or a
     function with the same parameters. One that differs is another thing of the same name."""
     lines = (_first_line_in_module(name, target) for name in belonging.binds)
     return any(line is not None and _are_alike(belonging.text, line) for line in lines)
@@ -118,7 +106,7 @@ def _first_line_in_module(name: str, target: Target) -> str | None:
 
 @lru_cache(maxsize=2)  # it is asked name after name
 def _definitions_in(text: str) -> Mapping[str, int]:
-    """Where each name is first defined at the top level of a text, as far as its lines show."""
+    """Map each name to its first definition at the top level of a text, as far as its lines show."""
     starts: dict[str, int] = {}
     for match in _DEFINITION.finditer(text):
         starts.setdefault(match["defined"] or match["assigned"], match.start())

@@ -1,4 +1,4 @@
-"""Where in a reply the code stands: what is marked as code, and the runs of code between its prose."""
+"""Blocks of code in a reply: what is marked as code, and the runs of code between its prose."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from adacoder.pytext import leaves_string_open, logical_lines, parsed
-from adacoder.replies.patches import is_patch
-from adacoder.replies.printed import readable
-from adacoder.replies.structured import texts_in_elements, texts_in_json, texts_in_strings
+from adacoder.replies.structured import texts_in_json
+from adacoder.replies.transcript import readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,44 +17,32 @@ class Block:
 
     text: str
     ended: bool
-    """Whether something stands behind it, so that it cannot go on: a closing fence, prose."""
+    """True if something stands behind it, so that it cannot go on: a closing fence, prose."""
+
+
+_PATCH = re.compile(r"^(?:@@ -\d|<{7} |--- .*\n\+\+\+ |\*{3} Begin Patch|[ \t]*```(?:diff|patch)\b)", re.MULTILINE)
+
+
+def is_patch(text: str) -> bool:
+    """Tell whether `text` holds a patch, whose lines are halves of several pieces of code."""
+    return _PATCH.search(text) is not None
 
 
 def marked_blocks(text: str) -> list[Block]:
-    """What is marked as code in `text`: by fences, as a text in JSON, or as an element of XML.
-
-    What stands in a structure is looked into for fences. A patch is no block: its lines are not all code.
-    """
-    begins_as_json = text.lstrip()[:1] in ("{", "[", '"')
-    blocks = _texts_in_json(text) if begins_as_json else []
-    blocks = blocks or fenced_blocks(text)
-    if not blocks and not begins_as_json and parsed(text) is None:
-        blocks = _texts_in_json(text) or [
-            block for each in texts_in_elements(text) for block in _fenced_or_whole(each.text, ended=each.ended)
-        ]
+    """Find what is marked as code in `text`, by fences or else as a text in JSON; patches are left out."""
+    blocks = fenced_blocks(text)
+    if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):
+        blocks = [block for code in texts_in_json(text) for block in fenced_blocks(code) or [_whole(code)]]
     return [block for block in blocks if not is_patch(block.text)]
 
 
-def quoted_blocks(block: Block) -> list[Block]:
-    """What stands as code in the strings of a block of Python."""
-    return [inner for each in texts_in_strings(block.text) for inner in _fenced_or_whole(each.text, ended=each.ended)]
-
-
-def _texts_in_json(text: str) -> list[Block]:
-    return [block for each in texts_in_json(text) for block in _fenced_or_whole(each.text, ended=each.ended)]
-
-
-def _fenced_or_whole(text: str, *, ended: bool) -> list[Block]:
-    return fenced_blocks(text) or [Block(readable(text), ended)]
+def _whole(code: str) -> Block:
+    return Block(readable(code), ended=True)
 
 
 _FENCE = re.compile(r"(?P<indent>[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?)(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
-_FENCE_AFTER_WORDS = re.compile(r"[^`]*[^`\s][ \t]*(?P<marks>`{3,})[ \t]*(?P<info>python3?|py)[ \t]*", re.IGNORECASE)
 _FENCE_BEHIND_CODE = re.compile(r"(?P<code>[^`]*[^`\s])[ \t]*`{3,}[ \t]*")
-_FENCES_AROUND_CODE = re.compile(r"[ \t]*(?P<marks>`{3,})(?:(?:python3?|py)[ \t]+)?(?P<code>[^`]+)(?P=marks)[ \t]*")
 _CODE_AS_INFO = re.compile(r"(?:@|(?:async[ \t]+)?def[ \t]|import[ \t]|from[ \t]|class[ \t]|return\b)")
-_PYTHON = re.compile(r"py|python3?", re.IGNORECASE)
-_MARKDOWN = re.compile(r"|md|markdown", re.IGNORECASE)
 _OTHER_LANGUAGE = re.compile(
     r"(?:bash|sh|shell|zsh|fish|console|powershell|ps1|bat|cmd|javascript|jsx?|typescript|tsx?|java|c|h|cpp|c\+\+|cc|cs"
     r"|csharp|c#|go|golang|rust|rs|ruby|rb|php|perl|kotlin|swift|scala|haskell|lua|r|julia|sql|html|css|ya?ml"
@@ -68,22 +55,18 @@ def fenced_blocks(text: str) -> list[Block]:
     """The fenced blocks of `text` that may hold Python, in order; none if the text as a whole is Python.
 
     A fence inside a string (a docstring with Markdown in it) neither opens nor closes a block. A fence that is
-    never closed holds the rest of the text. Fences inside a longer fence are looked into.
+    never closed holds the rest of the text.
     """
     if ("```" not in text and "~~~" not in text) or parsed(text) is not None:
         return []
-    return list(_blocks(text.split("\n"), nested=False))
+    return list(_blocks(text.split("\n")))
 
 
-def _blocks(lines: list[str], *, nested: bool) -> Iterator[Block]:
+def _blocks(lines: list[str]) -> Iterator[Block]:
     index = 0
     while index < len(lines):
-        line = lines[index]
+        opening = _fence(lines[index])
         index += 1
-        if around := _FENCES_AROUND_CODE.fullmatch(line):
-            yield Block(readable(around["code"].strip()), ended=True)
-            continue
-        opening = _opening(line)
         if opening is None:
             continue
         content, ended, index = _content(lines, index, opening["marks"])
@@ -92,29 +75,17 @@ def _blocks(lines: list[str], *, nested: bool) -> Iterator[Block]:
             content.insert(0, info)
         elif _OTHER_LANGUAGE.match(info):
             continue
-        inner = [] if nested or not _MARKDOWN.fullmatch(info) else list(_inside(content))
-        yield from inner or _contents(_moved_left(content, opening), ended=ended)
+        yield from _contents(_moved_left(content, opening), ended=ended)
 
 
-def _opening(line: str) -> re.Match[str] | None:
-    if "```" not in line and "~~~" not in line:
-        return None
-    return _FENCE.fullmatch(line) or _FENCE_AFTER_WORDS.fullmatch(line)
+def _fence(line: str) -> re.Match[str] | None:
+    return _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
 
 
 def _contents(text: str, *, ended: bool) -> list[Block]:
-    """The block of a fence, or where it holds JSON or XML the code in there."""
-    if text.lstrip()[:1] in ("{", "[", '"'):
-        texts = texts_in_json(text)
-    else:
-        texts = texts_in_elements(text) if text.lstrip()[:1] == "<" else []
-    return [Block(readable(each.text), each.ended or ended) for each in texts] or [Block(readable(text), ended)]
-
-
-def _inside(content: list[str]) -> Iterator[Block]:
-    """The Python blocks inside a block of Markdown."""
-    if any((fence := _opening(line)) and _PYTHON.fullmatch(fence["info"].strip()) for line in content):
-        yield from (block for block in _blocks(content, nested=True) if block.text.strip())
+    """The block of a fence, or where it holds JSON the code in there."""
+    codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
+    return [_whole(code) for code in codes] or [Block(readable(text), ended)]
 
 
 def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool, int]:
@@ -123,7 +94,7 @@ def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool,
     first_in_string: int | None = None
     for index in range(begin, len(lines)):
         line = lines[index]
-        fence = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
+        fence = _fence(line)
         if fence is not None and fence["marks"].startswith(marks):
             info = fence["info"].strip()
             if not triple and info:
@@ -147,7 +118,7 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Which triple quote is open at the end of `line`, if `triple` is at its beginning; empty if none is."""
+    """Triple quote that is open at the end of `line`, if `triple` is at its beginning; empty if none is."""
     position = 0
     while True:
         if triple:
@@ -165,7 +136,7 @@ def _triple_after(line: str, triple: str) -> str:
 
 def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
     """The text of a block, without the indentation of its fence (under a list, say) if every line has it."""
-    width = len(opening.groupdict().get("indent") or "")
+    width = len(opening["indent"])
     if width and not any(line[:width].strip() for line in lines):
         lines = [line[width:] for line in lines]
     return "\n".join(lines)
@@ -189,7 +160,7 @@ _PROSE = re.compile(
 
 
 def is_prose(line: str) -> bool:
-    """Whether a line at column 0 is a sentence, or a mark of Markdown, and no Python."""
+    """Tell whether a line at column 0 is a sentence, or a mark of Markdown, and no Python."""
     return _PROSE.match(line) is not None
 
 

@@ -1,5 +1,5 @@
-"""Whether a reply that still streams holds the whole function already, so that it can be ended there; and whether one
-that a server ended holds it."""
+"""Completeness of a reply: one that still streams is ended once it holds the whole function; one that a server ended
+may lack it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def completion(target: Target) -> Callable[[str], bool]:
 
 
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
-    """Whether a reply lacks the function, or what it needs, and ends as where a server was told to stop: in thoughts,
+    """Tell whether a reply lacks the function, or what it needs, and ends where a server was told to stop: in thoughts,
     inside a block, or in words that a block may have followed.
 
     Names that nothing defines, but which are `is_known`, are not waited for.
@@ -79,7 +79,7 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
 
 
 def _may_hold(text: str, target: Target) -> bool:
-    """Whether the target is defined somewhere, or `text` begins with a body. A block that only reads like a body may be
+    """Tell whether the target is defined, or `text` begins with a body. A block that only reads like a body may be
     any example."""
     return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
 
@@ -94,14 +94,14 @@ def _is_complete(text: str, target: Target) -> bool:
 def _is_whole(
     found: Found, others: Sequence[Block], target: Target, is_known: Callable[[str], bool] = lambda name: False
 ) -> bool:
-    """Whether what was found is the target, finished, with all it needs."""
+    """Tell whether what was found is the target, finished, with all it needs."""
     if not found.is_sound or found.name != target.name:
         return False
     return all(map(is_known, _missing(candidate(found, others, Ended.STOP, target), target)))
 
 
 def _is_followed(found: Found, target: Target) -> bool:
-    """Whether behind the function something else begins, which is no other version of it, or nothing for long."""
+    """Tell whether something else than another version follows the function, or nothing for long."""
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)
     if line is None:

@@ -45,7 +45,7 @@ def extract(reply: Reply, target: Target) -> Candidate:
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
-    """What was found as a Candidate, with what it needs of its own passage and of `others`."""
+    """Make a Candidate of what was found, with what it needs of its own passage and of `others`."""
     text = found.passage.text
     brought, end = _brought(found, others, target)
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
@@ -62,7 +62,7 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
 
 
 def _brought(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Belonging], int]:
-    """What comes with the function, and where in its own passage that, or the function, ends.
+    """Dependencies of the function, and the end of what is used of its own passage.
 
     That is what stands before it; and what it, or what comes with it, names: first what stands behind it, then
     what other passages have.
@@ -88,7 +88,7 @@ def _texts(belongings: list[Belonging]) -> list[str]:
 
 
 def _offered(text: str, found: Found, target: Target) -> list[Belonging]:
-    """What a passage brings, without other versions of the function and what the target's module has as it stands."""
+    """Dependencies in a passage, without other versions of the function and what the target's module has already."""
     ours = (found.name, target.name)
     return [
         each

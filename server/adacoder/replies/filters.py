@@ -1,4 +1,4 @@
-"""Takes the wrapping off a model's reply: an ordered list of small steps, each a pure function of a text.
+"""Filters that take the wrapping off a model's reply: an ordered list of small steps, each a pure function of a text.
 
 Filters unwrap and choose; they never change what is Python as it stands. What they do change could not have
 been Python for anyone: tags, tokens and prompts around it, and characters that no Python accepts in code.
@@ -21,12 +21,12 @@ _LONGEST = 1_000_000
 
 
 def answer(text: str) -> str:
-    """What a reply says, without what the model thought before; cut where nobody would read on."""
+    """Answer in a reply, without what the model thought before; cut where nobody would read on."""
     return without_thinking(text[:_LONGEST])[:LONGEST_ANSWER]
 
 
 def unwrapped(text: str) -> str:
-    """What a reply says, without what a server or a model put around it; line endings are `\\n`.
+    """Take off what a server or a model put around a reply; line endings become `\\n`.
 
     Prose and code fences are still there.
     """
@@ -36,7 +36,7 @@ def unwrapped(text: str) -> str:
 
 
 def filtered(text: str, filters: Iterable[Filter]) -> str:
-    """What `filters` make of `text`, one after the other, until it is Python."""
+    """Apply `filters` to `text`, one after the other, until it is Python."""
     if is_python(text):
         return text
     for change in filters:
@@ -48,7 +48,7 @@ def filtered(text: str, filters: Iterable[Filter]) -> str:
 
 
 def is_python(text: str) -> bool:
-    """Whether our own Python can parse `text`, as a module or as an indented body."""
+    """Tell whether our own Python can parse `text`, as a module or as an indented body."""
     return parsed(f"if 1:\n{text}" if text[:1] in (" ", "\t") else text) is not None
 
 
@@ -88,7 +88,7 @@ def without_thinking(text: str) -> str:
 
 
 def is_thinking(text: str) -> bool:
-    """Whether `text`, the beginning of a reply, is in the middle of thinking."""
+    """Tell whether `text`, the beginning of a reply, ends in the middle of thinking."""
     channels = [channel["name"] for channel in _CHANNEL.finditer(text)]
     if channels:
         return "final" not in channels
@@ -97,17 +97,17 @@ def is_thinking(text: str) -> bool:
 
 
 def is_inside_fence(text: str) -> bool:
-    """Whether the end of `text` stands in a fence that has not been closed."""
+    """Tell whether `text` ends in a fence that has not been closed."""
     return len(_FENCE_LINE.findall(text)) % 2 == 1
 
 
 def ends_in_fence_line(text: str) -> bool:
-    """Whether the last line of `text` is a fence."""
+    """Tell whether the last line of `text` is a fence."""
     return _FENCE_LINE.match(text.rstrip().rpartition("\n")[2]) is not None
 
 
 def _from_last_channel(text: str) -> str:
-    """What stands in the channel for the answer, else in the last one."""
+    """Text of the channel for the answer, else of the last one."""
     channels = list(_CHANNEL.finditer(text))
     final = next((channel for channel in channels if channel["name"] == "final"), None)
     last = final or (channels[-1] if channels else None)
@@ -146,28 +146,5 @@ def without_control_tokens(text: str) -> str:
     return text[:end]
 
 
-_TICKED = re.compile(r"\s*(?P<ticks>`{1,2})(?P<code>[^`]+)(?P=ticks)\s*")
-
-
-def without_ticks(text: str) -> str:
-    """`text` without the one or two backticks that a reply of nothing but code may stand in."""
-    ticked = _TICKED.fullmatch(text)
-    return text if ticked is None else ticked["code"].strip("\n")
-
-
-_QUOTED = re.compile(r"(?:^[ \t]?>(?!>).*\n?)+", re.MULTILINE)
-_QUOTED_CODE = re.compile(r"^[ \t]?> ?[ \t]*(?:`{3}|~{3}|@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w)", re.MULTILINE)
-_QUOTE_MARK = re.compile(r"^[ \t]?> ?", re.MULTILINE)
-
-
-def without_quote_marks(text: str) -> str:
-    """`text` without the `>` in front of every line of what it quotes, where that is code."""
-    return _QUOTED.sub(_unquoted, text) if _QUOTED_CODE.search(text) else text
-
-
-def _unquoted(quoted: re.Match[str]) -> str:
-    return _QUOTE_MARK.sub("", quoted[0]) if _QUOTED_CODE.search(quoted[0]) else quoted[0]
-
-
-UNWRAPPING: tuple[Filter, ...] = (without_thinking, without_control_tokens, without_ticks, without_quote_marks)
-"""What is done to a whole reply, in this order, while it is no Python."""
+UNWRAPPING: tuple[Filter, ...] = (without_thinking, without_control_tokens)
+"""Filters for a whole reply, in this order, while it is no Python."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Span
 from adacoder.pytext import definitions, logical_lines
 from adacoder.replies.belongings import is_in_module
-from adacoder.replies.blocks import Block, marked_blocks, quoted_blocks, runs
+from adacoder.replies.blocks import Block, is_patch, marked_blocks, runs
 from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import parameters
 from adacoder.replies.passages import (
@@ -20,8 +20,7 @@ from adacoder.replies.passages import (
     with_signature,
     without_echo,
 )
-from adacoder.replies.patches import is_patch, patched
-from adacoder.replies.printed import readable
+from adacoder.replies.transcript import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,44 +45,35 @@ class Found:
 
     passage: Block
     span: Span
-    """Where in the passage it stands."""
+    """Its place in the passage."""
     name: str
     is_closed: bool
-    """Whether its strings and brackets are closed, and its last line opens no block."""
+    """True if its strings and brackets are closed, and its last line opens no block."""
     is_in_place: bool
-    """Whether it stands alone or where the target does, with its body indented."""
+    """True if it stands alone or where the target does, with its body indented."""
     is_lazy: bool
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is missing, as far as its lines show."""
+        """True if nothing is missing, as far as its lines show."""
         return self.is_closed and self.is_in_place and not self.is_lazy
 
 
 def find(text: str, target: Target) -> tuple[Found | None, Sequence[Block]]:
     """The target's function in the unwrapped text of a reply, and all the passages among which it was found.
 
-    Sought in this order: by name, in what is marked as code, in patches, in the whole text, and in the strings of all
-    that; as a body that returns; as a function with another name; as a body that returns nothing.
+    Sought in this order: by name, in what is marked as code and in the whole text; as a body that returns; as a
+    function with another name; as a body that returns nothing.
     """
     marked = [run for block in marked_blocks(text) for run in _runs(block, target)]
     in_marks = _passages(marked, target)
     if found := _first_sound(_named(in_marks, target)):
         return found, in_marks
-    if is_patch(text):
-        marked = [run for new, ended in patched(text, target) for run in _runs(Block(new, ended), target)]
-        in_marks = _passages(marked, target)
-        if found := _first_sound(_named(in_marks, target)):
-            return found, in_marks
-    # The lines of a patch that fits nowhere are not one piece of code.
     plain = [] if is_patch(text) else _runs(Block(readable(text), ended=False), target)
     anywhere = _passages(plain, target)
     if found := _first_sound(_named(anywhere, target)):
         return found, anywhere
     candidates = marked or plain
-    in_strings = _passages([run for block in candidates for run in quoted_blocks(block)], target)
-    if found := _first_sound(_named(in_strings, target)):
-        return found, in_strings
     bodies = [run for run in candidates if is_body(run.text)]
     if not bodies and (found := _renamed(in_marks or anywhere, target)):
         return found, in_marks or anywhere
@@ -112,7 +102,7 @@ def _first_sound(found: Iterable[Found]) -> Found | None:
 
 
 def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
-    """The target by its name: of each passage the version that Python would take, if it is whole."""
+    """Find the target by its name: of each passage the version that Python would take, if it is whole."""
     for passage in candidates:
         if target.name not in passage.text:
             continue
@@ -139,7 +129,7 @@ def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> 
 
 
 def _rank(definition: Definition, target: Target) -> int:
-    """How far from the target's own place a function stands."""
+    """Distance of a function from the target's own place."""
     if definition.qualname == target.qualname:
         return 0
     return _ELSEWHERE if definition.parents else 1

@@ -1,4 +1,4 @@
-"""Whether a function was really written, or only hinted at."""
+"""Lazy replies: functions that are hinted at instead of written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MAY_DO_NOTHING = re.compile(r"except\b|finally\b|class\b|(?:async[ \t]+)?def\b|
 
 
 def is_lazy(function: Definition, target: Target) -> bool:
-    """Whether `function` leaves its body out: all of it (`pass`, `# your code here`) or a part (`# rest of code`)."""
+    """Tell whether `function` leaves out its body, all (`pass`, `# your code here`) or a part (`# rest of code`)."""
     statements = _statements(function)
     comments = _comments(function)
     if any(_LEFT_OUT.fullmatch(comment) for comment in comments):

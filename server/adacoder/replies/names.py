@@ -1,4 +1,4 @@
-"""Which names a piece of code binds, and which it takes from around it."""
+"""Names that a piece of code binds, and names that it takes from around it."""
 
 from __future__ import annotations
 

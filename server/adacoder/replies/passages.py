@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Span
 from adacoder.pytext import Lines, dedent, logical_lines, normalize, parsed, statements, string_interiors
 from adacoder.replies.blocks import Block, is_prose
-from adacoder.replies.filters import is_python
 from adacoder.replies.names import free_names, parameters
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ _BLANK_LINES = re.compile(r"(?:[ \t\f]*\n)+")
 _DEFINES = re.compile(r"(?:async[ \t]+)?def\b|class\b")
 _DEFINES_OR_IMPORTS = re.compile(r"(?:async[ \t]+)?def\b|class\b|@|import\b|from\b")
 _TRIPLE_QUOTE = re.compile(r'"{3}|\'{3}')
-_BODY_BEGINS = re.compile(r"[ \t]*\n(?:[ \t]*\n)*[ \t]+\S")
-_DEFINES_SOMEWHERE = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)\b", re.MULTILINE)
 _STATEMENT = re.compile(
     r"(?:return|yield|if|for|while|with|try|raise|assert|del|global|nonlocal|pass|break|continue|await|async|match)\b"
     r"|\.{3}|…|[^\W\d][\w.]*\("
@@ -86,25 +83,16 @@ def _moved_left(text: str) -> str:
 
 
 def without_echo(text: str, target: Target) -> str:
-    """`text` without the end of the target's own signature and docstring, where a model begins by repeating it.
-
-    Also without a free rendering of it: what stands before a triple quote that opens nothing is no code.
-    """
+    """`text` without the end of the target's own signature and docstring, where a model begins by repeating it."""
     head = Span(target.header.start, target.docstring_span.end).of(target.text)
     first, *others = (line.strip() for line in head.splitlines())
     lines = {first, *others}
-    triples = list(islice(_TRIPLE_QUOTE.finditer(text), 2))
-    for closing in reversed(triples):
+    for closing in reversed(list(islice(_TRIPLE_QUOTE.finditer(text), 2))):
         echo = [line.strip() for line in text[: closing.end()].splitlines() if line.strip()]
         if echo[0] in (first, closing[0]) or not lines.issuperset(echo[1:]):
             continue
         if any(line.endswith(echo[0]) for line in lines):
             return text[closing.end() :]
-    for closing in triples[:1]:
-        before, after = text[: closing.start()], text[closing.end() :]
-        is_closing = text.count(closing[0]) % 2 and _BODY_BEGINS.match(after) and not _DEFINES_SOMEWHERE.search(before)
-        if is_closing and before.strip() and not is_python(before):
-            return after
     return text
 
 
@@ -117,7 +105,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Whether `text` begins inside the target's body: indented, and with more than definitions and strings."""
+    """Tell whether `text` begins inside the target's body: indented, and with more than definitions and strings."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -139,7 +127,7 @@ def _defines(statement: str, target: Target) -> bool:
 
 
 def is_body(text: str) -> bool:
-    """Whether `text`, at column 0, is a body for sure: it returns or yields outside of any function."""
+    """Tell whether `text`, at column 0, is a body for sure: it returns or yields outside of any function."""
     level = -1
     leaves = False
     for line in logical_lines(text):
@@ -152,7 +140,7 @@ def is_body(text: str) -> bool:
 
 
 def may_be_body(text: str, target: Target) -> bool:
-    """Whether `text` may be the body of a function that returns nothing: it uses no such function, or takes that
+    """Tell whether `text` may be the body of a function that returns nothing: it uses no such function, or takes that
     function's parameters from around it."""
     codes = [text[line.start : line.end] for line in logical_lines(text)]
     if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not _does_something(text):
@@ -164,7 +152,7 @@ def may_be_body(text: str, target: Target) -> bool:
 
 
 def _does_something(text: str) -> bool:
-    """Whether `text` is Python, and more than values: JSON, say, or an output."""
+    """Tell whether `text` is Python, and more than values: JSON, say, or an output."""
     tree = parsed(text)
     return tree is not None and any(
         not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call | ast.Await)
@@ -173,7 +161,7 @@ def _does_something(text: str) -> bool:
 
 
 def is_another_language(text: str) -> bool:
-    """Whether lines end, or blocks do, as they never do in Python."""
+    """Tell whether lines or blocks end as they never do in Python."""
     return _OTHER_SYNTAX.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The numbered steps in a reply that was to plan."""
+"""Steps of a plan: the numbered ones in a reply that was to plan."""
 
 from __future__ import annotations
 

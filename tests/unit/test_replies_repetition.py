@@ -1,4 +1,4 @@
-"""Whether a model goes round in circles."""
+"""Replies that do nothing but repeat themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.replies.rounds import goes_round
+from adacoder.replies.repetition import is_repetition
 
 LINE = "    # Hint: use a list of all that is open at a level.\n"
 BLOCK = "".join(f"    if value == {number}:\n        return {number}\n" for number in range(8))
@@ -18,9 +18,9 @@ BLOCK = "".join(f"    if value == {number}:\n        return {number}\n" for numb
 @pytest.mark.parametrize("passage", [LINE, BLOCK, "#", "ab ", "\n", "語", "x" * 400])
 def test_one_passage_over_and_over(passage: str) -> None:
     text = "def f():\n" + passage * (1500 // len(passage) + 20)
-    assert goes_round(text)
-    assert goes_round(text + passage[: len(passage) // 2])
-    assert not goes_round(f"{text}    return 1\n")
+    assert is_repetition(text)
+    assert is_repetition(text + passage[: len(passage) // 2])
+    assert not is_repetition(f"{text}    return 1\n")
 
 
 ROW = "    [0, 0, 0, 0, 0, 0, 0, 0, 0],\n"
@@ -40,7 +40,7 @@ ROW = "    [0, 0, 0, 0, 0, 0, 0, 0, 0],\n"
     ],
 )
 def test_what_only_repeats_itself_a_little_or_changes(text: str) -> None:
-    assert not goes_round(text)
+    assert not is_repetition(text)
 
 
 SENTENCES = ("Look at the first value.", "Keep what is not there yet.", "Go on with what is left of it.")
@@ -51,8 +51,8 @@ NUMBERS = "".join(f"{number}, " for number in range(800))
 
 @pytest.mark.parametrize("text", [STEPS, f"Here is a plan:\n\n{STEPS}", COUNTED, STEPS.replace("\n", "\n\n")])
 def test_steps_without_end(text: str) -> None:
-    assert goes_round(text)
-    assert not goes_round(text[:800])
+    assert is_repetition(text)
+    assert not is_repetition(text[:800])
 
 
 @pytest.mark.parametrize(
@@ -69,16 +69,18 @@ def test_steps_without_end(text: str) -> None:
     ],
 )
 def test_where_code_has_begun_or_nothing_counts_on_much_of_the_same_is_right(text: str) -> None:
-    assert not goes_round(text)
+    assert not is_repetition(text)
 
 
 FOLDER = os.environ.get("ADACODER_DATA")
 
 
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
-def test_no_recorded_reply_that_is_right_goes_round() -> None:
+def test_no_recorded_reply_that_is_right_is_repetition() -> None:
     with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = list(map(json.loads, lines))
-    found = [row for row in rows if any(goes_round(row["reply"][:end]) for end in range(1500, len(row["reply"]), 64))]
+    found = [
+        row for row in rows if any(is_repetition(row["reply"][:end]) for end in range(1500, len(row["reply"]), 64))
+    ]
     assert found
     assert {row["hidden_tests"] for row in found} == {"fail"}

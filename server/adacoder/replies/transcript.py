@@ -1,4 +1,4 @@
-"""Code as something else printed it: a typesetter, a session, a listing with numbers, a web page, a string literal.
+"""Transcripts of code: from a typesetter, a listing with line numbers, a web page.
 
 Each step is a filter as those of `filters.py`, and is tried only on what is no Python yet.
 """
@@ -13,7 +13,7 @@ from adacoder.replies.filters import Filter, filtered
 
 
 def readable(code: str) -> str:
-    """`code` as Python would have it: without a session's prompts, line numbers and a typesetter's characters."""
+    """`code` as Python would have it: without line numbers and a typesetter's characters."""
     return filtered(code, TRANSCRIBING)
 
 
@@ -74,18 +74,6 @@ def _plain(match: re.Match[str]) -> str:
 
 
 _DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
-_PROMPT = r"(?:>>>|\.\.\.|In \[\d+\]:|\.{3,}:)"
-_PROMPTED_DEFINITION = re.compile(r"^[ \t]*(?:>>>|In \[\d+\]:) ?(?:async[ \t]+def|def|class|@)", re.MULTILINE)
-_PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
-
-
-def without_prompts(code: str) -> str:
-    """The statements of an interactive session that defines something, without prompts and output."""
-    if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
-        return code
-    return "\n".join(match["code"] or "" for match in _PROMPTED.finditer(code))
-
-
 _NUMBERED = re.compile(r"[ \t]*(?P<number>\d{1,6})(?P<mark>[ \t]*[|│:.)]|(?=[ \t]|$))(?P<space>[ \t]*)(?P<code>.*)")
 _NUMBERED_DEFINITION = re.compile(r"^[ \t]*\d+[ \t]*[|│:.)]?[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 
@@ -128,33 +116,7 @@ def _unnumbered(run: list[str | re.Match[str]]) -> list[str]:
     return [match["space"][width:] + match["code"] if match["code"] else "" for match in matches]
 
 
-_ADDED = re.compile(r"(?:^\+.*\n?|^[ \t]*\n)+", re.MULTILINE)
-
-
-def without_plus_signs(code: str) -> str:
-    """`code` without the `+` in front of every line that marks it as new."""
-    if not code.startswith("+") or not _ADDED.fullmatch(code):
-        return code
-    lines = [line[1:] for line in code.split("\n")]
-    if all(line[:1] in ("", " ") for line in lines) and not lines[0].startswith("  "):
-        lines = [line[1:] for line in lines]
-    return "\n".join(lines)
-
-
-_ONE_LINE = re.compile(
-    r"\s*+(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t]|return\b)(?=[^\n]*\\n)[^\n]*+\s*+"
-)
-_ESCAPE = re.compile(r"\\(?:\r|[nrt\"'\\])")
-_ESCAPED = {"\\n": "\n", "\\r": "", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}
-
-
-def with_escapes_read(code: str) -> str:
-    """Code that stands in one line, as in a string literal, with `\\n` and its like read."""
-    return _ESCAPE.sub(lambda escape: _ESCAPED[escape[0]], code.strip()) if _ONE_LINE.fullmatch(code) else code
-
-
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#39|#x27|#34);")
-_BARE = re.compile(r"<|&(?!#?\w{1,8};)")
 _STRINGS_COMMENTS_AND_ENTITIES = re.compile(rf"{_STRING_OR_COMMENT}|(?P<entity>{_ENTITY.pattern})", re.DOTALL)
 
 
@@ -164,11 +126,6 @@ def without_entities(code: str) -> str:
         return code
     outside = any(match["entity"] for match in _STRINGS_COMMENTS_AND_ENTITIES.finditer(code))
     return html.unescape(code) if outside else code
-
-
-def is_escaped(code: str) -> bool:
-    """Whether `code` was written for a web page: with entities, and with nothing that would have to be one."""
-    return _ENTITY.search(code) is not None and _BARE.search(code) is None
 
 
 _GLUED = re.compile(
@@ -185,11 +142,8 @@ def with_files_apart(code: str) -> str:
 
 TRANSCRIBING: tuple[Filter, ...] = (
     with_plain_characters,
-    without_prompts,
     without_line_numbers,
-    without_plus_signs,
-    with_escapes_read,
     without_entities,
     with_files_apart,
 )
-"""What is done to a piece of code, in this order, while it is no Python."""
+"""Filters for a piece of code, in this order, while it is no Python."""

@@ -1,4 +1,4 @@
-"""Whether a model goes round in circles: small ones repeat themselves until they have used up all their tokens."""
+"""Repetition: small models go on with the same passage until they have used up all their tokens."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import pairwise
 _PERIOD = 400
 """Characters that may come again and again."""
 _TIMES = 20
-"""How often at least, one after the other."""
+"""Least number of times, one after the other."""
 _CHARACTERS = 1500
-"""How many there must be of them in all, so that no table in a function is taken for it."""
+"""Characters of them in all, at least, so that no table in a function is taken for a repetition."""
 _TELLING = 2 * _PERIOD * _TIMES
 """Characters at the end of a text in which numbers are left out of account."""
 _LONGEST = 100_000
@@ -26,11 +26,11 @@ _CODE = re.compile(
     r"|from[ \t]+\S+[ \t]+import\b|return\b|[\w.]+[ \t]*(?::[^=\n]*)?=)",
     re.MULTILINE,
 )
-"""Where code may have begun, in which much of the same can be right: a table with a line for each number."""
+"""Beginning of code, in which much of the same can be right: a table with a line for each number."""
 
 
-def goes_round(text: str) -> bool:
-    """Whether `text` ends in nothing but one passage over and over, or has come to nothing but numbered steps."""
+def is_repetition(text: str) -> bool:
+    """Tell whether `text` ends in one passage over and over, or has come to nothing but numbered steps."""
     if _repeats(text):
         return True
     if len(text) > _LONGEST or _CODE.search(text):
@@ -47,6 +47,6 @@ def _repeats(text: str) -> bool:
 
 
 def _counts_on(text: str) -> bool:
-    """Whether numbered lines follow each other without end."""
+    """Tell whether numbered lines follow each other without end."""
     numbers = [int(number) for number in _STEP.findall(text)][-_STEPS:]
     return len(numbers) == _STEPS and all(later == number + 1 for number, later in pairwise(numbers))
