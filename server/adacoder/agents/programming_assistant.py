@@ -14,7 +14,7 @@ from adacoder.domain import Candidate, Plan, Target
 from adacoder.journal import Journal
 from adacoder.replies.completion import completion, was_stopped_short
 from adacoder.replies.extract import extract
-from adacoder.source.importing.standard_library import standard_import
+from adacoder.source.imports import is_in_the_table
 
 _AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
 
@@ -52,4 +52,4 @@ class ProgrammingAssistant:
 
 def _was_stopped_short(text: str, target: Target) -> bool:
     """As `replies.completion` sees it; what a rule can import is not waited for."""
-    return was_stopped_short(text, target, lambda name: standard_import(name) is not None)
+    return was_stopped_short(text, target, is_in_the_table)

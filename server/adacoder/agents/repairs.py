@@ -33,7 +33,7 @@ from adacoder.source.body import body_of, find_function
 from adacoder.source.indentation import DEFAULT_UNIT, WHITE, realign
 from adacoder.source.names import used_names
 from adacoder.source.scopes import DEFINITIONS
-from adacoder.source.splicing.signature import arguments
+from adacoder.source.signature import arguments
 from adacoder.source.text import apply_edits, offset_at
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import Lines, definitions, logical_lines
-from adacoder.source.indentation import WHITE
+from adacoder.source.indentation import DEFAULT_UNIT, WHITE, reindent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,8 @@ def with_first(body: str, statements: Sequence[str]) -> str:
         return body
     lines = Lines(body)
     at = next(start for index, start in enumerate(lines.starts) if lines[index].strip(WHITE + "\n"))
-    return body[:at] + "".join(f"{first.indent}{statement}\n" for statement in statements) + body[at:]
+    placed = (reindent(each, parent="", first=first.indent, unit=DEFAULT_UNIT) for each in statements)
+    return body[:at] + "".join(f"{each}\n\n" if "\n" in each else f"{each}\n" for each in placed) + body[at:]
 
 
 def with_first_in_functions(text: str, statements: Sequence[str]) -> str:
