@@ -218,9 +218,9 @@ def project_file(folder: Path, top: Path | None = None) -> Path | None:
     return next((path for each in folders if os.path.lexists(path := each / "pyproject.toml")), None)
 
 
-def project_tools(folder: Path) -> Mapping[str, object]:
-    """Read the `[tool.*]` tables of the nearest pyproject.toml at or above `folder`; none where it cannot be read."""
-    path = project_file(folder)
+def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
+    """Read the `[tool.*]` tables of the nearest pyproject.toml up to `top`; none where it cannot be read."""
+    path = project_file(folder, top)
     try:
         return {} if path is None else _tools(path)
     except (OSError, ValueError, RecursionError):

@@ -362,9 +362,10 @@ class TestTheProjectsStyle:
     WIDE = "from package.module import alpha_beta_gamma, delta_epsilon_zeta, eta_theta_iota\n"
     """79 columns."""
 
-    def added(self, folder: Path, options: str, before: str, wanted: str) -> str:
+    def added(self, folder: Path, options: str | None, before: str, wanted: str) -> str:
         """What a module of a project with these options begins with once it imports what is wanted."""
-        (folder / "pyproject.toml").write_text(options, encoding="utf-8")
+        if options is not None:
+            (folder / "pyproject.toml").write_text(options, encoding="utf-8")
         (folder / "src").mkdir()
         target = locate(f"{before}\n\n{STUB}", folder / "src/mod.py", folder, qualname="f")
         imports = tuple(f"{each}\n" for each in wanted.split("; "))
@@ -456,6 +457,12 @@ class TestTheProjectsStyle:
         result = self.added(tmp_path, f"{options} = ['ours']", "import numpy\n", "import ours")
         assert result == "import numpy\n\nimport ours\n"
         assert self.added_without("import numpy\n", "import ours") == "import numpy\nimport ours\n"
+
+    def test_nothing_is_read_above_the_workspace(self, tmp_path: Path) -> None:
+        (tmp_path / "inner").mkdir()
+        result = self.added(tmp_path, "[tool.ruff]\nline-length = 100", self.WIDE, "from package.module import beta")
+        assert "(\n" not in result
+        assert "(\n" in self.added(tmp_path / "inner", None, self.WIDE, "from package.module import beta")
 
     def test_a_profile_of_isort(self, tmp_path: Path) -> None:
         before = "import abc\nfrom re import sub\nimport sys\n"

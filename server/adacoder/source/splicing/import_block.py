@@ -65,7 +65,7 @@ class ImportBlock:
     def __init__(self, text: str, statements: Iterable[Statement], module: Module) -> None:
         self._text = text
         self._module = module
-        self._style = import_style(module.path.parent)
+        self._style = import_style(module)
         self._lines = Lines(text)
         self._groups: list[list[Statement]] = []
         for statement in statements:
@@ -76,7 +76,7 @@ class ImportBlock:
                 self._groups.append([statement])
 
     def extended(self, names: Iterable[Imported]) -> tuple[list[Edit], list[Imported]]:
-        """What adds `names` to the statements that import from the same modules, in the order of the text; and those
+        """Add `names` to the statements that import from the same modules, in the order of the text; return those too
         that must have a statement of their own."""
         changed: dict[Statement, str] = {}
         left: list[Imported] = []
@@ -92,7 +92,7 @@ class ImportBlock:
         return sorted(edits, key=lambda edit: edit.start), left
 
     def new_lines(self, names: Iterable[Imported], head: int) -> list[NewLine]:
-        """Where statements of their own go for `names`, in the order of the text; in a module without imports, before
+        """Find where `names` get statements of their own, in the order of the text; in a module without imports, before
         the line `head`."""
         apart: dict[int, list[_Names]] = {}
         within: dict[int, list[_Names]] = {}
@@ -113,11 +113,11 @@ class ImportBlock:
             yield from group
 
     def _is_joined(self, line: int, following: int) -> bool:
-        """Whether nothing but comments stands between two lines."""
+        """Tell whether nothing but comments stands between two lines."""
         return all(self._lines[each].lstrip(" \t\f").startswith("#") for each in range(line, following))
 
     def _plain(self, statement: Statement) -> str:
-        """The text of a statement with `\\n` endings; empty where it has others than the file."""
+        """Return the text of a statement with `\\n` endings; empty where it has others than the file."""
         text = statement.span.of(self._text)
         plain = normalize(text)
         return plain if self._in_file(plain) == text else ""
@@ -133,7 +133,7 @@ class ImportBlock:
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
     def _statement_of(self, name: Imported) -> Statement | None:
-        """The last statement that imports other names from where `name` comes from, and that it can join."""
+        """Find the last statement that imports other names from where `name` comes from, and that it can join."""
         if self._stands_alone(name):
             return None
         found = [
@@ -151,7 +151,7 @@ class ImportBlock:
         return is_apart or name.name in (None, "*")
 
     def _together(self, names: Iterable[Imported]) -> list[_Names]:
-        """`names`, those together that one statement imports."""
+        """Group `names` into those that one statement imports."""
         joined: dict[str | Imported, list[Imported]] = {}
         for name in names:
             joined.setdefault(name if self._stands_alone(name) else name.module, []).append(name)
@@ -169,7 +169,7 @@ class ImportBlock:
         return f"from {names[0].module} import (\n{inside})"
 
     def _within(self, group: list[Statement], new: list[_Names]) -> Iterator[NewLine]:
-        """Where in a group new statements go: each before a line."""
+        """Place new statements in a group, each before a line."""
         keys = [self._key(each.names) for each in group if each.names[0].module != _FUTURE_MODULE]
         is_sorted = keys == sorted(keys)
         places: dict[int, list[_Names]] = {}
@@ -201,7 +201,7 @@ class ImportBlock:
         return {self._rank(name) for each in group for name in each.names}
 
     def _group_for(self, rank: int) -> int | None:
-        """The group that a new statement joins; None where it is the first of its kind."""
+        """Choose the group that a new statement joins; None where it is the first of its kind."""
         ranks = [self._ranks(group) - {_FUTURE} for group in self._groups]
         of_its_kind = [index for index, each in enumerate(ranks) if rank in each]
         if of_its_kind:
@@ -215,7 +215,7 @@ class ImportBlock:
         return max(index for index, each in enumerate(ranks) if each)
 
     def _line_of(self, rank: int, head: int) -> int:
-        """The line before which a new group goes."""
+        """Choose the line before which a new group goes."""
         before = [group for group in self._groups if min(self._ranks(group)) < rank]
         if before:
             return before[-1][-1].after
@@ -231,7 +231,7 @@ class ImportBlock:
 
 
 def statements_at(text: str, spans: Iterable[Span]) -> Iterator[Statement]:
-    """The import statements among `spans`, the top-level statements of `text`."""
+    """Yield the import statements among `spans`, the top-level statements of `text`."""
     lines = Lines(text)
     for span in spans:
         names = imported(span.of(text))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from adacoder.settings import project_tools
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from adacoder.domain import Module
 
 _LONGEST_LINE = 320
 """The most columns that a formatter takes."""
@@ -64,9 +64,9 @@ _PROFILES: Mapping[str, ImportStyle] = {
 """The profiles of isort that change any of it."""
 
 
-def import_style(folder: Path) -> ImportStyle:
-    """Read the style of the project around `folder`: ruff's options, else isort's, else what black says of lines."""
-    tools = project_tools(folder)
+def import_style(module: Module) -> ImportStyle:
+    """Read the style of a module's project: ruff's options, else isort's, else what black says of lines."""
+    tools = project_tools(module.path.parent, module.top)
     ruff, isort, black = (tools.get(name) for name in ("ruff", "isort", "black"))
     if isinstance(ruff, Mapping):
         lint = ruff.get("lint")
