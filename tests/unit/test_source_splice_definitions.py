@@ -58,6 +58,7 @@ class TestDefinitions:
             ("def helper(x): ...", "def helper(x, y):\n    return x"),
             ("helper = 1", "def helper(x):\n    return helper(x)"),
             ("helper = 1", "helper = 2"),
+            (f"helper = {'-' * 900}1", f"helper = {'-' * 901}1"),
             ("from heapq import merge as helper", "def helper(x):\n    return x"),
             ("def helper(x): ...", "class helper:\n    def m(self):\n        return helper"),
             ("def helper(x): ...", "helper = lambda *x: x"),

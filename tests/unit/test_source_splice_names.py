@@ -48,6 +48,9 @@ class TestRenaming:
             "    def own(lst): return lst, n\n    return own(lst=1)",
             "    class Own:\n        lst = n\n    return Own.lst",
             "    x = = lst\n    return n",
+            f"    return lst, n, {'-' * 900}1",
+            f"    return lst, n{' + 1' * 900}",
+            "    def g():\n        global lst\n        lst = 1\n    return n, g",
         ],
     )
     def test_what_cannot_be_renamed_is_given_its_name(self, written: str) -> None:
@@ -67,7 +70,7 @@ class TestRenaming:
     def test_a_name_that_means_something_else_here_is_not_taken(self, inside: str, swapped: str) -> None:
         assert body(f"def f(k, numbers):\n    return {inside}") == f"    return {swapped}"
         # Here `numbers` is a name of the module.
-        assert body(f"def f(k, x):\n    return {inside}") == f"    k = numbers\n    return {inside}"
+        assert body(f"def f(k, x):\n    return {inside}") == f"    k, x = numbers, k\n    return {inside}"
 
     def test_the_function_itself(self) -> None:
         result = body("def solve(numbers, k=1):\n    return solve(numbers, k - 1) or o.solve(k)")

@@ -67,10 +67,10 @@ def _body(target: Target, function: Definition) -> str:
     renamed = None if text is None else find_function(text, target.name)
     if renamed is not None:
         return with_first(body_of(renamed), first)
-    if target.in_class:
-        names = {old: new for old, new in names.items() if old not in own}
-    bound = [f"{', '.join(names)} = {', '.join(names.values())}"] if names else []
-    return with_first(body, [*bound, *first])
+    called = [f"{old} = {new}" for old, new in own.items() if old in names and not target.in_class]
+    if not names.keys().isdisjoint(theirs.names):
+        called.append(f"{', '.join(theirs.names)} = {', '.join(theirs.names.values())}")
+    return with_first(body, [*called, *first])
 
 
 def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:

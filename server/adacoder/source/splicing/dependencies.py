@@ -24,6 +24,7 @@ from adacoder.source.names import (
     names_in_annotations,
     statements_of,
     used_names,
+    used_when_called,
 )
 from adacoder.source.scopes import DEFINITIONS, parameters
 from adacoder.source.splicing.module_names import ModuleNames, module_names
@@ -92,7 +93,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
         if absolute(star.module, target.module) not in module.bound.stars:
             chosen += _narrowed(star, unknown, only=len(stars) == 1)
     inside = [name for name in chosen if _clashes(name, target, module)]
-    used_inside = _used_in_body(function).union(*(each.uses for each in masking)) if inside else frozenset[str]()
+    used_inside = used_when_called(function).union(*(each.uses for each in masking)) if inside else frozenset[str]()
     return Dependencies(
         _futures(target, candidate, [*statements, *(node for each in kept for node in each.statements)], binds, module),
         tuple(name for name in chosen if name not in inside),
@@ -137,20 +138,6 @@ def _statements_in(function: str) -> list[ast.stmt]:
     tree = parsed(function)
     nodes = [] if tree is None else tree.body
     return [statement for node in nodes if isinstance(node, DEFINITIONS) for statement in node.body]
-
-
-def _used_in_body(function: str) -> frozenset[str]:
-    """Return the names that a function uses when it runs, and not only its header when it is defined."""
-    tree = parsed(function)
-    for node in tree.body if tree is not None else ():
-        if isinstance(node, DEFINITIONS):
-            node.decorator_list.clear()
-            node.returns = None
-            node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
-            node.args.kw_defaults = [None if each is None else ast.Constant(None) for each in node.args.kw_defaults]
-            for parameter in parameters(node.args):
-                parameter.annotation = None
-    return used_names(function if tree is None else ast.unparse(tree))
 
 
 def _statements(names: Iterable[Imported], uses: frozenset[str]) -> tuple[str, ...]:

@@ -44,7 +44,10 @@ class ModuleNames:
         imported = self.bound.origins.get(name, set()) - {OWN}
         if _is_shell(node) or any(each.partition(".")[0] not in sys.stdlib_module_names for each in imported):
             return True
-        return any(_is_same(there, node) for there in self._definitions().get(name, ()))
+        try:
+            return any(_is_same(there, node) for there in self._definitions().get(name, ()))
+        except RecursionError:  # it goes deeper into an expression than Python's parser
+            return False
 
     def _definitions(self) -> dict[str, list[ast.stmt]]:
         """Return the top-level statements under the names that they bind."""

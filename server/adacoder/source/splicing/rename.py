@@ -34,10 +34,13 @@ def with_names(text: str, names: Mapping[str, str], function: str, *, method: bo
         return None
     owner = next((arg.arg for arg in (*root.args.posonlyargs, *root.args.args)), None) if method else None
     renaming = _Renaming(names, function, owner)
-    changed = apply_edits(text, tuple(renaming.edits(text)))
-    after = parsed(changed)
-    renaming.visit(tree)
-    return changed if after is not None and ast.dump(after) == ast.dump(tree) else None
+    try:
+        changed = apply_edits(text, tuple(renaming.edits(text)))
+        after = parsed(changed)
+        is_proved = after is not None and ast.dump(after) == ast.dump(renaming.visit(tree))
+    except RecursionError:  # all of these go deeper into an expression than Python's parser
+        return None
+    return changed if is_proved else None
 
 
 def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, str]) -> bool:
@@ -45,11 +48,13 @@ def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, s
     nodes = [node for statement in root.body for node in ast.walk(statement)]
     known, new = set(all_names(root)), list(names.values())
     parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     keywords = {node.arg for node in nodes if isinstance(node, ast.keyword)}
     return not (
         len(new) != len(set(new))
         or any(name in known and name not in names for name in new)
         or parameters & keywords & names.keys()
+        or root.name in stored | parameters
         or any(isinstance(node, ast.ClassDef) for node in nodes)
         or any(isinstance(node, ast.Name) and node.id in _SEEING_NAMES for node in nodes)
         or any(name in names for node in nodes for name in bound_beyond_names(node))
@@ -83,12 +88,9 @@ class _Renaming(ast.NodeTransformer):
 
     def edits(self, text: str) -> Iterator[Edit]:
         """Replace the tokens that are these variables: parso finds those in f-strings too, under any Python."""
-        import parso  # comes with jedi, and is needed only for replies with names of their own
+        import parso  # needed only for replies with names of their own
 
-        try:
-            used = parso.parse(text).get_used_names()  # type: ignore[no-untyped-call]  # parso has no types there
-        except RecursionError:  # it goes deeper than Python's parser
-            return
+        used = parso.parse(text).get_used_names()  # type: ignore[no-untyped-call]  # parso has no types there
         lines = Lines(text)
         for old, new in self.names.items():
             for token in used.get(old, ()):
