@@ -87,6 +87,8 @@ class Module:
     """Its dotted name, `pkg.sub.mod`; for `pkg/__init__.py` it is `pkg`."""
     root: Path
     """The directory that must be on `sys.path` for `name` to be importable."""
+    top: Path | None = field(default=None, compare=False)
+    """The workspace, above which no settings of the project are looked for."""
 
     @property
     def is_package(self) -> bool:
@@ -104,8 +106,7 @@ class Target:
     qualname: str
     """`Class.method`, as `__qualname__` spells it without `<locals>`."""
     definition: Span
-    """From the line start of the first decorator (or `def`) to the end of the last line that belongs to the
-    function, without that line's terminator."""
+    """From the line start of the first decorator (or `def`) to the end of the last line of the function."""
     header: Span
     """From `def` or `async def` to the colon, inclusive."""
     docstring_span: Span
@@ -113,8 +114,7 @@ class Target:
     docstring: str
     """The docstring's value, cleaned as `inspect.cleandoc` does."""
     body: Span
-    """What a new body replaces: from the end of the docstring's logical line (its comment included) to
-    `definition.end`; empty when there is nothing but a docstring."""
+    """What a new body replaces: from the end of the docstring's logical line (its comment included) to that."""
     indent: str
     """The white space before `def`."""
     examples: tuple[Example, ...]

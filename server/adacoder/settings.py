@@ -182,14 +182,14 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
     if path is None:
         return base
     try:
-        tool = tomllib.loads(_readable(_read(path))).get("tool", {})
+        tools = _tools(path)
     except OSError as error:
         notice(f"{path} cannot be read ({error.strerror or error}); its [tool.adacoder] is ignored.")
         return base
-    except (ValueError, RecursionError) as error:  # what TOML excludes, and numbers that are too long for Python
+    except (ValueError, RecursionError) as error:
         notice(f"{path} cannot be read ({_brief(str(error))}); its [tool.adacoder] is ignored.")
         return base
-    table = tool.get("adacoder", {}) if isinstance(tool, dict) else None
+    table = tools.get("adacoder", {})
     if not isinstance(table, dict):
         notice(f"[tool.adacoder] in {path} is not a table; it is ignored.")
         return base
@@ -212,6 +212,26 @@ def project_file(folder: Path, top: Path | None = None) -> Path | None:
     if top in folders:
         folders = folders[: folders.index(top) + 1]
     return next((path for each in folders if os.path.lexists(path := each / "pyproject.toml")), None)
+
+
+def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
+    """Read the `[tool.*]` tables of the nearest pyproject.toml up to `top`; none where it cannot be read."""
+    path = project_file(folder, top)
+    try:
+        return {} if path is None else _tools(path)
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _tools(path: Path) -> Mapping[str, object]:
+    """Read the `[tool.*]` tables of a pyproject.toml.
+
+    Raises:
+        OSError: as of `_read`.
+        ValueError, RecursionError: what TOML excludes, and numbers that are too long for Python.
+    """
+    tools = tomllib.loads(_readable(_read(path))).get("tool", {})
+    return tools if isinstance(tools, dict) else {"adacoder": None}
 
 
 def _read(path: Path) -> str:

@@ -91,6 +91,10 @@ def _splice(text: str) -> None:
     undefined_names(placed.text, [placed.function, *placed.added])
 
 
+def _renamed(text: str) -> None:
+    splice(_target(), Candidate(f"def g(y):\n    y = [y, g(y=y)]\n    return [{text}]\n"))
+
+
 def _brought(text: str) -> None:
     splice(_target(), Candidate("def f(x):\n    return x\n", (text,), (text,)))
 
@@ -214,6 +218,7 @@ READERS: Mapping[str, Reader] = {
     "imports of names": _imports,
     "imports of near files": _near,
     "splicing": _splice,
+    "splicing under other names": _renamed,
     "splicing what comes along": _brought,
     "memorised": _by_heart,
     "add examples": lambda text: add_examples(_target(), [Example(f">>> {text}\n", f"{text}\n", 0)]),

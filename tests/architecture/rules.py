@@ -32,6 +32,7 @@ LIBRARY_HOMES = {
     "openai": ("models/openai.py",),
     "httpx": ("models/http.py", "models/lines.py", "models/ollama.py", "models/openai.py"),
     "jedi": ("source/context.py",),
+    "parso": ("source/context.py", "source/splicing/rename.py"),
     "pyflakes": ("source/imports.py",),
     "click": ("cli/",),
     "rich": ("cli/",),
@@ -193,6 +194,18 @@ def floors_are_kept(package: Path) -> list[str]:
             if other > own or (other == own and own > 0):
                 found.append(f"{file.place} imports {name}")
     return found
+
+
+def the_source_is_entered_by_its_doors(package: Path) -> list[str]:
+    """No file outside `source/` imports what stands in a folder of it: the modules at the top are its doors."""
+    inner = tuple(f"adacoder.source.{path.parent.name}" for path in (package / "source").glob("*/__init__.py"))
+    return [
+        f"{file.place} imports {name}"
+        for file in files(package)
+        if file.room != "source"
+        for name in file.imports()
+        if name.startswith(inner)
+    ]
 
 
 INSIDE = tuple(

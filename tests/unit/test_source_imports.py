@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.source.importing.standard_library import standard_import
-from adacoder.source.importing.standard_names import ATTRIBUTES, CONSTANTS, GENERICS, NAMES, NEWER, OF_PATHS, OF_TIME
+from adacoder.source.importing.standard_names import NAMES, NEWER, OF_DATETIME, TWINS, WITH_ATTRIBUTES
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import locate
 
@@ -127,130 +127,55 @@ def test_the_standard_library(name: str, statement: str | None) -> None:
     ("name", "code", "statement"),
     [
         ("datetime", "datetime.datetime.now()", "import datetime"),
+        ("datetime", "datetime.date(2020,1,1) + datetime.timedelta(1)", "import datetime"),
         ("datetime", "datetime.now()", "from datetime import datetime"),
         ("datetime", "datetime(2020, 1, 1) - datetime.strptime(a, b)", "from datetime import datetime"),
         ("datetime", "def g(x: datetime) -> None: ...", "from datetime import datetime"),
-        ("datetime", "datetime.now() - datetime.timedelta(1)", None),
-        ("datetime", "datetime.date(2020,1,1) + datetime.timedelta(1)", "import datetime"),
-        ("datetime", "datetime.split('-')", None),
         ("time", "time.time()", "import time"),
-        ("time", "time()", "from time import time"),
-        ("time", "time(12, 30)", "from datetime import time"),
-        ("time", "time.fromisoformat(s)", "from datetime import time"),
-        ("time", "time.split(':')", None),
-        ("time", "h, m = time[0], time[1]", None),
-        ("date", "date.today()", "from datetime import date"),
-        ("date", "date.split('-')", None),
-        ("date", "date(2020,1,1)", "from datetime import date"),
-        ("copy", "copy.deepcopy(x)", "import copy"),
-        ("copy", "copy.copy(x)", "import copy"),
-        ("copy", "copy(x)", "from copy import copy"),
-        ("copy", "copy.append(1)", None),
-        ("copy", "copy(x); copy.deepcopy(y)", None),
-        ("random", "random.random()", "import random"),
-        ("random", "random() * 2", "from random import random"),
+        ("time", "start = time()", "from time import time"),
         ("random", "random.choice(x)", "import random"),
+        ("random", "random() * 2", "from random import random"),
+        ("copy", "copy.deepcopy(x)", "import copy"),
+        ("copy", "copy(x)", "from copy import copy"),
+        ("bisect", "bisect.bisect_left(a, x)", "import bisect"),
+        ("bisect", "bisect(a, x)", "from bisect import bisect"),
+    ],
+)
+def test_a_module_is_told_from_what_it_has_under_its_own_name(name: str, code: str, statement: str) -> None:
+    assert standard_import(name, used_in=code) == statement
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "statement"),
+    [
         ("string", "string.ascii_lowercase", "import string"),
-        ("string", "string.lower()", None),
         ("string", "for c in string: pass", None),
         ("string", "len(string)", None),
-        ("glob", "glob.glob('*')", "import glob"),
-        ("glob", "glob('*')", "from glob import glob"),
-        ("pprint", "pprint(x)", "from pprint import pprint"),
-        ("pprint", "pprint.pprint(x)", "import pprint"),
-        ("heapq", "heapq.heappush(h, 1)", "import heapq"),
-        ("bisect", "bisect.bisect(a, x)", "import bisect"),
-        ("bisect", "bisect(a, x)", "from bisect import bisect"),
-        ("bisect", "bisect.bisect_left(a,x)", "import bisect"),
-        ("product", "product(a, b)", "from itertools import product"),
-        ("product", "product(a, repeat=2)", "from itertools import product"),
-        ("product", "product(*a)", "from itertools import product"),
-        ("product", "product(a)", None),
-        ("array", "array.array('i')", "import array"),
-        ("array", "array('i', [1])", "from array import array"),
-        ("array", "array([1])", None),
-        ("array", "array[0]", None),
-        ("Queue", "q = Queue()", "from queue import Queue"),
-        ("Queue", "async def f():\n q = Queue()\n await q.get()", "from asyncio import Queue"),
-        ("socket", "socket.socket(socket.AF_INET)", "import socket"),
-        ("socket", "socket()", "from socket import socket"),
-        ("path", "path.join(a, b)", "from os import path"),
-        ("path", "path.exists(a)", "from os import path"),
-        ("path", "path.split('/')", None),
-        ("path", "path.join(xs)", None),
-        ("dumps", "dumps(x)", None),
-        ("dumps", "dumps(x, indent=2)", "from json import dumps"),
-        ("dumps", "dumps(x, protocol=2)", "from pickle import dumps"),
-        ("sleep", "sleep(1)", "from time import sleep"),
-        ("sleep", "async def f():\n await sleep(1)", "from asyncio import sleep"),
-        ("reduce", "reduce(mul, xs)", "from functools import reduce"),
-        ("mul", "reduce(mul, xs)", "from operator import mul"),
-        ("add", "add(1, 2, 3)", None),
-        ("sub", "sub('a', 'b', s)", "from re import sub"),
-        ("sub", "reduce(sub, xs)", "from operator import sub"),
-        ("digits", "digits(n)", None),
-        ("digits", "c in digits", "from string import digits"),
-        ("log", "log.info('x')", None),
-        ("log", "log(x, 2)", "from math import log"),
-        ("log", "map(log, xs)", "from math import log"),
-        ("exp", "exp + 1", None),
-        ("gamma", "gamma * 2", None),
-        ("count", "count(1)", None),
+        ("json", "json.dumps(x)", "import json"),
+        ("json", "json['a']", None),
+        ("operator", "operator == '+'", None),
+        ("np", "np.array(x)", "import numpy as np"),
+        ("np", "np + 1", None),
+        ("dt", "dt.datetime.now()", "import datetime as dt"),
         ("urllib", "urllib.parse.quote(x)", "import urllib.parse"),
         ("urllib", "urllib.parse.quote(urllib.request.x)", "import urllib.parse, urllib.request"),
         ("collections", "collections.Counter(x)", "import collections"),
         ("collections", "collections.abc.Mapping", "import collections.abc"),
-        ("List", "def f(x: List[int]) -> List | None: ...", "from typing import List"),
-        ("Counter", "Counter(x).most_common()", "from collections import Counter"),
-        ("chain", "chain.from_iterable(x)", "from itertools import chain"),
-        ("chain", "chain[0]", None),
-        ("lru_cache", "@lru_cache(None)\ndef f(): ...", "from functools import lru_cache"),
-        ("cache", "@cache\ndef f(): ...", "from functools import cache"),
-        ("cache", "cache[n]", None),
-        ("cache", "if n in cache: pass", None),
+        ("log", "log(x, 2)", "from math import log"),
+        ("log", "log.info('x')", None),
         ("field", "field(default_factory=list)", "from dataclasses import field"),
         ("field", "field.strip()", None),
-        ("pi", "2 * pi * r", "from math import pi"),
-        ("e", "e ** 2", None),
-        ("operator", "operator.mul", "import operator"),
-        ("operator", "operator == '+'", None),
-        ("operator", "operator[0]", None),
-        ("np", "np.array(x)", "import numpy as np"),
-        ("dt", "dt.datetime.now()", "import datetime as dt"),
-        ("hq", "hq.heapify(x)", "import heapq as hq"),
-        ("json", "json.dumps(x)", "import json"),
-        ("json", "json['a']", None),
-        ("os", "os.path.join(a, b)", "import os"),
-        ("re", "re.split(',', x)", "import re"),
-        ("itertools", "itertools.count()", "import itertools"),
-        ("code", "code.split()", None),
-        ("token", "token.strip()", None),
-        ("statistics", "statistics.mean(x)", "import statistics"),
-        ("types", "types.append(1)", None),
-        ("mode", "mode(xs)", "from statistics import mode"),
-        ("mode", "mode == 'r'", None),
-        ("sample", "sample(x, 3)", "from random import sample"),
-        ("unique", "unique(xs)", None),
-        ("Enum", "class A(Enum): ...", "from enum import Enum"),
-        ("numbers", "sum(numbers)", None),
-        ("sys", "sys.maxsize", "import sys"),
-        ("math", "math.sqrt(2)", "import math"),
-        ("stdin", "for line in stdin: pass", "from sys import stdin"),
-        ("mean", "mean(xs)", "from statistics import mean"),
-        ("mean", "x - mean", None),
-        ("warnings", "warnings.warn('x')", "import warnings"),
-        ("Lock", "lock = Lock()", "from threading import Lock"),
-        ("seed", "seed(1)", "from random import seed"),
-        ("glob", "glob.append(1)", None),
-        ("signal", "signal.index(3)", None),
-        ("mean", "round(mean, 2)", None),
-        ("deque", "deque[int]", "from collections import deque"),
-        ("copy", "return_ = copy.x\nprint(copy)", None),
-        ("np", "np + 1", None),
+        ("chain", "chain.from_iterable(x)", "from itertools import chain"),
+        ("date", "date.today()", "from datetime import date"),
+        ("stdin", "stdin.readline()", "from sys import stdin"),
+        ("Counter", "Counter(x).most_common()", "from collections import Counter"),
+        ("path", "path.join(a, b)", None),
+        ("dumps", "dumps(x)", None),
+        ("count", "count(1)", None),
         ("this", "this.x", None),
     ],
 )
-def test_what_a_name_means_is_told_by_its_use(name: str, code: str, statement: str | None) -> None:
+def test_a_module_is_imported_where_something_is_taken_from_it(name: str, code: str, statement: str | None) -> None:
     assert standard_import(name, used_in=code) == statement
 
 
@@ -280,15 +205,14 @@ def test_every_name_is_where_the_table_says() -> None:
     }
     assert missing(there) == []
     assert missing({"cmath": ("sqrt", "gcd")}) == ["cmath.gcd"]
-    assert missing({"os.path": tuple(OF_PATHS), "time": tuple(OF_TIME)}) == []
+    assert missing({name: (name,) for name in TWINS}) == []
+    assert len(missing({"datetime": tuple(OF_DATETIME - {"datetime"})})) == len(OF_DATETIME)
 
 
 def test_what_the_tables_add_is_in_the_table() -> None:
     names = {name for names in NAMES.values() for name in names}
     assert NEWER.keys() <= names
-    assert names >= CONSTANTS
-    assert ATTRIBUTES.keys() <= names
-    assert ATTRIBUTES.keys() >= GENERICS
+    assert names >= WITH_ATTRIBUTES
 
 
 @pytest.mark.parametrize(
@@ -337,60 +261,15 @@ def test_the_projects_own_is_imported_relatively_where_the_module_does_so(tmp_pa
     )
 
 
-@pytest.mark.parametrize(
-    ("tools", "statement"),
-    [
-        ("thing = 1\n", "from pkg.tools import thing"),
-        ("from pkg.mod import f\n", None),
-        ("from . import mod\n", None),
-        ("import pkg.mod\n", None),
-        ("from pkg.more import x\n", None),
-        ("from pkg.mod import *\n", None),
-        ("def g():\n    from pkg.mod import f\n", "from pkg.tools import thing"),
-        ("if TYPE_CHECKING:\n    from pkg.mod import f\n", "from pkg.tools import thing"),
-        ("import os\nfrom pkg import __version__\n", "from pkg.tools import thing"),
-    ],
-)
-def test_no_import_leads_back_to_where_it_stands(tmp_path: Path, tools: str, statement: str | None) -> None:
-    files = {
-        "pkg/__init__.py": "",
-        "pkg/tools.py": tools,
-        "pkg/more.py": "from pkg.mod import f\n",
-        "pkg/user.py": "from pkg.tools import thing\n",
-    }
-    assert ImportIndex(project(tmp_path, **files), tmp_path).import_for("thing") == statement
-
-
-@pytest.mark.parametrize(
-    ("init", "statement"), [("thing = 1\n", "from pkg import thing"), ("from .mod import f\n", None)]
-)
-def test_what_a_package_has_may_need_the_module_itself(tmp_path: Path, init: str, statement: str | None) -> None:
-    files = {"pkg/__init__.py": init, "pkg/tools.py": "", "a.py": "from pkg import thing\n"}
-    assert ImportIndex(project(tmp_path, **files), tmp_path).import_for("thing") == statement
-
-
 def test_the_files_way_is_taken_where_it_is_the_codes(tmp_path: Path) -> None:
-    files = {"a.py": "import datetime, string\n", "b.py": "from json import dumps\nfrom mine import mul\n"}
+    files = {"a.py": "import datetime, string\n", "b.py": "from json import dumps\nfrom mine import mul, time\n"}
     index = ImportIndex(project(tmp_path, **files), tmp_path)
     assert index.import_for("datetime", used_in="datetime.date.today()") == "import datetime"
     assert index.import_for("datetime", used_in="datetime.now()") == "from datetime import datetime"
-    assert index.import_for("datetime", used_in="datetime.nonsense()") == "import datetime"
+    assert index.import_for("time", used_in="time.time()") == "from mine import time"
     assert index.import_for("mul", used_in="mul(1, 2)") == "from mine import mul"
     assert index.import_for("dumps", used_in="dumps(x)") == "from json import dumps"
     assert index.import_for("string", used_in="string.digits") == "import string"
-    assert index.import_for("string", used_in="string[0]") is None
-
-
-@pytest.mark.parametrize(
-    ("own", "statement"),
-    [
-        ("import cmath\n", "from cmath import sqrt"),
-        ("import cmath\nimport math\n", "from math import sqrt"),
-        ("", "from math import sqrt"),
-    ],
-)
-def test_sqrt_in_the_company_of_cmath(tmp_path: Path, own: str, statement: str) -> None:
-    assert ImportIndex(project(tmp_path, own), tmp_path).import_for("sqrt", used_in="sqrt(x)") == statement
 
 
 @pytest.mark.parametrize(
@@ -405,17 +284,9 @@ def test_sqrt_in_the_company_of_cmath(tmp_path: Path, own: str, statement: str) 
         ("Order(1)", {"pkg/tests/models.py": "class Order: ...\n"}, None),
         ("Order(1)", {"pkg/test_models.py": "class Order: ...\n"}, None),
         ("Order(1)", {"pkg/models.py": "class Order: ...\nmain()\n"}, None),
-        ("Order(1)", {"pkg/models.py": "from pkg.mod import f\nclass Order: ...\n"}, None),
         ("_Order(1)", {"pkg/models.py": "class _Order: ...\n"}, None),
         ("is_prime(1)", {"pkg/a.py": "def is_prime(n, /): ...\n"}, "from pkg.a import is_prime"),
         ("is_prime(1)", {"pkg/a.py": "async def is_prime(n, *, x=1): ...\n"}, "from pkg.a import is_prime"),
-        ("is_prime(1, 2)", {"pkg/a.py": "def is_prime(n): ...\n"}, None),
-        ("is_prime()", {"pkg/a.py": "def is_prime(n): ...\n"}, None),
-        ("is_prime(1)", {"pkg/a.py": "def is_prime(n, *, x): ...\n"}, None),
-        ("is_prime(1, x=1)", {"pkg/a.py": "def is_prime(n, *, x): ...\n"}, "from pkg.a import is_prime"),
-        ("is_prime(1, y=1)", {"pkg/a.py": "def is_prime(n, x=1): ...\n"}, None),
-        ("is_prime(1, y=1)", {"pkg/a.py": "def is_prime(*a, **k): ...\n"}, "from pkg.a import is_prime"),
-        ("is_prime + 1", {"pkg/a.py": "def is_prime(n): ...\n"}, None),
         ("x + LIMIT", {"pkg/a.py": "LIMIT: int = 3\n"}, "from pkg.a import LIMIT"),
         ("x + limit", {"pkg/a.py": "limit = 3\n"}, None),
         ("gcd(1, 2)", {"pkg/a.py": "def gcd(a, b): ...\n"}, "from math import gcd"),
@@ -473,7 +344,6 @@ INSTALLED = {
         ("yaml()", None),
         ("matplotlib.pyplot.plot(x)", "import matplotlib.pyplot"),
         ("fast.run(x)", "import fast"),
-        ("fast.split(x)", None),
         ("lazy.anything(x)", "import lazy"),
         ("edited.thing(x)", "import edited"),
         ("requests.get(x)", None),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from adacoder.domain import Target
 from adacoder.source.locate import locate
 from adacoder.source.shareable import shareable
-from adacoder.source.surroundings.concealed import shown
+from adacoder.source.surroundings.masking import shown
 
 FUNCTION = 'def f(x, key="hunter2"):\n    """Log in.\n\n    >>> f(1, password="letmein")\n    1\n    """\n'
 

@@ -113,26 +113,3 @@ def test_what_only_another_python_can_parse_is_put_in_place_too() -> None:
 def test_without_a_function_nothing_changes() -> None:
     placed = splice(target_in(STUB), Candidate("", ("import os",)))
     assert (placed.edits, placed.text) == ((), STUB)
-
-
-@pytest.mark.parametrize(
-    ("around", "written", "expected"),
-    [
-        ('X = ["a", "b"]', "'x', b'b', f'{k}', ''", '"x", b"b", f"{k}", ""'),
-        ("X = ['a', 'b']", '"x", b"b", f"{k}", ""', "'x', b'b', f'{k}', ''"),
-        ("X = ['a', 'b']", 'f"{k!r:>{k}}", f"{g(1)}"', "f'{k!r:>{k}}', f'{g(1)}'"),
-        ("X = ['a', 'b']", "f\"{'x'}\", '''y''', \"it's\", \"\\n\"", "f\"{'x'}\", '''y''', \"it's\", \"\\n\""),
-        ("X = ['a', \"b\"]", "'x', \"y\"", "'x', \"y\""),
-        ("X = 'a'", '"y"', '"y"'),
-        ("X = 1  # it's 'a' 'b'", '"y"', '"y"'),
-        ("def g():\n    'Doc.'\n\n\ndef h():\n    'Doc.'", '"y"', '"y"'),
-    ],
-)
-def test_quotes_follow_the_file_where_it_has_but_one_kind(around: str, written: str, expected: str) -> None:
-    result = put(f"{around}\n\n\n{STUB}", f"def f(numbers, k=1):\n    return {written}")
-    assert result == f"{around}\n\n\n{STUB}    return {expected}\n"
-
-
-def test_a_body_that_is_there_keeps_its_quotes() -> None:
-    text = f"X = ['a', 'b']\n\n\n{STUB}    return \"y\"\n"
-    assert put(text, 'def f(numbers, k=1):\n    return "y"') == text

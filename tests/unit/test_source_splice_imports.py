@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from adacoder.domain import Candidate
 from adacoder.source.importing.standard_names import NAMES
+from adacoder.source.locate import locate
 from adacoder.source.splice import splice
-from adacoder.source.splicing.around import around
+from adacoder.source.splicing.module_names import module_names
 from splicing import STUB, put, target_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class TestImports:
@@ -179,7 +184,7 @@ class TestAmongTheNames:
             ("from x import a", "from x import a, b"),
             ("from x import c", "from x import b, c"),
             ("from x import C, a, z", "from x import C, a, b, z"),
-            ("from x import a, B, c", "from x import a, B, b, c"),
+            ("from x import a, B, c", "from x import a, B, c, b"),
             ("from x import z, a", "from x import z, a, b"),
             ("from x import a, c  # noqa: F401", "from x import a, b, c  # noqa: F401"),
             ("from x import (a, c)", "from x import (a, b, c)"),
@@ -201,10 +206,6 @@ class TestAmongTheNames:
             ("from x import \\\n    a", "from x import \\\n    a\nfrom x import b"),
             ("from x import *", "from x import *\nfrom x import b"),
             ("from .x import b", "from x import b\n\nfrom .x import b"),
-            (
-                "from x import a\nfrom x import c\nfrom y import d",
-                "from x import a\nfrom x import b\nfrom x import c\nfrom y import d",
-            ),
             ("try:\n    from x import a\nexcept ImportError:\n    pass", None),
             ("if True:\n    from x import a", None),
         ],
@@ -220,24 +221,13 @@ class TestAmongTheNames:
         ("before", "wanted", "after"),
         [
             ("from x import a, z", "b as c", "from x import a, z\nfrom x import b as c"),
-            ("from x import a, d as e", "b as c", "from x import a, b as c, d as e"),
+            ("from x import a, d as e", "b as c", "from x import a, d as e\nfrom x import b as c"),
             ("from x import b as d", "c", "from x import b as d\nfrom x import c"),
             ("from x import a, b as d", "c", "from x import a, b as d, c"),
-            ("from y import a, b as d\nfrom x import a", "c as e", "from y import a, b as d\nfrom x import a, c as e"),
         ],
     )
-    def test_what_gets_another_name_stands_alone_unless_others_do_not(
-        self, before: str, wanted: str, after: str
-    ) -> None:
+    def test_what_gets_another_name_stands_alone(self, before: str, wanted: str, after: str) -> None:
         assert added(f"{before}\n\n\n", f"from x import {wanted}", use=wanted.split()[-1]) == f"{after}\n\n\n"
-
-    def test_one_a_line_in_the_order_of_their_kinds(self) -> None:
-        before = "from x import CONST\nfrom x import Some\nfrom x import any\n\n\n"
-        result = added(before, "from x import More", use="More")
-        assert result == before.replace("from x import Some", "from x import More\nfrom x import Some")
-        regardless = "from x import alpha\nfrom x import Beta\nfrom x import gamma\n\n\n"
-        result = added(regardless, "from x import Also", use="Also")
-        assert result == regardless.replace("from x import Beta", "from x import Also\nfrom x import Beta")
 
     def test_several_at_once(self) -> None:
         before = "from typing import Any, List\n\n\n"
@@ -255,10 +245,6 @@ class TestAmongTheNames:
         assert added(before, "from package.module import beta", use="beta") == (
             "from package.module import (\n    alpha_beta_gamma,\n    beta,\n    delta_epsilon_zeta,\n"
             "    eta_theta_iota,\n)\n\n\n"
-        )
-        wide = f"# {'-' * 96}\n\n"
-        assert added(wide + before, "from package.module import beta", use="beta") == (
-            f"{wide}from package.module import alpha_beta_gamma, beta, delta_epsilon_zeta, eta_theta_iota\n\n\n"
         )
 
     def test_a_long_line_with_a_comment_stays(self) -> None:
@@ -290,7 +276,7 @@ class TestAmongTheStatements:
             (
                 "import abc\nfrom re import sub\nimport sys\n",
                 "import os",
-                "import abc\nimport os\nfrom re import sub\nimport sys\n",
+                "import abc\nfrom re import sub\nimport sys\nimport os\n",
             ),
             ("from re import sub\nimport abc\n", "import os", "from re import sub\nimport abc\nimport os\n"),
             ("import abc, re\n", "import os", "import abc, re\nimport os\n"),
@@ -370,6 +356,121 @@ class TestAmongTheStatements:
         assert result == "import os\nimport os.path\n\n\n"
 
 
+class TestTheProjectsStyle:
+    """pyproject.toml says how imports are laid out."""
+
+    WIDE = "from package.module import alpha_beta_gamma, delta_epsilon_zeta, eta_theta_iota\n"
+    """79 columns."""
+
+    def added(self, folder: Path, options: str | None, before: str, wanted: str) -> str:
+        """What a module of a project with these options begins with once it imports what is wanted."""
+        if options is not None:
+            (folder / "pyproject.toml").write_text(options, encoding="utf-8")
+        (folder / "src").mkdir()
+        target = locate(f"{before}\n\n{STUB}", folder / "src/mod.py", folder, qualname="f")
+        imports = tuple(f"{each}\n" for each in wanted.split("; "))
+        names = ", ".join(each.split()[-1] for each in wanted.split("; "))
+        text = splice(target, Candidate(f"def f(numbers, k=1):\n    return {names}", imports)).text
+        return text.partition("\n\ndef f(")[0]
+
+    @pytest.mark.parametrize(
+        ("options", "is_spread"),
+        [
+            ("[tool.ruff]\nline-length = 100", False),
+            ("[tool.ruff]", False),
+            ("[tool.ruff]\nline-length = 84", True),
+            ("[tool.isort]\nline_length = 100", False),
+            ("[tool.isort]\nprofile = 'black'", False),
+            ("[tool.isort]", True),
+            ("[tool.black]\nline-length = 100", False),
+            ("[tool.black]\nline-length = 80", True),
+            ("[tool.ruff]\nline-length = 80\n[tool.black]\nline-length = 100", True),
+            ("[tool.ruff]\nline-length = true", False),
+            ("[tool.ruff]\nline-length = 100000", False),
+            ("[tool.ruff\nline-length = 100", True),
+            ("tool = 1", True),
+            ("", True),
+        ],
+    )
+    def test_how_long_a_line_may_be(self, tmp_path: Path, options: str, *, is_spread: bool) -> None:
+        result = self.added(tmp_path, options, self.WIDE, "from package.module import beta")
+        assert ("(\n" in result) is is_spread
+        assert "beta,\n" in result if is_spread else "gamma, beta, delta" in result
+
+    @pytest.mark.parametrize(
+        ("option", "before", "wanted", "after"),
+        [
+            (
+                "force-sort-within-sections",
+                "import abc\nfrom re import sub\nimport sys\n",
+                "import os",
+                "import abc\nimport os\nfrom re import sub\nimport sys\n",
+            ),
+            (
+                "from-first",
+                "from re import sub\nimport abc\nimport sys\n",
+                "import os",
+                "from re import sub\nimport abc\nimport os\nimport sys\n",
+            ),
+            (
+                "force-single-line",
+                "from x import a\nfrom x import c\n",
+                "from x import b",
+                "from x import a\nfrom x import b\nfrom x import c\n",
+            ),
+            ("combine-as-imports", "from x import a, d as e\n", "from x import c", "from x import a, c, d as e\n"),
+            ("combine-as-imports", "from x import a\n", "from x import b as c", "from x import a, b as c\n"),
+            ("case-sensitive", "import Abc\nimport abc\n", "import Xyz", "import Abc\nimport Xyz\nimport abc\n"),
+            ("no-sections", "import os\nimport zoo\n", "import sys", "import os\nimport sys\nimport zoo\n"),
+        ],
+    )
+    def test_where_an_import_goes(self, tmp_path: Path, option: str, before: str, wanted: str, after: str) -> None:
+        (tmp_path / "ruff").mkdir()
+        (tmp_path / "isort").mkdir()
+        (tmp_path / "none").mkdir()
+        ruff = self.added(tmp_path / "ruff", f"[tool.ruff.lint.isort]\n{option} = true", before, wanted)
+        isort = f"[tool.isort]\n{option.replace('-', '_')} = true"
+        assert ruff == self.added(tmp_path / "isort", isort, before, wanted) == after
+        assert self.added(tmp_path / "none", f"[tool.ruff.lint.isort]\n{option} = 'yes'", before, wanted) == (
+            self.added_without(before, wanted)
+        )
+
+    def added_without(self, before: str, wanted: str) -> str:
+        return added(f"{before}\n\n", wanted, use=wanted.split()[-1]).removesuffix("\n\n")
+
+    def test_names_regardless_of_their_kind(self, tmp_path: Path) -> None:
+        options, before = "[tool.ruff.lint.isort]\norder-by-type = false", "from x import alpha, Beta, gamma\n"
+        result = self.added(tmp_path, options, before, "from x import Also")
+        assert result == "from x import alpha, Also, Beta, gamma\n"
+
+    def test_relative_imports_nearest_first(self, tmp_path: Path) -> None:
+        options = "[tool.ruff.lint.isort]\nrelative-imports-order = 'closest-to-furthest'"
+        before = "from .a import a\nfrom ...c import c\n"
+        assert self.added(tmp_path, options, before, "from ..b import b") == (
+            "from .a import a\nfrom ..b import b\nfrom ...c import c\n"
+        )
+
+    @pytest.mark.parametrize(
+        "options", ["[tool.ruff.lint.isort]\nknown-first-party", "[tool.isort]\nknown_first_party"]
+    )
+    def test_the_projects_other_packages(self, tmp_path: Path, options: str) -> None:
+        result = self.added(tmp_path, f"{options} = ['ours']", "import numpy\n", "import ours")
+        assert result == "import numpy\n\nimport ours\n"
+        assert self.added_without("import numpy\n", "import ours") == "import numpy\nimport ours\n"
+
+    def test_nothing_is_read_above_the_workspace(self, tmp_path: Path) -> None:
+        (tmp_path / "inner").mkdir()
+        result = self.added(tmp_path, "[tool.ruff]\nline-length = 100", self.WIDE, "from package.module import beta")
+        assert "(\n" not in result
+        assert "(\n" in self.added(tmp_path / "inner", None, self.WIDE, "from package.module import beta")
+
+    def test_a_profile_of_isort(self, tmp_path: Path) -> None:
+        before = "import abc\nfrom re import sub\nimport sys\n"
+        assert self.added(tmp_path, "[tool.isort]\nprofile = 'google'", before, "import os") == (
+            "import abc\nimport os\nfrom re import sub\nimport sys\n"
+        )
+
+
 class TestWhatIsThere:
     @pytest.mark.parametrize(
         "there",
@@ -404,7 +505,7 @@ class TestWhatIsThere:
     def test_what_a_star_is_taken_to_give_it_gives(self, module: str) -> None:
         there = importlib.import_module(module)
         given = getattr(there, "__all__", None) or [name for name in vars(there) if not name.startswith("_")]
-        module_with_star = around(target_in(f"from {module} import *\n\n\n{STUB}"))
+        module_with_star = module_names(target_in(f"from {module} import *\n\n\n{STUB}"))
         taken = [name for name in NAMES[module] if module_with_star.has_from_star(f"{module}.{name}")]
         # What a newer Python added is missing here, whichever way it is imported.
         assert {name for name in taken if hasattr(there, name)} <= set(given)

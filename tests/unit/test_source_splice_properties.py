@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import warnings
 from pathlib import Path
 
 import toolz  # type: ignore[import-untyped]  # toolz has no types
@@ -15,7 +14,6 @@ from adacoder.domain import Candidate, Target
 from adacoder.pytext import dedent
 from adacoder.source.locate import functions, locate
 from adacoder.source.splice import splice
-from adacoder.source.splicing.quotes import requoted
 from splicing import check, target_in
 
 UNITS = st.sampled_from(["    ", "  ", "\t"])
@@ -170,34 +168,6 @@ def test_a_module_that_is_broken_elsewhere_changes_as_little(data: st.DataObject
     target = data.draw(modules(broken=BROKEN))
     candidate = data.draw(candidates(target))
     check(target, candidate, splice(target, candidate))
-
-
-LITERALS = st.builds(
-    lambda prefix, quote, content: f"{prefix}{quote}{content}{quote}",
-    st.sampled_from(["", "r", "b", "f", "rb", "u", "Rb", "fr"]),
-    st.sampled_from(["'", '"', "'''", '"""']),
-    st.text(st.sampled_from("ab'\"\\{}n#\n "), max_size=8),
-)
-
-
-@settings(deadline=None)
-@given(st.lists(st.one_of(LITERALS, st.sampled_from(["# it's\n", "(", ")", "x", "+", " "])), max_size=8), st.booleans())
-def test_other_quotes_are_the_same_program(parts: list[str], double: bool) -> None:
-    text = f"x = [{', '.join(parts)}]"
-    changed = requoted(text, '"' if double else "'")
-    assert requoted(changed, '"' if double else "'") == changed
-    assert _dump(changed) == _dump(text)
-    if _dump(text) is None:
-        assert changed == text
-
-
-def _dump(text: str) -> str | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.dump(ast.parse(text))
-    except (SyntaxError, ValueError):
-        return None
 
 
 def _blank(tree: ast.Module, qualname: str) -> None:

@@ -28,7 +28,7 @@ from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented
-from adacoder.source.splicing import Splice
+from adacoder.source.placed import Splice
 from adacoder.source.text import apply_edits
 from adacoder.source.withheld import withheld
 from adacoder.traces import Trace

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from adacoder.agents.role import FENCE, Limits, Role
 from adacoder.replies.completion import completion, was_stopped_short
 from adacoder.replies.extract import extract
-from adacoder.source.importing.standard_library import standard_import
+from adacoder.source.imports import is_in_the_table
 
 if TYPE_CHECKING:
     from adacoder.domain import Candidate, Reply, Target
@@ -27,7 +27,7 @@ def _has_function(candidate: Candidate) -> bool:
 
 def _was_stopped_short(text: str, target: Target) -> bool:
     """As `replies.completion` sees it; what a rule can import is not waited for."""
-    return was_stopped_short(text, target, lambda name: standard_import(name) is not None)
+    return was_stopped_short(text, target, is_in_the_table)
 
 
 WRITER = Role(

@@ -1,4 +1,4 @@
-"""The body of a function as its lines show it, whether or not it parses."""
+"""Find the body of a function by its lines, whether or not it parses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import Lines, definitions, logical_lines
-from adacoder.source.indentation import WHITE
+from adacoder.source.indentation import DEFAULT_UNIT, WHITE, reindent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=64)  # every step of putting a candidate in place begins with its function
 def find_function(text: str, name: str) -> Definition | None:
-    """The function in `text` that is meant by `name`: the last one so called, as the last definition wins in
+    """Find the function in `text` that is meant by `name`: the last one so called, as the last definition wins in
     Python; else the first that is called otherwise. One inside another function is not meant."""
     found = [each for each in definitions(text) if not each.is_class and not each.in_function]
     named = [each for each in found if each.name == name]
@@ -24,7 +24,7 @@ def find_function(text: str, name: str) -> Definition | None:
 
 
 def body_of(function: Definition) -> str:
-    """The lines of the function's body without its docstring, indented as they are; no blank line at the end.
+    """Return the lines of the function's body without its docstring, indented as they are; no blank line at the end.
 
     A body on the header's own line comes without indentation.
     """
@@ -33,7 +33,7 @@ def body_of(function: Definition) -> str:
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Where the body begins, a line or code beside the header or docstring; and the indentation it lacks."""
+    """Find where the body begins, a line or code beside the header or docstring, and the indentation it lacks."""
     text, docstring, line = function.text, function.docstring, function.header_line
     begin = function.header.end
     if docstring is not None:
@@ -46,18 +46,19 @@ def _body_start(function: Definition) -> tuple[int, str]:
 
 
 def with_first(body: str, statements: Sequence[str]) -> str:
-    """`body` with `statements` put before its first line, at its indentation."""
+    """Put `statements` before the first line of `body`, at its indentation; a blank line follows a block."""
     first = next(logical_lines(body), None)
     if first is None or not statements:
         return body
     lines = Lines(body)
     at = next(start for index, start in enumerate(lines.starts) if lines[index].strip(WHITE + "\n"))
-    return body[:at] + "".join(f"{first.indent}{statement}\n" for statement in statements) + body[at:]
+    placed = (reindent(each, parent="", first=first.indent, unit=DEFAULT_UNIT) for each in statements)
+    return body[:at] + "".join(f"{each}\n\n" if "\n" in each else f"{each}\n" for each in placed) + body[at:]
 
 
 def with_first_in_functions(text: str, statements: Sequence[str]) -> str:
-    """`text`, one definition, with `statements` first in the body of its function, or of each of its methods; one
-    that has its body on the header's line stays as it is."""
+    """Put `statements` first in the body of the function that `text` defines, or of each method of its class; one that
+    has its body on the header's line stays as it is."""
     functions = [each for each in definitions(text) if not each.is_class and not each.in_function]
     for function in reversed(functions if statements else []):
         start, end = _body_start(function)[0], function.span.end

@@ -22,7 +22,7 @@ from adacoder.domain import Target
 from adacoder.privacy.access import Access
 from adacoder.privacy.contents import concealed
 from adacoder.pytext import Definition
-from adacoder.source.surroundings.concealed import shown_line, without_strings
+from adacoder.source.surroundings.masking import shown_line, without_strings
 from adacoder.source.surroundings.module import ModuleText, Symbol
 from adacoder.source.surroundings.outline import (
     PROSE,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from adacoder.domain import Coverage, Line, Reached, Verdict
 from adacoder.pytext import Lines, dedent, logical_lines, normalize, parsed
-from adacoder.source.splicing import Splice
+from adacoder.source.placed import Splice
 
 
 def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:

@@ -292,7 +292,7 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
         root = _outside_packages(root.parent)
     packages = list(folder.relative_to(root).parts)
     stem = [] if path.stem == "__init__" else [_importable(path.stem, root.joinpath(*packages))]
-    return Module(path, ".".join(packages + stem) or folder.name, root)
+    return Module(path, ".".join(packages + stem) or folder.name, root, workspace)
 
 
 def _outside_packages(folder: Path) -> Path:

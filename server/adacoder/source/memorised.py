@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from adacoder.domain import Example, ExampleResult, Target
 from adacoder.pytext import Lines, dedent, normalize, parsed
-from adacoder.source.splicing import Splice
+from adacoder.source.placed import Splice
 
 _LONGEST, _MOST, _DEEPEST = 10_000, 500, 30  # characters, literals, and levels around one that are read
 _TRUTHS = {("true",), ("false",)}

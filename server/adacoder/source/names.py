@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -156,7 +157,8 @@ class _Binder(ast.NodeVisitor):
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
             self._always = isinstance(statement, _ALWAYS)
-            self.visit(statement)
+            with suppress(RecursionError):  # in an expression that is too deep for it; names that are bound come first
+                self.visit(statement)
         self._always = False
         for node in ast.walk(tree):
             if isinstance(node, ast.Global):
@@ -223,6 +225,12 @@ def used_names(text: str) -> frozenset[str]:
         return frozenset(IDENTIFIER.findall(text))
     top = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
     return frozenset(top.union(_globals(table.get_children())))
+
+
+def used_when_called(text: str) -> frozenset[str]:
+    """Return the names that the functions in `text` take from around them when they run, not in their headers."""
+    table = symbols(text)
+    return frozenset(IDENTIFIER.findall(text) if table is None else _globals(table.get_children()))
 
 
 def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:

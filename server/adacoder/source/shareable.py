@@ -7,7 +7,7 @@ from collections.abc import Set
 from adacoder.domain import Edit, Span, Target
 from adacoder.privacy.contents import concealed
 from adacoder.pytext import logical_lines, string_literals
-from adacoder.source.surroundings.concealed import shown
+from adacoder.source.surroundings.masking import shown
 from adacoder.source.text import apply_edits
 
 _CONCEALED = ("'…'", '"…"')

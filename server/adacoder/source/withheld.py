@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Edit, Span
 from adacoder.pytext import definitions_in, docstring_at, logical_lines, statements, string_literals
-from adacoder.source.surroundings.concealed import without_strings
+from adacoder.source.surroundings.masking import without_strings
 from adacoder.source.text import apply_edits
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""What `source/imports.py` knows names by.
+"""The parts of `source/imports.py`.
 
-`standard_names` and `standard_library` say what names people write bare, `exports` what modules have, `installed` what
-there is to import, `habits` (with `project_files` and `definition_use`) how the project does it. `usage` is how the
-code at hand uses a name. `readable` and `unseen` see to it that no name is called undefined that is not.
+`standard_names` and `standard_library` know the names that people write bare, `exports` those of modules, `installed`
+what there is to import, `project_imports` (with `project_files`) how the project does it. `readable` sees to it that
+what is broken elsewhere hides no undefined name.
 """

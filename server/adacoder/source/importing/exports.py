@@ -1,4 +1,4 @@
-"""What `import *` brings, as far as that is known: of the modules of the standard library that people import all of."""
+"""Know what `import *` brings from those modules of the standard library that people import all of."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _LEFT_OUT = {"asyncio": {"TaskGroup"}, "os": {"PathLike"}}
 
 
 def exported(module: str) -> frozenset[str] | None:
-    """The names that `import *` from `module` binds, in our own Python or another; None if that is not known."""
+    """Return the names that `import *` from `module` binds, in our own Python or another; None if that is not known."""
     return _exports().get(module)
 
 
 def surely_exported(module: str) -> frozenset[str] | None:
-    """Names that `import *` from `module` binds for certain, perhaps not all; None if no such names are known."""
+    """Return names that `import *` from `module` binds for certain, perhaps not all; None if none are known."""
     names = _exports().get(module, NAMES.get(module))
     return None if names is None else frozenset(names).difference(_LEFT_OUT.get(module, ()))
 
 
 def may_come_from(name: str, modules: Iterable[str]) -> bool:
-    """Whether `import *` from one of `modules` may bind `name`."""
+    """Tell whether `import *` from one of `modules` may bind `name`."""
     return any(names is None or name in names for names in map(exported, modules))
 
 

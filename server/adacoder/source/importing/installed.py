@@ -1,4 +1,4 @@
-"""What the user's environment has installed, told from its files alone: nothing of it is imported or run."""
+"""Find what the user's environment has installed, from its files alone: nothing of it is imported or run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Module
 from adacoder.privacy.access import Access
 from adacoder.source.importing.project_files import text_of
-from adacoder.source.importing.usage import OF_VALUES
 from adacoder.source.names import bindings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from adacoder.source.importing.usage import Usage
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "F": ("import torch.nn.functional as F",),
@@ -83,67 +80,62 @@ class Installed:
 
     @property
     def is_known(self) -> bool:
-        """Whether there are folders to look into."""
+        """Tell whether there are folders to look into."""
         return bool(self._roots)
 
     def has(self, module: str) -> bool:
-        """Whether there is a module of this dotted name; of one inside a package, whether there is its file."""
+        """Tell whether there is a module of this dotted name; of one inside a package, whether there is its file."""
         top, _, rest = module.partition(".")
         if top not in self._modules:
             return False
         return not rest or self._place(module) is not None
 
-    def import_for(self, name: str, usage: Usage | None) -> str | None:
-        """The statement that imports `name`, a module or what is customarily taken from one, if it is installed."""
-        found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, usage)]
+    def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
+        """Return the statement that imports `name`, a module or what is customarily taken from one, if it is installed.
+
+        `taken`: what the code takes from it, as dotted paths; None where that is not known.
+        """
+        found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, taken)]
         if len(found) == 1:
             return found[0]
         if name in self._modules:
-            return self._module_or_member(name, usage)
+            return self._module_or_member(name, taken)
         if name in MEMBERS and self.offers(MEMBERS[name], name):
             return f"from {MEMBERS[name]} import {name}"
         return None
 
     def offers(self, module: str, name: str) -> bool:
-        """Whether the text of `module` binds `name`, or says that the module has it."""
+        """Tell whether the text of `module` binds `name`, or says that the module has it."""
         return name in (self._names(module) or ())
 
-    def _is_alias(self, statement: str, usage: Usage | None) -> bool:
+    def _is_alias(self, statement: str, taken: frozenset[str] | None) -> bool:
         words = statement.split()
         module = f"{words[1]}.{words[3]}" if words[0] == "from" else words[1]
-        if not self.has(module):
-            return False
-        if usage is None:
-            return True
-        return bool(usage.paths) and not usage.is_bare and self._has_all(module, usage.attributes)
+        return self.has(module) and (taken is None or (bool(taken) and self._has_all(module, taken)))
 
-    def _module_or_member(self, name: str, usage: Usage | None) -> str | None:
-        if usage is None:
+    def _module_or_member(self, name: str, taken: frozenset[str] | None) -> str | None:
+        if taken == frozenset():
+            return f"from {name} import {name}" if self.offers(name, name) else None
+        if taken is None:
             return f"import {name}"
-        if usage.paths:
-            fits = not (usage.is_data or usage.calls) and self._has_all(name, usage.attributes)
-            return f"import {', '.join(self._needed(name, usage))}" if fits else None
-        return f"from {name} import {name}" if not usage.is_data and self.offers(name, name) else None
+        return f"import {', '.join(self._needed(name, taken))}" if self._has_all(name, taken) else None
 
-    def _has_all(self, module: str, attributes: frozenset[str]) -> bool:
-        """Whether a module has all of `attributes`, as far as its text says what it has."""
+    def _has_all(self, module: str, taken: frozenset[str]) -> bool:
+        """Tell whether a module has what is taken from it, as far as its text says what it has."""
         names = self._names(module)
         if names is None or "__getattr__" in names:
-            return names is not None or not attributes <= OF_VALUES
-        return all(name in names or self.has(f"{module}.{name}") for name in attributes)
+            return True
+        first = {path.partition(".")[0] for path in taken}
+        return all(name in names or self.has(f"{module}.{name}") for name in first)
 
-    def _needed(self, name: str, usage: Usage) -> list[str]:
-        """The module, or those inside it that are taken from it and that it does not import itself."""
-        inside = dict.fromkeys(
-            module
-            for path in usage.paths
-            if not self.offers(name, path.partition(".")[0])
-            for module in [self._deepest(name, path)]
-        )
-        return [module for module in inside if module != name] or [name]
+    def _needed(self, name: str, taken: frozenset[str]) -> list[str]:
+        """Return the module, or those inside it that are taken from it and that it does not import itself."""
+        inside = {self._deepest(name, path) for path in taken if not self.offers(name, path.partition(".")[0])}
+        inside = {each for each in inside if not any(other.startswith(f"{each}.") for other in inside)}
+        return sorted(inside - {name}) or [name]
 
     def _deepest(self, module: str, path: str) -> str:
-        """The longest dotted name of a module that `path`, taken from `module`, begins with."""
+        """Return the longest dotted name of a module that `path`, taken from `module`, begins with."""
         for part in path.split("."):
             if not self.has(f"{module}.{part}"):
                 break
@@ -151,7 +143,7 @@ class Installed:
         return module
 
     def _names(self, module: str, depth: int = _STARS) -> frozenset[str] | None:
-        """What the text of a module binds; None where there is none, or it tells not all of it."""
+        """Return what the text of a module binds; None where there is none, or it tells not all of it."""
         if module not in self._read:
             self._read[module] = None  # for those that read each other
             self._read[module] = self._names_in_text(module, depth)
@@ -169,7 +161,7 @@ class Installed:
         return frozenset(found.origins.keys() | known | _listed(text) | open_ended)
 
     def _place(self, module: str) -> Path | None:
-        """The file with the text of a module."""
+        """Find the file with the text of a module."""
         top, *rest = module.split(".")
         root = self._modules.get(top)
         if root is None:
@@ -180,7 +172,7 @@ class Installed:
 
     @cached_property
     def _modules(self) -> dict[str, Path]:
-        """The names of all top-level modules, and the folder that each is in."""
+        """All top-level modules, and the folder that each is in."""
         found: dict[str, Path] = {}
         for root in self._roots:
             for entry in _entries(root):
@@ -214,7 +206,7 @@ def _libraries(folder: Path) -> list[Path]:
 
 
 def _shares_the_systems(configuration: Path, access: Access) -> bool:
-    """Whether an environment sees what is installed beneath it."""
+    """Tell whether an environment sees what is installed beneath it."""
     text = (_text(configuration, access) or "").lower()
     pairs = (line.partition("=") for line in text.splitlines())
     return any(key.strip() == "include-system-site-packages" and value.strip() == "true" for key, _, value in pairs)
@@ -229,7 +221,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _provided(entry: os.DirEntry[str], access: Access) -> Iterator[str]:
-    """The top-level modules that an entry of a folder for packages stands for."""
+    """Yield the top-level modules that an entry of a folder for packages stands for."""
     name, _, ending = entry.name.partition(".")
     if entry.name.endswith(".dist-info"):
         # What is installed in place for editing has no file here, but is listed.
@@ -245,7 +237,7 @@ def _provided(entry: os.DirEntry[str], access: Access) -> Iterator[str]:
 
 
 def _listed(text: str) -> set[str]:
-    """The names in a module's `__all__`, as far as they stand there one by one."""
+    """Return the names in a module's `__all__`, as far as they stand there one by one."""
     return {name for listed in _ALL.finditer(text) for name in _QUOTED.findall(listed[1])}
 
 

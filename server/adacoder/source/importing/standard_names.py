@@ -1,8 +1,7 @@
-"""Where the names that programs use without importing them come from.
+"""The names that programs use without importing them.
 
 Each name stands under the one module that is meant when people write it bare. One that could as well come from
-another module, such as `path` or `dumps`, is told by its use in `standard_library.py`, or left out rather than
-guessed.
+another module, such as `path` or `dumps`, is left out rather than guessed.
 """
 
 from __future__ import annotations
@@ -134,35 +133,22 @@ NEWER: dict[str, tuple[int, int]] = {
 }
 """Those of the names that Python 3.11 does not have, with the version that brought them."""
 
-CONSTANTS = _words(
-    "MAXYEAR MINYEAR UTC IGNORECASE MULTILINE DOTALL AF_INET AF_INET6 SOCK_DGRAM SOCK_STREAM DEVNULL PIPE STDOUT"
-    " KW_ONLY TYPE_CHECKING argv ascii_letters ascii_lowercase ascii_uppercase day_abbr day_name digits environ"
-    " float_info hexdigits inf kwlist maxsize month_abbr month_name nan octdigits pi printable punctuation stderr"
-    " stdin stdout tau version_info whitespace"
+MODULE_OF = {name: module for module, names in NAMES.items() for name in names}
+"""The module of each of the names."""
+
+WITH_ATTRIBUTES = _words(
+    "chain date datetime defaultdict environ float_info stderr stdin stdout timedelta timezone version_info"
 )
-"""Those of the names that are data, and never called."""
+"""Those with lower-case names that people take attributes from: the other ones are functions."""
 
-ATTRIBUTES: dict[str, frozenset[str]] = {
-    name: _words(attributes)
-    for name, attributes in {
-        "cached_property": "",
-        "chain": "from_iterable",
-        "date": "fromisocalendar fromisoformat fromordinal fromtimestamp max min resolution strptime today",
-        "datetime": "combine fromisocalendar fromisoformat fromordinal fromtimestamp max min now resolution strftime"
-        " strptime today utcfromtimestamp utcnow",
-        "defaultdict": "fromkeys",
-        "deque": "",
-        "partial": "",
-        "timedelta": "max min resolution total_seconds",
-        "timezone": "max min utc",
-        "tzinfo": "",
-    }.items()
-}
-"""The classes with lower-case names, and what people take from them; of other lower-case names, functions,
-nobody takes anything."""
+TWINS = _words("bisect copy datetime fnmatch glob pprint random time")
+"""Modules that have something under their own name, which people take as often."""
 
-GENERICS = frozenset({"defaultdict", "deque"})
-"""Those of these classes that annotations subscript."""
+OF_DATETIME = _words(
+    "combine fromisocalendar fromisoformat fromordinal fromtimestamp max min now resolution strftime strptime today"
+    " utcfromtimestamp utcnow"
+)
+"""Attributes of the class `datetime.datetime` that its module does not have."""
 
 ALIASES = {
     "ET": "import xml.etree.ElementTree as ET",
@@ -212,36 +198,6 @@ SUBMODULES = (
 
 WITH_EFFECT = frozenset({"antigravity", "this", "test", "idlelib", "lib2to3", "turtledemo"})
 """Modules that do something when they are imported, or that no function needs."""
-
-LIKE_VALUES: dict[str, frozenset[str]] = {
-    name: _words(attributes)
-    for name, attributes in {
-        "base64": "decode encode",
-        "codecs": "decode encode",
-        "copy": "copy",
-        "itertools": "count",
-        "operator": "add index",
-        "os": "remove",
-        "re": "split",
-        "shlex": "join split",
-        "shutil": "copy",
-    }.items()
-}
-"""What modules have that strings, lists, … have too."""
-
-OF_PATHS = _words(
-    "abspath basename commonpath commonprefix dirname exists expanduser expandvars getatime getctime getmtime getsize"
-    " isabs isdir isfile islink ismount join lexists normcase normpath realpath relpath samefile sep split splitdrive"
-    " splitext"
-)
-"""What `os.path` has."""
-
-OF_TIME = _words(
-    "altzone asctime ctime daylight get_clock_info gmtime localtime mktime monotonic monotonic_ns perf_counter"
-    " perf_counter_ns process_time process_time_ns sleep strftime strptime struct_time thread_time time time_ns"
-    " timezone tzname tzset"
-)
-"""What `time` has."""
 
 _NEWER_BUILTINS = _words("BaseExceptionGroup EncodingWarning ExceptionGroup PythonFinalizationError aiter anext")
 BUILTINS = _NEWER_BUILTINS.union(dir(builtins))

@@ -1,15 +1,13 @@
-"""The imports at the head of a module, and how one more goes among them: in their order, layout and groups.
+"""Add imports to those at the head of a module: in the project's style, in the groups that are there.
 
-An order is followed only where the imports that are there visibly keep it; else what is new goes to the end.
+The order of the style is followed only where the imports that are there keep it; else new ones go to the end.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,23 +15,20 @@ from adacoder.domain import Edit
 from adacoder.pytext import Lines, line_ending, normalize
 from adacoder.source.indentation import DEFAULT_UNIT
 from adacoder.source.names import Imported, absolute, imported, statements_of
-from adacoder.source.splicing.import_names import NAME_ORDERS, is_sorted, with_name
+from adacoder.source.splicing.import_names import with_name
+from adacoder.source.splicing.import_style import import_style
 from adacoder.source.text import common
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from adacoder.domain import Module, Span
-    from adacoder.source.splicing.import_names import NameOrder
 
 _FUTURE, _STANDARD, _OTHERS, _OWN, _RELATIVE = range(5)
 """The groups of imports, in the order of PEP 8."""
 _FUTURE_MODULE = "__future__"
-_WIDTHS = (79, 88, 100, 120)
-"""What people set as the longest line."""
 _HEADING = re.compile(r"\b(?:imports?|standard lib\w*|stdlib|(?:third|3rd|first|1st)[ -]party)\b", re.IGNORECASE)
 """What a comment speaks of that stands above a group of imports."""
-_URL = re.compile(r"https?://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,38 +57,6 @@ class NewLine:
 
 _Names = tuple[Imported, ...]
 """What one statement imports."""
-_Path = tuple[int, int, str, str]
-_Order = Callable[[_Names], tuple[int, _Path, int, tuple[int, str, str]]]
-
-
-def _path(names: _Names) -> _Path:
-    """Relative imports after absolute ones, the furthest first; else by module, regardless of case."""
-    module = names[0].module
-    rest = module.lstrip(".")
-    level = len(module) - len(rest)
-    return 1 if level else 0, -level, rest.lower(), rest
-
-
-def _is_from(names: _Names) -> bool:
-    return names[0].name is not None
-
-
-def _orders(by_name: NameOrder) -> tuple[_Order, ...]:
-    """How statements are ordered: `import` before `from`, as isort does; by module alone, as with its
-    `force_sort_within_sections`; or `from` before `import`. Those from the same module, by their first name."""
-
-    def name(names: _Names) -> tuple[int, str, str]:
-        return by_name(names[0].name or "")
-
-    return (
-        lambda names: (_is_from(names), _path(names), 0, name(names)),
-        lambda names: (0, _path(names), _is_from(names), name(names)),
-        lambda names: (not _is_from(names), _path(names), 0, name(names)),
-    )
-
-
-_ORDERS = tuple(order for by_name in NAME_ORDERS for order in _orders(by_name))
-"""The orders that statements are kept in; the first is the most usual."""
 
 
 class ImportBlock:
@@ -102,6 +65,7 @@ class ImportBlock:
     def __init__(self, text: str, statements: Iterable[Statement], module: Module) -> None:
         self._text = text
         self._module = module
+        self._style = import_style(module)
         self._lines = Lines(text)
         self._groups: list[list[Statement]] = []
         for statement in statements:
@@ -110,23 +74,16 @@ class ImportBlock:
                 self._groups[-1].append(statement)
             else:
                 self._groups.append([statement])
-        names = [[name.name or "" for name in each.names] for each in self._all() if _is_from(each.names)]
-        self._name_order = _kept([list(each) for each in names if len(each) > 1])
-        modules = [each.names[0].module for each in self._all() if _is_from(each.names)]
-        self._one_each = len(set(modules)) < len(modules) and all(len(each) == 1 for each in names)
-        aliased = [each.names for each in self._all() if _is_from(each.names) and any(one.alias for one in each.names)]
-        self._aliases_apart = all(len(each) == 1 for each in aliased)
-        self._width = _width(text)
 
     def extended(self, names: Iterable[Imported]) -> tuple[list[Edit], list[Imported]]:
-        """What adds `names` to the statements that import from the same modules, in the order of the text; and those
+        """Add `names` to the statements that import from the same modules, in the order of the text; return those too
         that must have a statement of their own."""
         changed: dict[Statement, str] = {}
         left: list[Imported] = []
         for name in names:
             statement = self._statement_of(name)
             old = "" if statement is None else changed.get(statement, self._plain(statement))
-            text = with_name(old, name, self._name_order, self._width) if old else None
+            text = with_name(old, name, self._style) if old else None
             if statement is None or text is None:
                 left.append(name)
             else:
@@ -135,7 +92,7 @@ class ImportBlock:
         return sorted(edits, key=lambda edit: edit.start), left
 
     def new_lines(self, names: Iterable[Imported], head: int) -> list[NewLine]:
-        """Where statements of their own go for `names`, in the order of the text; in a module without imports, before
+        """Find where `names` get statements of their own, in the order of the text; in a module without imports, before
         the line `head`."""
         apart: dict[int, list[_Names]] = {}
         within: dict[int, list[_Names]] = {}
@@ -148,7 +105,7 @@ class ImportBlock:
                 within.setdefault(group, []).append(statement)
         found = [line for group, new in within.items() for line in self._within(self._groups[group], new)]
         for rank, new in apart.items():
-            found.append(NewLine(self._line_of(rank, head), rank, self._written(sorted(new, key=_ORDERS[0])), True))
+            found.append(NewLine(self._line_of(rank, head), rank, self._written(sorted(new, key=self._key)), True))
         return sorted(found, key=lambda each: (each.line, each.group))
 
     def _all(self) -> Iterator[Statement]:
@@ -156,11 +113,11 @@ class ImportBlock:
             yield from group
 
     def _is_joined(self, line: int, following: int) -> bool:
-        """Whether nothing but comments stands between two lines."""
+        """Tell whether nothing but comments stands between two lines."""
         return all(self._lines[each].lstrip(" \t\f").startswith("#") for each in range(line, following))
 
     def _plain(self, statement: Statement) -> str:
-        """The text of a statement with `\\n` endings; empty where it has others than the file."""
+        """Return the text of a statement with `\\n` endings; empty where it has others than the file."""
         text = statement.span.of(self._text)
         plain = normalize(text)
         return plain if self._in_file(plain) == text else ""
@@ -176,56 +133,57 @@ class ImportBlock:
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
     def _statement_of(self, name: Imported) -> Statement | None:
-        """The last statement that imports other names from where `name` comes from, and that it can join."""
+        """Find the last statement that imports other names from where `name` comes from, and that it can join."""
         if self._stands_alone(name):
             return None
         found = [
             each
             for each in self._all()
-            if all(other.module == name.module and not self._stands_alone(other) for other in each.names)
+            if all(other.module == name.module for other in each.names)
+            and not all(self._stands_alone(other) for other in each.names)
         ]
         return found[-1] if found else None
 
     def _stands_alone(self, name: Imported) -> bool:
-        """Whether `name` has a statement for itself; what gets another name has by custom."""
-        return self._one_each or name.name in (None, "*") or (name.alias is not None and self._aliases_apart)
+        """Tell whether `name` has a statement for itself."""
+        style = self._style
+        is_apart = style.force_single_line or (name.alias is not None and not style.combine_as_imports)
+        return is_apart or name.name in (None, "*")
 
     def _together(self, names: Iterable[Imported]) -> list[_Names]:
-        """`names`, those together that one statement imports."""
+        """Group `names` into those that one statement imports."""
         joined: dict[str | Imported, list[Imported]] = {}
         for name in names:
             joined.setdefault(name if self._stands_alone(name) else name.module, []).append(name)
-        order = self._name_order or NAME_ORDERS[0]
-        return [tuple(sorted(each, key=lambda name: order(name.name or ""))) for each in joined.values()]
+        key = self._style.name_key
+        return [tuple(sorted(each, key=lambda name: key(name.name or ""))) for each in joined.values()]
 
     def _written(self, new: Iterable[_Names]) -> str:
         return "\n".join(self._statement(names) for names in new)
 
     def _statement(self, names: _Names) -> str:
         (statement,) = statements_of(names)
-        if len(statement) <= self._width or len(names) == 1:
+        if len(statement) <= self._style.line_length or len(names) == 1:
             return statement
         inside = "".join(f"{DEFAULT_UNIT}{name.item},\n" for name in names)
         return f"from {names[0].module} import (\n{inside})"
 
     def _within(self, group: list[Statement], new: list[_Names]) -> Iterator[NewLine]:
-        """Where in a group new statements go: each before a line."""
-        order = next((order for order in self._orders if _in_order([each.names for each in group], order)), None)
+        """Place new statements in a group, each before a line."""
+        keys = [self._key(each.names) for each in group if each.names[0].module != _FUTURE_MODULE]
+        is_sorted = keys == sorted(keys)
         places: dict[int, list[_Names]] = {}
-        for names in new if order is None else sorted(new, key=order):
-            before = [each for each in group if order is None or self._is_before(each.names, names, order)]
+        for names in sorted(new, key=self._key) if is_sorted else new:
+            before = [each for each in group if not is_sorted or self._is_before(each.names, names)]
             places.setdefault(before[-1].after if before else group[0].first, []).append(names)
         for line, together in places.items():
             yield NewLine(line, self._rank(together[0][0]), self._written(together), False)
 
-    def _is_before(self, names: _Names, new: _Names, order: _Order) -> bool:
-        return names[0].module == _FUTURE_MODULE or order(names) <= order(new)
+    def _is_before(self, names: _Names, new: _Names) -> bool:
+        return names[0].module == _FUTURE_MODULE or self._key(names) <= self._key(new)
 
-    @cached_property
-    def _orders(self) -> list[_Order]:
-        """The orders of statements, those first that more groups keep."""
-        groups = [[each.names for each in group] for group in self._groups]
-        return sorted(_ORDERS, key=lambda order: -sum(_in_order(group, order) for group in groups))
+    def _key(self, names: _Names) -> tuple[object, ...]:
+        return self._style.statement_key(names[0].module, names[0].name)
 
     def _rank(self, name: Imported) -> int:
         if name.module == _FUTURE_MODULE:
@@ -233,15 +191,17 @@ class ImportBlock:
         if name.module.startswith("."):
             return _RELATIVE
         top = absolute(name.module, self._module).partition(".")[0]
-        if top in sys.stdlib_module_names:
-            return _STANDARD
-        return _OWN if top == self._module.name.partition(".")[0] else _OTHERS
+        if self._style.no_sections or top in self._style.known_third_party:
+            return _OTHERS
+        if top in (self._module.name.partition(".")[0], *self._style.known_first_party):
+            return _OWN
+        return _STANDARD if top in sys.stdlib_module_names else _OTHERS
 
     def _ranks(self, group: Iterable[Statement]) -> set[int]:
         return {self._rank(name) for each in group for name in each.names}
 
     def _group_for(self, rank: int) -> int | None:
-        """The group that a new statement joins; None where it is the first of its kind."""
+        """Choose the group that a new statement joins; None where it is the first of its kind."""
         ranks = [self._ranks(group) - {_FUTURE} for group in self._groups]
         of_its_kind = [index for index, each in enumerate(ranks) if rank in each]
         if of_its_kind:
@@ -255,7 +215,7 @@ class ImportBlock:
         return max(index for index, each in enumerate(ranks) if each)
 
     def _line_of(self, rank: int, head: int) -> int:
-        """The line before which a new group goes."""
+        """Choose the line before which a new group goes."""
         before = [group for group in self._groups if min(self._ranks(group)) < rank]
         if before:
             return before[-1][-1].after
@@ -270,27 +230,8 @@ class ImportBlock:
         return above if is_heading else line
 
 
-def _kept(lists: list[list[str]]) -> NameOrder | None:
-    """The order that most of `lists` are in; the most usual where all are short; None where none is."""
-    if not lists:
-        return NAME_ORDERS[0]
-    best = max(NAME_ORDERS, key=lambda order: sum(is_sorted(names, order) for names in lists))
-    return best if any(is_sorted(names, best) for names in lists) else None
-
-
-def _in_order(group: Sequence[_Names], order: _Order) -> bool:
-    keys = [order(names) for names in group if names[0].module != _FUTURE_MODULE]
-    return keys == sorted(keys)
-
-
-def _width(text: str) -> int:
-    """The longest line that a file evidently allows itself, in columns."""
-    longest = max((len(line) for line in normalize(text).split("\n") if not _URL.search(line)), default=0)
-    return next((width for width in _WIDTHS if longest <= width), _WIDTHS[-1])
-
-
 def statements_at(text: str, spans: Iterable[Span]) -> Iterator[Statement]:
-    """The import statements among `spans`, the top-level statements of `text`."""
+    """Yield the import statements among `spans`, the top-level statements of `text`."""
     lines = Lines(text)
     for span in spans:
         names = imported(span.of(text))

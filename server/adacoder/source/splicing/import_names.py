@@ -1,63 +1,43 @@
-"""One more name in a `from` import that is there: in the order and layout of its names, comments kept."""
+"""Add a name to a `from` import that is there: in the order and layout of its names, comments kept."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from adacoder.pytext import Lines, parsed
 from adacoder.source.indentation import DEFAULT_UNIT
-from adacoder.source.names import Imported
 from adacoder.source.text import offset_at
 
-NameOrder = Callable[[str], tuple[int, str, str]]
-"""What names of one statement are sorted by."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adacoder.source.names import Imported
+    from adacoder.source.splicing.import_style import ImportStyle
+
 _COMMENT = re.compile(r"#[^\n]*")
 
 
-def _by_kind(name: str) -> tuple[int, str, str]:
-    """CONSTANTS, then Classes, then functions, as isort's `order_by_type` has it."""
-    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    return kind, name.lower(), name
+def with_name(statement: str, name: Imported, style: ImportStyle) -> str | None:
+    """Add `name` to `statement`, a `from` import with `\\n` endings; None where it had better stay.
 
-
-def _regardless_of_case(name: str) -> tuple[int, str, str]:
-    return 0, name.lower(), name
-
-
-def _by_character(name: str) -> tuple[int, str, str]:
-    return 0, name, name
-
-
-NAME_ORDERS: tuple[NameOrder, ...] = (_by_kind, _regardless_of_case, _by_character)
-"""The orders that names are kept in; the first is the most usual."""
-
-
-def is_sorted(names: Sequence[str], order: NameOrder) -> bool:
-    """Whether `names` stand in `order`."""
-    return list(names) == sorted(names, key=order)
-
-
-def with_name(statement: str, name: Imported, order: NameOrder | None, width: int) -> str | None:
-    """`statement`, a `from` import with `\\n` endings, that imports `name` too; None where it had better stay.
-
-    No line grows beyond `width` columns: a long import is put into parentheses, or its names are spread anew.
+    No line grows beyond the style's columns: a long import is put into parentheses, or its names are spread anew.
     """
     tree = parsed(statement)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.ImportFrom) or "\\\n" in statement:
         return None
-    return _Names(statement, tree.body[0], width).with_one(name.item, order)
+    return _Names(statement, tree.body[0], style).with_one(name.item)
 
 
 class _Names:
-    """The names of one `from` import in its text."""
+    """The names of one `from` import, and their places in its text."""
 
-    def __init__(self, text: str, node: ast.ImportFrom, width: int) -> None:
+    def __init__(self, text: str, node: ast.ImportFrom, style: ImportStyle) -> None:
         self._text = text
         self._aliases = node.names
-        self._width = width
+        self._style = style
         lines = Lines(text)
         self._spans = [
             (_offset(lines, each.lineno, each.col_offset), _offset(lines, each.end_lineno, each.end_col_offset))
@@ -70,9 +50,9 @@ class _Names:
         self._has_trailing_comma = "," in after
         self._has_comment = "#" in text
 
-    def with_one(self, item: str, order: NameOrder | None) -> str | None:
-        """The text with `item`, where `order` wants it, else last."""
-        index = self._place(item, order)
+    def with_one(self, item: str) -> str | None:
+        """Add `item` where the style wants it, where the names follow the style; else last."""
+        index = self._place(item)
         if self._closing is not None and self._is_one_a_line():
             return self._on_a_line_of_its_own(item, index)
         changed = self._beside(item, index)
@@ -87,13 +67,11 @@ class _Names:
             return f"{self._text[: self._spans[0][0]].rstrip()} (\n{inside})"
         return self._spread(items)
 
-    def _place(self, item: str, order: NameOrder | None) -> int:
-        names = [each.name for each in self._aliases]
-        new = item.partition(" ")[0]
-        if order is None or not is_sorted(names, order):
-            return len(names)
-        after = [index for index, name in enumerate(names) if is_sorted([new, name], order)]
-        return after[0] if after else len(names)
+    def _place(self, item: str) -> int:
+        keys = [self._style.name_key(each.name) for each in self._aliases]
+        new = self._style.name_key(item.partition(" ")[0])
+        after = (index for index, key in enumerate(keys) if new <= key) if keys == sorted(keys) else iter(())
+        return next(after, len(keys))
 
     def _is_one_a_line(self) -> bool:
         first = self._text.count("\n", 0, self._spans[0][0])
@@ -126,17 +104,17 @@ class _Names:
 
     def _fits(self, changed: str) -> bool:
         old = set(self._text.split("\n"))
-        return all(len(line) <= self._width or line in old for line in changed.split("\n"))
+        return all(len(line) <= self._style.line_length or line in old for line in changed.split("\n"))
 
     def _spread(self, items: Sequence[str]) -> str:
-        """The names as many a line as fit, the first where it stands, the others below it."""
+        """Spread the names, as many a line as fit: the first stays where it stands, the others go below it."""
         start = self._spans[0][0]
         indent = " " * (start - self._lines.starts[self._lines.line_at(start)])
         closing = self._text[self._spans[-1][1] :].lstrip(" ,")
         rows = [""]
         for item in items:
             longer = f"{rows[-1]}{' ' if rows[-1] else ''}{item},"
-            if rows[-1] and len(indent) + len(longer) > self._width:
+            if rows[-1] and len(indent) + len(longer) > self._style.line_length:
                 rows.append(f"{item},")
             else:
                 rows[-1] = longer

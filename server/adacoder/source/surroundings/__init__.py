@@ -1,5 +1,5 @@
-"""What `source/context.py` is made of.
+"""The parts of `source/context.py`.
 
-`module` says what one module imports and defines, `outline` how a definition is shown without its body, `concealed`
-what of it is not shown; `project` reads the project's other files, within a budget.
+`module` says what one module imports and defines, `outline` how a definition is shown without its body, `masking`
+hides what no model may see; `project` reads the project's other files, within a budget.
 """

@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 from adacoder.pytext import Definition, LogicalLine
 from adacoder.source.literal import read_literal
-from adacoder.source.surroundings.concealed import shown, shown_line, without_strings
+from adacoder.source.surroundings.masking import shown, shown_line, without_strings
 
 _DECLARATION = re.compile(r"(?P<names>[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?::(?!=)|=(?!=))")
 _FIRST_PARAMETER = re.compile(r"[^(]*\(\s*(?P<name>[^\W\d]\w*)")

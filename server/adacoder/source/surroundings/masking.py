@@ -1,4 +1,4 @@
-"""Text of a user's module as a model may see it: without long strings, and without what may be a secret.
+"""Mask a module's text for a model: without long strings, and without what may be a secret.
 
 A prompt can leave the machine: a model server may run elsewhere, and a recorded conversation may go into a bug report.
 """
@@ -27,7 +27,7 @@ _LONGEST_STRING = 80
 
 
 def shown(text: str) -> str:
-    """A part of a module as a model sees it: at column 0, without long strings and without what may be a secret."""
+    """Mask a part of a module: at column 0, without long strings and without what may be a secret."""
     text = normalize(text)
     parts: list[str] = []
     done = 0
@@ -42,12 +42,12 @@ def shown(text: str) -> str:
 
 
 def shown_line(text: str, line: LogicalLine) -> str:
-    """The code of a logical line of `text`, without the comment after it, as `shown`."""
+    """Mask the code of a logical line of `text`, without the comment after it, as `shown` does."""
     return shown(text[line.start - len(line.indent) : line.code_end])
 
 
 def _is_to_conceal(literal: str, before: str) -> bool:
-    """Whether a string must not be shown, as it is or for what stands `before` it on its line."""
+    """Tell whether a string must be masked, for what it is or for what stands `before` it on its line."""
     content = literal.strip("'\"")
     if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content) or concealed(content) != content:
         return True
@@ -58,7 +58,7 @@ def _is_to_conceal(literal: str, before: str) -> bool:
 
 
 def without_strings(text: str) -> str:
-    """`text` with comments and strings blanked out, for looking for code."""
+    """Blank out the comments and strings of `text`, to look for code."""
     blank = list(text)
     for literal in string_literals(text, 0, len(text)):
         blank[literal.start : literal.end] = _blanked(literal.of(text))

@@ -1,4 +1,4 @@
-"""How the parameters of a function that somebody else wrote are called, and taken, here."""
+"""Match the parameters of a function that somebody else wrote with those of the target."""
 
 from __future__ import annotations
 
@@ -8,26 +8,22 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import parsed
-from adacoder.source.scopes import DEFINITIONS, parameters
+from adacoder.source.scopes import DEFINITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 _OWNERS = ("self", "cls")
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What is to be done for the body of one function to stand in another."""
+    """The changes that let the body of one function stand in another."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     """Their parameters that are called otherwise here."""
     defaults: Mapping[str, str] = field(default_factory=dict)
     """Their parameters that there are none of here, with the expressions they are if nobody passes them."""
-    same_calls: bool = True
-    """Whether what calls theirs can call ours, keywords renamed."""
-    passed: str = ""
-    """The arguments by which ours would call theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class _Parameter:
 
 
 def fit(signature: str, own: str, *, method: bool) -> Fit:
-    """How the function of `signature` fits into that of `own`; both run from `def` to the colon.
+    """Fit the function of `signature` into that of `own`; both run from `def` to the colon.
 
     Positional parameters go by position where both have as many; what then remains goes by name, and what remains of
     that in order. A parameter that is there in none of these ways must have a default.
@@ -49,12 +45,6 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
     pairs, left, missing = _paired(theirs, ours, method=method)
     names = {one.name: other.name for one, other in pairs}
     defaults = {each.name: each.default for each in left if each.default is not None}
-    same_calls = not left and all(
-        [
-            *(each.default is not None for each in missing),
-            *(other.by_position or not one.by_position for one, other in pairs),
-        ]
-    )
     loose = [each.name for each in missing if each.by_position] if theirs.vararg and not ours.vararg else []
     for one, other, default in (
         (theirs.vararg, ours.vararg, f"({', '.join(loose)}{',' if len(loose) == 1 else ''})"),
@@ -64,40 +54,14 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
             names[one.arg] = other.arg
         elif one is not None:
             defaults[one.arg] = default
-            same_calls = False
     changed = {old: new for old, new in names.items() if old != new}
-    return Fit(changed, defaults, same_calls, _passed(theirs, names, loose))
-
-
-def _passed(theirs: ast.arguments, names: Mapping[str, str], loose: Sequence[str]) -> str:
-    """The arguments of a call of theirs: `names` of theirs with what they are here, and what only `*` takes."""
-    passed: list[str] = list(loose)
-    gap = False
-    for arg in (*theirs.posonlyargs, *theirs.args):
-        if arg.arg not in names:
-            gap = True
-        else:
-            passed.append(f"{arg.arg}={names[arg.arg]}" if gap else names[arg.arg])
-    if theirs.vararg is not None and theirs.vararg.arg in names:
-        passed.append(f"*{names[theirs.vararg.arg]}")
-    passed += [f"{arg.arg}={names[arg.arg]}" for arg in theirs.kwonlyargs if arg.arg in names]
-    if theirs.kwarg is not None and theirs.kwarg.arg in names:
-        passed.append(f"**{names[theirs.kwarg.arg]}")
-    return ", ".join(passed)
-
-
-def only_in(own: str, signature: str) -> set[str]:
-    """The names of the parameters that `own` has and `signature` has not; both are headers as for `fit`."""
-    ours, theirs = arguments(own), arguments(signature)
-    if ours is None or theirs is None:
-        return set()
-    return {each.arg for each in parameters(ours)} - {each.arg for each in parameters(theirs)}
+    return Fit(changed, defaults)
 
 
 @lru_cache(maxsize=32)
 def arguments(signature: str) -> ast.arguments | None:
-    """The parameters of a header that ends with its colon; None where our own Python cannot read it, or would not take
-    it: one name twice."""
+    """Parse the parameters of a header that ends with its colon; None where our own Python cannot read it, or would
+    not take it: one name twice."""
     tree = parsed(f"{signature} pass")
     if tree is None or len(tree.body) != 1:
         return None
@@ -111,7 +75,7 @@ def arguments(signature: str) -> ast.arguments | None:
 def _paired(
     theirs: ast.arguments, ours: ast.arguments, *, method: bool
 ) -> tuple[list[tuple[_Parameter, _Parameter]], list[_Parameter], list[_Parameter]]:
-    """Which of their parameters are which of ours, and what remains of both."""
+    """Pair their parameters with ours; return what remains of both too."""
     left, missing = _parameters(theirs), _parameters(ours)
     pairs: list[tuple[_Parameter, _Parameter]] = []
 

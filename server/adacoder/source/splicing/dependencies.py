@@ -1,7 +1,7 @@
-"""What a function needs of the imports and definitions that come along with it, and where each may go.
+"""Choose the imports and definitions that a function needs, and where each may go.
 
-A name that the module binds itself, or that it uses in some other meaning, keeps its meaning: such an import
-moves into the functions that need it, and such a definition is left out.
+A name that the module binds itself, or that it uses in some other meaning, keeps its meaning: an import or definition
+that would mask it moves into the functions that need it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from adacoder.source.names import (
     names_in_annotations,
     statements_of,
     used_names,
+    used_when_called,
 )
 from adacoder.source.scopes import DEFINITIONS, parameters
-from adacoder.source.splicing.around import Around, around
+from adacoder.source.splicing.module_names import ModuleNames, module_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Set
@@ -36,19 +37,19 @@ if TYPE_CHECKING:
 
 _FUTURE = "__future__"
 _QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated)[^\n]*['\"]", re.MULTILINE)
-"""What a line with an annotation that is a string looks like; others may too."""
+"""A line with an annotation that is a string; others may look so too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
-    """What comes along with a function."""
+class Dependencies:
+    """The imports and definitions that come along with a function."""
 
     futures: tuple[Imported, ...] = ()
     imports: tuple[Imported, ...] = ()
     definitions: tuple[str, ...] = ()
     """Statements at column 0."""
     inside: tuple[str, ...] = ()
-    """Imports that go into the function's own body."""
+    """Statements that go into the function's own body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +72,16 @@ class _Definition:
         return self.bound.origins.keys()
 
 
-def brought(target: Target, candidate: Candidate, function: str) -> Brought:
-    """What of `candidate` comes along with `function`, the target with its new body, at column 0."""
+def dependencies(target: Target, candidate: Candidate, function: str) -> Dependencies:
+    """Choose what of `candidate` comes along with `function`, the target with its new body, at column 0."""
     if not candidate.imports and not candidate.definitions:
-        return Brought()
-    module = around(target)
+        return Dependencies()
+    module = module_names(target)
     statements = _statements_in(function)
     needed = used_names(function) | _in_annotations(function, statements, module.bound.for_typing)
     offered = [_Definition.of(text, target.module, module.bound.for_typing) for text in candidate.definitions]
-    kept = _needed(offered, needed, module)
+    kept = _needed([each for each in offered if not _is_meant(each, target, module)], needed)
+    masking = _masking(kept, module)
     uses = needed.union(*(each.uses for each in kept))
     binds = frozenset[str]().union(*(each.binds for each in offered))
     imports = _offered(target, candidate, module)
@@ -91,47 +93,59 @@ def brought(target: Target, candidate: Candidate, function: str) -> Brought:
         if absolute(star.module, target.module) not in module.bound.stars:
             chosen += _narrowed(star, unknown, only=len(stars) == 1)
     inside = [name for name in chosen if _clashes(name, target, module)]
-    return Brought(
+    used_inside = used_when_called(function).union(*(each.uses for each in masking)) if inside else frozenset[str]()
+    return Dependencies(
         _futures(target, candidate, [*statements, *(node for each in kept for node in each.statements)], binds, module),
         tuple(name for name in chosen if name not in inside),
-        tuple(with_first_in_functions(each.text, _statements(inside, each.uses)) for each in kept),
-        _statements(inside, _used_in_body(function)) if inside else (),
+        tuple(
+            with_first_in_functions(each.text, _statements(inside, each.uses)) for each in kept if each not in masking
+        ),
+        (*_statements(inside, used_inside), *(each.text for each in masking)),
     )
 
 
+def _is_meant(offered: _Definition, target: Target, module: ModuleNames) -> bool:
+    """Tell whether the module has what a definition offers; the target is never one of its own dependencies."""
+    names = offered.binds & module.bound.origins.keys()
+    return target.qualname in offered.binds or any(
+        module.has_same(name, node) for name in names for node in offered.statements
+    )
+
+
+def _masking(kept: Sequence[_Definition], module: ModuleNames) -> list[_Definition]:
+    """Return those definitions that would mask a name of the module or a builtin, and those that need them."""
+    found: list[_Definition] = []
+    while True:
+        names = frozenset[str]().union(*(each.binds for each in found))
+        more = [
+            each
+            for each in kept
+            if any(module.takes(name) or name in BUILTINS for name in each.binds)
+            or (each.uses | each.bound.changed) & names
+        ]
+        if len(more) == len(found):
+            return found
+        found = more
+
+
 def _in_annotations(text: str, statements: Iterable[ast.stmt], for_typing: Set[str]) -> frozenset[str]:
-    """The names in those annotations that are strings, but for those that are there `for_typing`."""
+    """Return the names in annotations that are strings, but for those that are there `for_typing`."""
     return names_in_annotations(statements) - for_typing if _QUOTED.search(text) else frozenset()
 
 
 def _statements_in(function: str) -> list[ast.stmt]:
-    """The statements in the body of a function; none where our own Python cannot read it."""
+    """Return the statements in the body of a function; none where our own Python cannot read it."""
     tree = parsed(function)
     nodes = [] if tree is None else tree.body
     return [statement for node in nodes if isinstance(node, DEFINITIONS) for statement in node.body]
-
-
-def _used_in_body(function: str) -> frozenset[str]:
-    """The names that a function uses when it runs, and not only its header when it is defined."""
-    tree = parsed(function)
-    for node in tree.body if tree is not None else ():
-        if isinstance(node, DEFINITIONS):
-            node.decorator_list.clear()
-            node.returns = None
-            node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
-            node.args.kw_defaults = [None if each is None else ast.Constant(None) for each in node.args.kw_defaults]
-            for parameter in parameters(node.args):
-                parameter.annotation = None
-    return used_names(function if tree is None else ast.unparse(tree))
 
 
 def _statements(names: Iterable[Imported], uses: frozenset[str]) -> tuple[str, ...]:
     return tuple(statements_of([name for name in names if name.binds in uses]))
 
 
-def _needed(offered: Iterable[_Definition], needed: frozenset[str], module: Around) -> list[_Definition]:
-    """The definitions, in their order, that the function uses, or that those use in turn; without what is there."""
-    offered = [each for each in offered if not any(module.takes(name) for name in each.binds)]
+def _needed(offered: Sequence[_Definition], needed: frozenset[str]) -> list[_Definition]:
+    """Return the definitions, in their order, that the function uses, or that those use in turn."""
     kept: set[int] = set()
     while True:
         uses = needed.union(*(offered[index].uses for index in kept))
@@ -142,16 +156,16 @@ def _needed(offered: Iterable[_Definition], needed: frozenset[str], module: Arou
         kept |= more
 
 
-def _offered(target: Target, candidate: Candidate, module: Around) -> list[Imported]:
-    """What the candidate's imports bind, each once, without `__future__` and the module's own names."""
+def _offered(target: Target, candidate: Candidate, module: ModuleNames) -> list[Imported]:
+    """Return what the candidate's imports bind, each once, without `__future__` and the module's own names."""
     names = [name for statement in candidate.imports for name in imported(dedent(statement))]
     names = [name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, module)]
     return list(_unhidden(names))[::-1]
 
 
 def _unhidden(names: Sequence[Imported]) -> Iterator[Imported]:
-    """From the last on, the names to which no later import gives another meaning; `import a.b` and `import a.c` are
-    both `a`."""
+    """Yield, from the last on, the names to which no later import gives another meaning; `import a.b` and
+    `import a.c` are both `a`."""
     later: set[tuple[str, bool]] = set()
     for name in reversed(names):
         is_whole = name.name is None and name.alias is None
@@ -161,8 +175,8 @@ def _unhidden(names: Sequence[Imported]) -> Iterator[Imported]:
         later.add((name.binds, is_whole))
 
 
-def _is_own(name: Imported, target: Target, module: Around) -> bool:
-    """Whether the module would import itself, or the target from where the candidate thinks it is."""
+def _is_own(name: Imported, target: Target, module: ModuleNames) -> bool:
+    """Tell whether the module would import itself, or the target from where the candidate thinks it is."""
     source = absolute(name.module, target.module)
     own = target.module.name
     if name.binds == target.qualname.partition(".")[0]:
@@ -175,8 +189,8 @@ def _is_own(name: Imported, target: Target, module: Around) -> bool:
     return name.origin(target.module) == own or (source == own and not target.module.is_package)
 
 
-def _is_there(name: Imported, target: Target, module: Around) -> bool:
-    """Whether the module imports the very same already."""
+def _is_there(name: Imported, target: Target, module: ModuleNames) -> bool:
+    """Tell whether the module imports the very same already."""
     origin = name.origin(target.module)
     there = origin in module.bound.origins.get(name.binds, ())
     if name.binds == name.name and module.has_from_star(origin):
@@ -186,8 +200,8 @@ def _is_there(name: Imported, target: Target, module: Around) -> bool:
     return there
 
 
-def _clashes(name: Imported, target: Target, module: Around) -> bool:
-    """Whether importing the name at module level would change what it means there, or might not give it its meaning.
+def _clashes(name: Imported, target: Target, module: ModuleNames) -> bool:
+    """Tell whether importing the name at module level would mask what it means there, or might not give its meaning.
 
     A module that an `import *` happens to bring is that module.
     """
@@ -200,8 +214,8 @@ def _clashes(name: Imported, target: Target, module: Around) -> bool:
 
 
 def _narrowed(star: Imported, unknown: frozenset[str], *, only: bool) -> list[Imported]:
-    """What an `import *` stands for: the unknown names that its module has; of a module that is not known, all of them
-    if it is the only one. As it stands it could give a new meaning to any name of the module."""
+    """Replace an `import *` by the unknown names that its module has; of a module that is not known, by all of them if
+    it is the only one. As it stands it could mask any name of the module."""
     known = surely_exported(star.module)
     if known is None:
         known = unknown if only else frozenset()
@@ -209,10 +223,10 @@ def _narrowed(star: Imported, unknown: frozenset[str], *, only: bool) -> list[Im
 
 
 def _futures(
-    target: Target, candidate: Candidate, statements: Iterable[ast.stmt], binds: Set[str], module: Around
+    target: Target, candidate: Candidate, statements: Iterable[ast.stmt], binds: Set[str], module: ModuleNames
 ) -> tuple[Imported, ...]:
-    """`from __future__ import annotations` where `statements`, which come along, have annotations that may need it;
-    it changes what all others of the module are at run time."""
+    """Return `from __future__ import annotations` if `statements`, which come along, have annotations that may need
+    it; it changes what all others of the module are at run time."""
     wanted = Imported(_FUTURE, "annotations")
     if _is_there(wanted, target, module):
         return ()
@@ -223,7 +237,8 @@ def _futures(
 
 
 def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
-    """The annotations that are evaluated when `statement` runs, or what it defines: not those of local variables."""
+    """Yield the annotations that are evaluated when `statement` runs, or what it defines: not those of local
+    variables."""
     for node in ast.walk(statement):
         match node:
             case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):
@@ -234,8 +249,8 @@ def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _may_fail(annotation: ast.expr, binds: Set[str]) -> bool:
-    """Whether an annotation may fail if it is evaluated: `int | None` and `list[int]` in older Pythons, and what names
-    one of the definitions that `binds` are, as it may stand further below."""
+    """Tell whether an annotation may fail if it is evaluated: `int | None` and `list[int]` in older Pythons, and one
+    that names a definition of `binds`, as that may stand further below."""
     return any(
         isinstance(node, ast.BinOp)
         or (isinstance(node, ast.Name) and node.id in binds)
