@@ -6,7 +6,7 @@ Offsets are code points into one text, half open. Lines are 0-based unless a nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
