@@ -14,7 +14,7 @@ from adacoder.journal import Journal
 from adacoder.models import backends
 from adacoder.models.base import ChatModel
 from adacoder.models.errors import ModelError
-from adacoder.models.recording.format import Conversation, read
+from adacoder.models.recording.format import RecordedConversation, read
 from adacoder.models.window import Window
 from adacoder.service import Project, Service, current
 from adacoder.settings import Settings
@@ -102,7 +102,7 @@ def recording(path: Path, *models: str, **more: object) -> Settings:
     return Settings(models=models or ("script:a",), record=path, **more)  # type: ignore[arg-type]
 
 
-def end_of(conversation: Conversation) -> Mapping[str, JSON]:
+def end_of(conversation: RecordedConversation) -> Mapping[str, JSON]:
     assert conversation.outcome is not None
     return conversation.outcome
 

@@ -42,13 +42,13 @@ def test_the_nearest_folder_tells_what_is_installed(tmp_path: Path) -> None:
     packages.mkdir(parents=True)
     (project / "link").symlink_to(packages)
     (packages / "link").symlink_to(project)
-    installed = finders.Installed([str(tmp_path / "usr"), str(packages)], [str(project)])
+    installed = finders.InstalledFiles([str(tmp_path / "usr"), str(packages)], [str(project)])
     for place in ("usr/lib/re.py", "usr/src/app/.venv/lib/x.py", "usr/src/app/link/x.py", "usr/src/apple.py"):
         assert installed.holds(str(tmp_path / place)), place
     for place in ("usr/src/app/x.py", "usr/src/app", "usr/src/app/.venv/lib/link/x.py", "usrx/x.py", "x.py"):
         assert not installed.holds(str(tmp_path / place)), place
     assert not installed.holds("a\0b")
-    assert finders.Installed([], []).holds(os.__file__)
+    assert finders.InstalledFiles([], []).holds(os.__file__)
 
 
 @pytest.mark.usefixtures("sources")

@@ -49,13 +49,13 @@ def bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-async def started() -> probe.Finding:
+async def started() -> probe.Proof:
     """What a process finds that knows nothing yet."""
     probe._known.clear()
     return await probe.probe(keeps=True)
 
 
-def next_start() -> probe.Finding:
+def next_start() -> probe.Proof:
     """As `started`, where nothing is awaited."""
     return asyncio.run(started())
 

@@ -23,10 +23,10 @@ from adacoder.sandbox.wire import (
     Channel,
     HungUpError,
     Imported,
-    Line,
     ProtocolError,
     Raised,
     SyntaxBroken,
+    WorkerLine,
     channel_pair,
 )
 from adacoder.sandbox.worker import pack, unpack
@@ -61,7 +61,7 @@ class Worker:
         ours, theirs = channel_pair()
         self.connection = stack.enter_context(theirs)
         self.file = stack.enter_context(theirs.makefile("rwb", buffering=0))
-        self.line = Line(Channel(stack.enter_context(ours)))
+        self.line = WorkerLine(Channel(stack.enter_context(ours)))
 
     async def heard(self) -> list[str]:
         """The next command."""

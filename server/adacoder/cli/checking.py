@@ -18,7 +18,7 @@ from adacoder import report
 from adacoder.checks import Checks, Project
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
-from adacoder.cli.findings import Found, View
+from adacoder.cli.findings import Checked, View
 from adacoder.cli.place import Place, project_around, python_files, workspace
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
@@ -64,8 +64,8 @@ class Checking:
         self._checks = Checks()
         self._codes = [0]
         self._junit = junit
-        self._found: list[Found] = []
-        self._shown: list[Found] = []
+        self._found: list[Checked] = []
+        self._shown: list[Checked] = []
         """With those that could not run."""
         self._troubles: list[str] = []
         """Why files could not be read."""
@@ -123,7 +123,7 @@ class Checking:
     async def _show_first(self, running: deque[tuple[_Unit, asyncio.Task[Outcome]]]) -> None:
         unit, task = running[0]
         self._view.waits_for(unit.documented.target)
-        found = Found(await task, unit.folder, unit.is_named)
+        found = Checked(await task, unit.folder, unit.is_named)
         running.popleft()
         self._view.show(found)
         self._shown.append(found)

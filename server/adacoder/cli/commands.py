@@ -308,12 +308,12 @@ def check(
     PATH is a file or a folder: every docstring in it that has examples. By default it is the whole workspace.
     """
     from adacoder.cli.checking import Checking
-    from adacoder.cli.findings import Findings, Objects
+    from adacoder.cli.findings import CheckedObjects, Findings
     from adacoder.cli.place import Place
 
     if verbose and as_json:
         raise click.UsageError("Only one of --verbose and --json can be given.", click.get_current_context())
-    view = Objects() if as_json else Findings(verbose=verbose)
+    view = CheckedObjects() if as_json else Findings(verbose=verbose)
     checking = Checking(values, view, covers=coverage, junit=junit)
     return _await(checking.carry_out([Place.parse(place) for place in places]))
 

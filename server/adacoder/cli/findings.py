@@ -19,7 +19,7 @@ _FAILED = frozenset({Status.PARTIAL, Status.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Checked:
     """What came of one docstring."""
 
     outcome: Outcome
@@ -35,27 +35,27 @@ class View(Protocol):
     def waits_for(self, target: Target) -> None:
         """The docstring of `target` is the next to be shown."""
 
-    def show(self, found: Found) -> None:
+    def show(self, found: Checked) -> None:
         """Show what came of a docstring."""
 
-    def end(self, all_found: Sequence[Found], seconds: float) -> None:
+    def end(self, all_found: Sequence[Checked], seconds: float) -> None:
         """Show what came of all that ran, in `seconds`."""
 
     def close(self) -> None:
         """Nothing more is to be shown, also after an interruption."""
 
 
-class Objects:
+class CheckedObjects:
     """`--json`: one object a line on stdout, and nothing else."""
 
     def waits_for(self, target: Target) -> None:
         """As `View.waits_for`."""
 
-    def show(self, found: Found) -> None:
+    def show(self, found: Checked) -> None:
         """As `View.show`."""
         print_object(found.outcome, found.folder)
 
-    def end(self, all_found: Sequence[Found], seconds: float) -> None:
+    def end(self, all_found: Sequence[Checked], seconds: float) -> None:
         """As `View.end`."""
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class Findings:
         """As `View.waits_for`."""
         self._line.show(f"{_name(target)} · {self._shown} done")
 
-    def show(self, found: Found) -> None:
+    def show(self, found: Checked) -> None:
         """As `View.show`."""
         outcome = found.outcome
         self._shown += 1
@@ -91,7 +91,7 @@ class Findings:
         if self._verbose:
             self._print_summary(outcome)
 
-    def end(self, all_found: Sequence[Found], seconds: float) -> None:
+    def end(self, all_found: Sequence[Checked], seconds: float) -> None:
         """As `View.end`."""
         self.close()
         if len(all_found) == 1:
@@ -192,12 +192,12 @@ def _indented(text: str) -> Iterator[str]:
     yield from (f"    {line}" for line in text.rstrip("\n").split("\n") if text)
 
 
-def _line_of(found: Found) -> str:
+def _line_of(found: Checked) -> str:
     """One of what failed."""
     return f"{_named(found)}  {_score(found.outcome)}"
 
 
-def _named(found: Found) -> str:
+def _named(found: Checked) -> str:
     """The name under which `adacoder fix` takes it."""
     target = found.outcome.target
     return f"{shown_path(target.module.path)}::{target.qualname}"

@@ -14,7 +14,7 @@ from secrets import token_hex
 from xml.etree import ElementTree as ET
 
 from adacoder import report
-from adacoder.cli.findings import Found, module_and_name, told
+from adacoder.cli.findings import Checked, module_and_name, told
 from adacoder.cli.output import shown_path
 from adacoder.domain import AdaCoderError, Outcome, Status
 
@@ -45,7 +45,7 @@ class JUnit:
         except OSError as error:
             raise self._refusal(error) from None
 
-    def write(self, all_found: Sequence[Found], troubles: Sequence[str], seconds: float) -> None:
+    def write(self, all_found: Sequence[Checked], troubles: Sequence[str], seconds: float) -> None:
         """Write down what came of docstrings, and why others could not be read.
 
         Raises:
@@ -91,7 +91,7 @@ def _count(element: ET.Element, cases: Sequence[ET.Element]) -> None:
         element.set(name, str(sum(case.find(kind) is not None for case in cases)))
 
 
-def _case(found: Found) -> ET.Element:
+def _case(found: Checked) -> ET.Element:
     outcome = found.outcome
     module, name = module_and_name(outcome.target)
     case = ET.Element(

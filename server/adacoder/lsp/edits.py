@@ -45,7 +45,7 @@ class NotInsertedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class OutcomeInText:
     """An Outcome, and the snapshot it holds for."""
 
     outcome: Outcome
@@ -62,7 +62,7 @@ class Insertion:
         self.is_sent = False
         """Whether the edit is on its way, so that nothing can call it back."""
 
-    async def insert(self, finding: Finding) -> Outcome:
+    async def insert(self, finding: OutcomeInText) -> Outcome:
         """Make the Outcome's edits in the editor. Returns the Outcome for the text that they were made in.
 
         Raises:
@@ -102,7 +102,7 @@ class Insertion:
         if answer is None or answer.title != _INSERT:
             raise NotInsertedError("It was discarded.")
 
-    async def _brought_up_to_date(self, finding: Finding) -> Finding:
+    async def _brought_up_to_date(self, finding: OutcomeInText) -> OutcomeInText:
         """The finding for the text as it is now: evaluated once more if anything that it rests on changed."""
         for _ in range(_ATTEMPTS):
             now = self._taken(finding)
@@ -111,13 +111,13 @@ class Insertion:
             finding = await self._found_again(finding, now)
         raise NotInsertedError("The text changes faster than the examples run; nothing was inserted.")
 
-    def _taken(self, finding: Finding) -> Snapshot:
+    def _taken(self, finding: OutcomeInText) -> Snapshot:
         try:
             return take(self._client.workspace, finding.snapshot.uri)
         except TargetError as error:
             raise NotInsertedError(f"{error} Nothing was inserted.") from error
 
-    async def _found_again(self, finding: Finding, now: Snapshot) -> Finding:
+    async def _found_again(self, finding: OutcomeInText, now: Snapshot) -> OutcomeInText:
         from adacoder.source.locate import locate_again
 
         outcome = finding.outcome
@@ -139,9 +139,9 @@ class Insertion:
             steps=(*outcome.steps, *again.steps),
             seconds=outcome.seconds + again.seconds,
         )
-        return Finding(current, now)
+        return OutcomeInText(current, now)
 
-    async def _refusal(self, finding: Finding) -> str | None:
+    async def _refusal(self, finding: OutcomeInText) -> str | None:
         """Send the edit; None if it was made, else why not. Some clients refuse by an error (eglot)."""
         params = types.ApplyWorkspaceEditParams(
             label=f"AdaCoder: {finding.outcome.target.name}", edit=workspace_edit(self._client, finding)
@@ -166,7 +166,7 @@ class Insertion:
         return None
 
 
-def workspace_edit(client: Client, finding: Finding) -> types.WorkspaceEdit:
+def workspace_edit(client: Client, finding: OutcomeInText) -> types.WorkspaceEdit:
     """The Outcome's edits as one step to undo, bound to the version of the text they are for."""
     snapshot = finding.snapshot
     edits = text_edits(snapshot.text, finding.outcome.edits, encoding_of(client.workspace))

@@ -21,7 +21,7 @@ from adacoder.lsp.actions import COMMAND, KINDS, code_actions
 from adacoder.lsp.jobs import Job, Mode
 from adacoder.lsp.pygls_fixes import RUN
 from adacoder.lsp.server import AdaCoderServer
-from adacoder.lsp.snapshot import ParametersError, Place, find, first_folder, read_place, take
+from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, take
 
 if TYPE_CHECKING:
     from adacoder.models.catalog import Described
@@ -99,7 +99,7 @@ async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     return await ls.jobs.result(job)
 
 
-def _read_run(params: object) -> tuple[Place, Mode, bool, types.ProgressToken | None]:
+def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.ProgressToken | None]:
     """The members of the parameters, checked."""
     members = params if isinstance(params, Mapping) else {}
     document = members.get("textDocument")
@@ -137,7 +137,7 @@ def _starter(mode: Mode) -> Any:
 
 async def _started(
     ls: AdaCoderServer,
-    place: Place,
+    place: FunctionPlace,
     mode: Mode,
     *,
     apply: bool,

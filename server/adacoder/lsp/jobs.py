@@ -20,7 +20,7 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.domain import JSON, Outcome, Status, Step, Target, TargetError
 from adacoder.journal import Journal, OpenStep, Waiting
-from adacoder.lsp.edits import Finding, Insertion, NotInsertedError
+from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
 from adacoder.lsp.progress import new_token, progress
 from adacoder.lsp.workspace import encoding_of
 from adacoder.source.locate import Documented
@@ -232,7 +232,7 @@ class Jobs:
 
         job.insertion = Insertion(self._client, settings.on_unverified, recheck)
         try:
-            inserted = await job.insertion.insert(Finding(outcome, job.snapshot))
+            inserted = await job.insertion.insert(OutcomeInText(outcome, job.snapshot))
         except NotInsertedError as why:
             return Ending(outcome, failure_reason=str(why))
         return Ending(inserted, applied=True)

@@ -47,7 +47,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FunctionPlace:
     """Which function a client means."""
 
     uri: str
@@ -58,7 +58,7 @@ class Place:
     qualname: str | None = None
 
 
-def read_place(value: object) -> Place:
+def read_place(value: object) -> FunctionPlace:
     """A Place out of `{uri, version?, position | qualifiedName}`.
 
     Raises:
@@ -78,7 +78,7 @@ def read_place(value: object) -> Place:
         raise ParametersError("'position' must have a 'line', counted from 0.")
     if line is None and qualname is None:
         raise ParametersError("Neither 'position' nor 'qualifiedName' says which function is meant.")
-    return Place(uri, version, line, qualname)
+    return FunctionPlace(uri, version, line, qualname)
 
 
 def take(workspace: Workspace, uri: str) -> Snapshot:
@@ -136,7 +136,7 @@ def _folders(workspace: Workspace) -> list[Path]:
     return [folder for folder in folders if folder is not None]
 
 
-def find(snapshot: Snapshot, place: Place) -> Target:
+def find(snapshot: Snapshot, place: FunctionPlace) -> Target:
     """The function that `place` means. Its line counts only in the text it was taken from; its name, in any.
 
     Raises:

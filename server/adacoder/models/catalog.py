@@ -68,7 +68,7 @@ _LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class InstalledModel:
     """A model that a server has."""
 
     name: str
@@ -101,14 +101,14 @@ class Installed:
 class Described:
     """An installed model, with all that its server tells of it."""
 
-    model: Installed
+    model: InstalledModel
     facts: Facts | None
     """What it can do; None where the server does not say."""
     running: Running | None
     """None: it is not loaded, or the server does not say."""
 
 
-Named = TypeVar("Named", Installed, Running)
+Named = TypeVar("Named", InstalledModel, Running)
 
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ class Listing(tuple[T, ...]):
     """How many it has besides."""
 
 
-async def installed(host: str | None) -> Listing[Installed]:
+async def installed(host: str | None) -> Listing[InstalledModel]:
     """The models of the server at `host`, in its order: the last changed first.
 
     Raises:
@@ -188,7 +188,7 @@ async def version(host: str | None) -> str:
         return (await server.version())[:_LONGEST_NAME]
 
 
-async def best(host: str | None, deadlines: Deadlines | None = None) -> Installed | None:
+async def best(host: str | None, deadlines: Deadlines | None = None) -> InstalledModel | None:
     """The best model for writing code that the server at `host` has, and that can do so; None if none will do.
 
     The first models are asked about in the order of `rank`, until one is known to answer chats.
@@ -204,7 +204,7 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
     return None
 
 
-def rank(models: Iterable[Installed]) -> list[Installed]:
+def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
     """Those of `models` that may be used unasked, the best first.
 
     They run where the server is and follow instructions. Before all others come those that are not too large, the one
@@ -227,7 +227,7 @@ def memory() -> int | None:
         return None
 
 
-async def _models(server: OllamaServer) -> Listing[Installed]:
+async def _models(server: OllamaServer) -> Listing[InstalledModel]:
     most = memory() if address(server.url).loopback else None
     tags = await server.tags()
     named = (tag for tag in tags if len(str(tag.get("name"))) <= _LONGEST_NAME)
@@ -251,13 +251,13 @@ async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
         return None
 
 
-def _installed(tag: Mapping[str, object], most: int | None) -> Installed:
+def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
     """What an entry of `/api/tags` says. A model may well take of `most` bytes of memory what may be taken."""
     name, size = str(tag.get("name")), count(tag.get("size"))
     details = tag.get("details")
     stated = details if isinstance(details, dict) else {}
     remote = bool(tag.get("remote_host") or tag.get("remote_model"))
-    return Installed(
+    return InstalledModel(
         name,
         _billions(str(stated.get("parameter_size", "")), name, size),
         remote or is_cloud(name),

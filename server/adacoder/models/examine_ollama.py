@@ -29,7 +29,7 @@ class _Store:
     url: str
     version: str | None
     """None: it does not tell."""
-    models: catalog.Listing[catalog.Installed]
+    models: catalog.Listing[catalog.InstalledModel]
     running: tuple[Running, ...] | None
     """What is loaded; None: it does not tell."""
 
@@ -132,7 +132,7 @@ async def _store(url: str, host: str | None) -> _Store:
 
 
 def _present(
-    name: str, how: str, facts: Facts, installed: catalog.Installed | None, running: Running | None
+    name: str, how: str, facts: Facts, installed: catalog.InstalledModel | None, running: Running | None
 ) -> Finding:
     """A model that is there: what it is, and what it can do."""
     advice, about = [], []

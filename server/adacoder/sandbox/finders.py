@@ -225,7 +225,7 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 class Barrier:
     """Keeps out of the template what is not installed: what the project has, or hides by a module of the same name."""
 
-    def __init__(self, own: Sequence[str], installed: Installed) -> None:
+    def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)
         self._installed = installed
         self._others = Others(self)
@@ -270,7 +270,7 @@ class Barrier:
         return type(loader) is zipimport.zipimporter and self._installed.holds(loader.archive)
 
 
-class Installed:
+class InstalledFiles:
     """Tells what is installed from what belongs to the project, also where one lies within the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:

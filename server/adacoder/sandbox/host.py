@@ -25,13 +25,13 @@ from adacoder.sandbox.imports import NOTHING_AHEAD, ImportsAhead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
 from adacoder.sandbox.judge import Judge
-from adacoder.sandbox.probe import Finding, probe
+from adacoder.sandbox.probe import Proof, probe
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space, files_of, space
 from adacoder.sandbox.startup import note
 from adacoder.sandbox.templates import Taken, Templates
-from adacoder.sandbox.wire import HungUpError, Line, ProtocolError
+from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Host:
         async with self._turns:
             return (await self._alone(finding, replace(program, traced=True), examples, timeout)).trace
 
-    async def _alone(self, finding: Finding, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
+    async def _alone(self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
         """Evaluate in a process that nothing else was done in; whoever asks has a turn."""
         judge, ended = await self._judge(finding, program, examples, seconds)
         if not ended:  # its template was killed meanwhile
@@ -190,7 +190,7 @@ class Host:
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
             standing = replace(program, text="", overlays={})
             sources = [(example.source, example.informal) for example in examples if not example.skipped]
-            begin = partial(Line.ask_ahead, program=standing, seconds=_limit(timeout), sources=sources)
+            begin = partial(WorkerLine.ask_ahead, program=standing, seconds=_limit(timeout), sources=sources)
             try:
                 lent = await self._importers.lend(recipe, program, timeout, begin)
             except Apart as apart:
@@ -247,7 +247,7 @@ class Host:
         return view.without(files_of(program.module)) if program.is_withheld else view
 
     async def _judge(
-        self, finding: Finding, program: Program, examples: Sequence[Example], seconds: float
+        self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float
     ) -> tuple[Judge, bool]:
         """Run everything; returns who judged it, and whether that was possible to the end.
 
@@ -259,7 +259,7 @@ class Host:
         for _ in range(_MOST_RUNS):
             recipe = await self._recipe(finding.mechanism, program)
             judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
-            begin = partial(Line.ask_ahead, program=program, seconds=_limit(seconds))
+            begin = partial(WorkerLine.ask_ahead, program=program, seconds=_limit(seconds))
             taken = await self._templates.take(recipe, begin)
             try:
                 ended = await self._follow(taken, judge, program, examples, seconds)
@@ -297,7 +297,7 @@ class Host:
             self._recipes[key] = recipe, time.monotonic() + self._pause
         return recipe
 
-    async def _accepted(self, program: Program, *, is_standing: bool = False) -> Finding:
+    async def _accepted(self, program: Program, *, is_standing: bool = False) -> Proof:
         """What isolates here, if that is as strong as it must be; raises IsolationRefused if not.
 
         While that is still to be proved, what `program` will most likely run in is booted, but for what is the user's.

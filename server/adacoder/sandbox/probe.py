@@ -31,7 +31,7 @@ from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.process import Evaluation, Permit, Recipe, Template
 from adacoder.sandbox.program import Program
 from adacoder.sandbox.space import Space
-from adacoder.sandbox.wire import HungUpError, Imported, Line, ProtocolError
+from adacoder.sandbox.wire import HungUpError, Imported, ProtocolError, WorkerLine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -121,7 +121,7 @@ Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Proof:
     """What works here."""
 
     isolation: Isolation
@@ -147,7 +147,7 @@ class Finding:
 
 async def probe(
     best: Level = Level.FULL, *, anew: bool = False, keeps: bool = False, meanwhile: Meanwhile | None = None
-) -> Finding:
+) -> Proof:
     """The strongest that can isolate code here, but nothing stronger than `best`.
 
     What was found is known: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
@@ -181,12 +181,12 @@ async def probe(
 _KEPT_SECONDS = 30.0
 _FAILED_SECONDS = 600.0
 """How long a later start takes for granted that something stronger failed, though nothing is known to have changed."""
-_known: dict[tuple[Level, str | None], tuple[Finding, float, JSON]] = {}
+_known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = {}
 """What was found, until when it holds if it is worse than it could be, and what is to be kept of it."""
-_under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Finding, JSON]]] = {}
+_under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Proof, JSON]]] = {}
 
 
-async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Finding, JSON]:
+async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
     """What an earlier start proved, if it holds; else what works now, with the record of that for later ones."""
     program, system = program_of_system(_BUBBLEWRAP), locks()
     rests_on = grounds(program, system) if best is Level.FULL else None
@@ -204,8 +204,8 @@ async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Findi
     return found, {"grounds": rests_on, "features": features, "reason": found.reason, "until": until}
 
 
-def _proved_before(record: JSON, rests_on: JSON, program: Path | None, system: Locks | None) -> Finding | None:
-    """The Finding that was kept; None if something that it rests on is not as it was, or the record is none of ours."""
+def _proved_before(record: JSON, rests_on: JSON, program: Path | None, system: Locks | None) -> Proof | None:
+    """The proof that was kept; None if something that it rests on is not as it was, or the record is none of ours."""
     mechanism: Mechanism
     match record:
         case {"grounds": before, "features": features, "reason": str(reason), "until": None | float() as until}:
@@ -221,14 +221,14 @@ def _proved_before(record: JSON, rests_on: JSON, program: Path | None, system: L
             mechanism = Landlocked(system)
         case _:
             return None
-    return Finding(mechanism.isolation, mechanism, reason, is_kept=True)
+    return Proof(mechanism.isolation, mechanism, reason, is_kept=True)
 
 
 def _since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-async def _try_all(best: Level, program: Path | None, system: Locks | None, meanwhile: Meanwhile) -> Finding:
+async def _try_all(best: Level, program: Path | None, system: Locks | None, meanwhile: Meanwhile) -> Proof:
     if best is Level.NONE:
         return _nothing("nothing better was asked for")
     reasons = []
@@ -243,7 +243,7 @@ async def _try_all(best: Level, program: Path | None, system: Locks | None, mean
         try:
             await _prove(mechanism)
             is_proved.set_result(True)
-            return Finding(mechanism.isolation, mechanism, reasons[0] if reasons else "")
+            return Proof(mechanism.isolation, mechanism, reasons[0] if reasons else "")
         except (SandboxError, HungUpError, ProtocolError, OSError) as error:  # TimeoutError is an OSError
             by = mechanism.isolation.by[0]
             reasons.append(f"{by} does not work here: {(str(error) or 'it took too long').rstrip('.')}")
@@ -258,9 +258,9 @@ def _nothing_else(mechanism: Mechanism, is_proved: Permit) -> None:
     """What is done meanwhile where nothing is."""
 
 
-def _nothing(reason: str) -> Finding:
+def _nothing(reason: str) -> Proof:
     mechanism = Unconfined()
-    return Finding(mechanism.isolation, mechanism, reason)
+    return Proof(mechanism.isolation, mechanism, reason)
 
 
 async def _help(program: Path) -> str:
@@ -382,7 +382,7 @@ async def _prove(mechanism: Mechanism) -> None:
             raise SandboxError("it let a file outside be changed")
 
 
-async def _release_canary(line: Line, bait: _Bait, template: Template) -> None:
+async def _release_canary(line: WorkerLine, bait: _Bait, template: Template) -> None:
     isolation = template.recipe.mechanism.isolation
     module = Module(bait.folder / "canary.py", "canary", bait.folder)
     loaded = await line.load(Program(module, _CANARY, "write", 1, 1), _PROBE_SECONDS)

@@ -18,7 +18,7 @@ from adacoder.sandbox.imports import Ahead
 from adacoder.sandbox.isolation.seccomp import OWN_PID
 from adacoder.sandbox.launcher import children
 from adacoder.sandbox.space import LAUNCHER, OUR_PYTHON, TEMPLATE, Space
-from adacoder.sandbox.wire import Channel, HungUpError, Line, ProtocolError, channel_pair
+from adacoder.sandbox.wire import Channel, HungUpError, ProtocolError, WorkerLine, channel_pair
 
 if TYPE_CHECKING:
     import socket
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.isolation import Mechanism, Stage
 
-    Begin: TypeAlias = Callable[[Line], Awaitable[None]]
+    Begin: TypeAlias = Callable[[WorkerLine], Awaitable[None]]
     """Sends the first message of an evaluation."""
 
 Permit: TypeAlias = "asyncio.Future[bool]"
@@ -78,7 +78,7 @@ class Evaluation:
     """A process that a template forked for one evaluation, and that is locked down."""
 
     slot: int
-    line: Line
+    line: WorkerLine
     _connection: socket.socket
     _handle: int | None
     """A pidfd; None where the system has no such thing."""
@@ -400,7 +400,7 @@ async def forked(parent: Channel, turn: asyncio.Lock, slot: int, kind: str, begi
             async with turn:
                 await parent.send("fork", str(slot), kind, descriptor=far_end.fileno())
         channel = Channel(connection)
-        line = Line(channel)
+        line = WorkerLine(channel)
         async with asyncio.timeout(FORK_SECONDS):
             if begin:
                 await begin(line)

@@ -90,7 +90,7 @@ def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
     }
 
 
-class Imported(worker.Module):
+class StandingModule(worker.ModuleUnderTest):
     """The module of a docstring, in its process."""
 
     def __init__(self, fields: list[str], standing: Standing) -> None:

@@ -80,7 +80,7 @@ class Template:
         root, workspace, own, *installed = fields
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
-        self.installed = finders.Installed(installed, folders)
+        self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
         self._barrier.clear()
         self._lock = Lock(int(statm), bytes.fromhex(program), bytes.fromhex(importing), int(own_pid))
@@ -121,11 +121,11 @@ class Template:
                 if fields[1] not in ("importer", "desk"):
                     return worker.first(self.installed.holds)
 
-    def module(self, fields: list[str]) -> worker.Module:
+    def module(self, fields: list[str]) -> worker.ModuleUnderTest:
         """What an evaluation in this process is of; `fields`: those of `load`."""
         if self._standing is not None:
-            return standing.Imported(fields, self._standing)
-        return worker.Module(fields, self.installed.holds)
+            return standing.StandingModule(fields, self._standing)
+        return worker.ModuleUnderTest(fields, self.installed.holds)
 
     def _wait(self) -> None:
         """Wait for a command; meanwhile end what has too many files, of which its folder limits the size only."""

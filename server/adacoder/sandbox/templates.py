@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adacoder.sandbox.process import Begin
-    from adacoder.sandbox.wire import Line
+    from adacoder.sandbox.wire import WorkerLine
 
 PAUSE_SECONDS = 0.01
 """After what time without any evaluation there is a pause, which processes can use to rehearse."""
@@ -159,7 +159,7 @@ class Taken:
         """Whether it was ended because it started too many threads."""
 
     @property
-    def line(self) -> Line:
+    def line(self) -> WorkerLine:
         """The line to its worker."""
         return self._evaluation.line
 
@@ -413,7 +413,7 @@ class _Keeper:
         self._rested(self, for_long=False)
 
 
-async def _rehearse(line: Line) -> None:
+async def _rehearse(line: WorkerLine) -> None:
     line.rehearse()
 
 

@@ -214,7 +214,7 @@ _KERNEL_NAMES_SENDERS = hasattr(socket, "SO_PASSCRED")
 _CREDENTIALS = struct.Struct("3i")  # struct ucred of unix(7)
 
 
-class Line:
+class WorkerLine:
     """The line to the worker of one evaluation."""
 
     def __init__(self, channel: Channel) -> None:

@@ -239,7 +239,7 @@ def _is(value: object, kind: type[T]) -> TypeGuard[T]:
 # --- running examples ------------------------------------------------------------------------
 
 
-class Output(io.StringIO):
+class CapturedOutput(io.StringIO):
     """Standard output of one example, which keeps `OUTPUT_LIMIT` characters."""
 
     _room = OUTPUT_LIMIT
@@ -251,7 +251,7 @@ class Output(io.StringIO):
         return len(text)
 
 
-class Module:
+class ModuleUnderTest:
     """The module under test."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
@@ -333,7 +333,7 @@ class Module:
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-        output = sys.stdout = Output()
+        output = sys.stdout = CapturedOutput()
         observer, raised = self._observer, None
         code, binds = None, True
         _setrecursionlimit(self._recursion_limit)
@@ -353,7 +353,7 @@ class Module:
         is_undisturbed = observer.is_undisturbed()
         self._recursion_limit = _getrecursionlimit()
         regain()
-        printed = Output.getvalue(output)
+        printed = CapturedOutput.getvalue(output)
         if raised is None:
             kind, answer = "done", [shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
         else:
@@ -371,7 +371,9 @@ class Module:
         except SyntaxError:
             return compile(source, name, "single", self._flags, True), True
 
-    def _execute(self, code: CodeType, is_statement: bool, output: Output, by_value: str) -> tuple[str, str, str]:
+    def _execute(
+        self, code: CodeType, is_statement: bool, output: CapturedOutput, by_value: str
+    ) -> tuple[str, str, str]:
         """Run it; returns SHOWN, PLAIN and CLASS."""
 
         def shown(value: object) -> str:
@@ -384,7 +386,7 @@ class Module:
             return line
 
         def display(value: object) -> None:
-            Output.write(output, shown(value))
+            CapturedOutput.write(output, shown(value))
 
         sys.displayhook = display
         if is_statement:
@@ -494,7 +496,7 @@ def rehearse(is_installed: Callable[[str], bool]) -> None:
     copied, and that takes the most of the time of an evaluation that is the first to do anything.
     """
     name = "adacoder_rehearsal"
-    module = Module(["", name, name + ".py", "f", "11", "23", "", "", "", REHEARSAL], is_installed)
+    module = ModuleUnderTest(["", name, name + ".py", "f", "11", "23", "", "", "", REHEARSAL], is_installed)
     module.load()
     module.run("values = f([3, 1, 2])\n", "")
     module.run("values\n", "")
@@ -516,7 +518,7 @@ def first(is_installed: Callable[[str], bool]) -> list[str]:
     return receive()
 
 
-def evaluate(load: list[str], module_of: Callable[[list[str]], Module]) -> None:
+def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest]) -> None:
     """Serve one module, from its `load` to the end of the commands; `module_of` knows what its fields are of."""
     _, nonce, *fields = load
     module = module_of(fields)

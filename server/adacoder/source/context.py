@@ -35,7 +35,7 @@ from adacoder.source.surroundings.outline import (
     outline,
 )
 from adacoder.source.surroundings.outline import docstring as described
-from adacoder.source.surroundings.project import Follow, Place, Project
+from adacoder.source.surroundings.project import DefinedAt, Follow, NearFiles
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -117,7 +117,7 @@ class _Surroundings:
     def __init__(self, target: Target, overlays: Mapping[Path, str], follow: Follow, access: Access) -> None:
         self._target = target
         self._module = ModuleText(target.module.path, target.module.name, target.text)
-        self._project = Project(target.module.root, self._module, overlays, follow, access)
+        self._project = NearFiles(target.module.root, self._module, overlays, follow, access)
         self._own = next(each for each in self._module.definitions if each.header == target.header)
         self._owner = self._own.parents[-1] if self._own.parents else None
         self._outermost = (*self._own.parents, self._own)[0]
@@ -351,8 +351,8 @@ class _Following:
         """What the parser of jedi keeps."""
 
     def __call__(
-        self, names: Sequence[str], imports: Sequence[str], path: Path, project: Project
-    ) -> list[tuple[str, Place]]:
+        self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles
+    ) -> list[tuple[str, DefinedAt]]:
         """Where the definitions of `names` are that a module at `path` has from `imports`; as `Follow` says."""
         import jedi  # heavy, and needed only when a model is asked
         from parso.cache import parser_cache
@@ -360,7 +360,7 @@ class _Following:
         self._trees = parser_cache
         # jedi is shown the imports and the names and nothing more, since a module's whole text takes it long to read.
         code = "\n".join([*imports, *names])
-        found: list[tuple[str, Place]] = []
+        found: list[tuple[str, DefinedAt]] = []
         with _ONE_AT_A_TIME, suppress(Exception):  # it fails in many ways on odd code; then there is less to show
             environment = jedi.InterpreterEnvironment()
             ask = environment.get_inference_state_subprocess
@@ -372,7 +372,7 @@ class _Following:
                     for definition in script.goto(line, len(name) - 1, follow_imports=True):
                         qualname = (definition.full_name or name).removeprefix(f"{definition.module_name}.")
                         if definition.module_path is not None:
-                            found.append((name, Place(definition.module_path, definition.module_name, qualname)))
+                            found.append((name, DefinedAt(definition.module_path, definition.module_name, qualname)))
         return found
 
     def close(self) -> None:
@@ -390,7 +390,7 @@ class _Reading:
     for the whole process while it looks for a module, keeps what it has parsed on disk, and reads any file.
     """
 
-    def __init__(self, state: _State, inner: object, project: Project) -> None:
+    def __init__(self, state: _State, inner: object, project: NearFiles) -> None:
         import jedi
 
         self._inner = inner

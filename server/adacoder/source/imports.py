@@ -16,7 +16,7 @@ from adacoder.privacy.access import Access
 from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.pytext import Lines
 from adacoder.source.importing.exports import may_come_from
-from adacoder.source.importing.installed import Installed
+from adacoder.source.importing.installed import InstalledModules
 from adacoder.source.importing.project_imports import ProjectImports
 from adacoder.source.importing.readable import readable
 from adacoder.source.importing.standard_library import attributes_of, standard_import
@@ -132,7 +132,7 @@ class ImportIndex:
         self, target: Target, workspace: Path, folders: Sequence[Path] = (), wishes: Wishes = NO_WISHES
     ) -> None:
         self._project = ProjectImports(target, workspace, Access.around(target.module, workspace, wishes))
-        self._installed = Installed(folders)
+        self._installed = InstalledModules(folders)
 
     def import_for(self, name: str, used_in: str = "") -> str | None:
         """Return the statement that imports `name` as the code `used_in` uses it: as the user's own files import it,

@@ -42,7 +42,7 @@ OWN = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedName:
     """One name of an import statement."""
 
     module: str
@@ -74,9 +74,9 @@ class Imported:
         return source if self.alias else self.binds
 
 
-def statements_of(names: Sequence[Imported]) -> Iterator[str]:
+def statements_of(names: Sequence[ImportedName]) -> Iterator[str]:
     """The import statements for `names`, one for all that come from the same module."""
-    joined: dict[str | Imported, list[Imported]] = {}
+    joined: dict[str | ImportedName, list[ImportedName]] = {}
     for name in names:
         joined.setdefault(name if name.name in (None, "*") else name.module, []).append(name)
     for first, *rest in joined.values():
@@ -95,7 +95,7 @@ def absolute(name: str, module: Module) -> str:
     return ".".join([*package[: len(package) - level + 1], *([rest] if rest else [])])
 
 
-def imported(statement: str) -> tuple[Imported, ...]:
+def imported(statement: str) -> tuple[ImportedName, ...]:
     """The names of the import statements in `statement`; none if it is something else, or broken."""
     tree = parsed(statement)
     if tree is None:
@@ -103,13 +103,13 @@ def imported(statement: str) -> tuple[Imported, ...]:
     return tuple(name for node in tree.body for name in _imported(node))
 
 
-def _imported(node: ast.stmt) -> Iterator[Imported]:
+def _imported(node: ast.stmt) -> Iterator[ImportedName]:
     if isinstance(node, ast.Import):
         for alias in node.names:
-            yield Imported(alias.name, None, alias.asname)
+            yield ImportedName(alias.name, None, alias.asname)
     elif isinstance(node, ast.ImportFrom):
         for alias in node.names:
-            yield Imported("." * node.level + (node.module or ""), alias.name, alias.asname)
+            yield ImportedName("." * node.level + (node.module or ""), alias.name, alias.asname)
 
 
 @dataclass(slots=True)
@@ -200,7 +200,7 @@ class _Binder(ast.NodeVisitor):
                 self._change(target)
         super().generic_visit(node)
 
-    def _bind_import(self, name: Imported) -> None:
+    def _bind_import(self, name: ImportedName) -> None:
         if name.name == "*":
             self._found.stars.add(absolute(name.module, self._module))
             return

@@ -58,7 +58,7 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Conversation:
+class RecordedConversation:
     """All that was said in one request."""
 
     model: str
@@ -132,7 +132,7 @@ def encoded(value: JSON, redact: Callable[[str], str]) -> bytes:
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
-def read(path: Path) -> list[Conversation]:
+def read(path: Path) -> list[RecordedConversation]:
     """Read the conversations in a file, at least one.
 
     Raises:
@@ -145,7 +145,7 @@ def read(path: Path) -> list[Conversation]:
     before, *values = _VALUE.split(text)
     if before.strip() or not values:
         raise BadRecording(path, "it holds something else" if text.strip() else "it is empty")
-    found: list[Conversation] = []
+    found: list[RecordedConversation] = []
     line = before.count("\n") + 1
     for value in values:
         try:
@@ -159,11 +159,11 @@ def read(path: Path) -> list[Conversation]:
     return found
 
 
-def _add(value: Mapping[str, JSON], found: list[Conversation]) -> None:
+def _add(value: Mapping[str, JSON], found: list[RecordedConversation]) -> None:
     """Add one value of a file to the conversations before it."""
     if "adacoder" in value:
         window = _window(value["window"]) if "window" in value else _text(value["error"])
-        found.append(Conversation(_text(value["model"]), window, _checked(dict, value["about"])))
+        found.append(RecordedConversation(_text(value["model"]), window, _checked(dict, value["about"])))
     elif "outcome" in value:
         found[-1].outcome = _checked(dict, value["outcome"])
     else:

@@ -67,7 +67,7 @@ _STARS = 4
 """How much is read of a folder, of all folders' files, of one file, and how deep into what `import *` names."""
 
 
-class Installed:
+class InstalledModules:
     """The modules that can be imported from an interpreter's folders.
 
     Nothing is read before it is asked for. Without folders nothing is known, and nothing is said to be installed.

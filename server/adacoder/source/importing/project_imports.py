@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Module
 from adacoder.pytext import Lines, indent_width, parsed, string_interiors
 from adacoder.source.importing.project_files import project_files
-from adacoder.source.names import Imported, absolute, imported
+from adacoder.source.names import ImportedName, absolute, imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ _FOR_TYPING_ALONE = "_typeshed"
 class _Found:
     """An import as it stands in a file."""
 
-    imported: Imported
+    imported: ImportedName
     for_typing: bool
     """Whether it is there for type checkers alone."""
 
@@ -56,7 +56,7 @@ class ProjectImports:
         self._access = access
         self._workspace = workspace
 
-    def import_of(self, name: str) -> Imported | None:
+    def import_of(self, name: str) -> ImportedName | None:
         """Return how the target's own module imports `name`; else how most of the nearest files that import it do.
 
         What is imported for type checkers alone counts where there is nothing else. Nothing is imported from the
@@ -68,14 +68,14 @@ class ProjectImports:
         found = self._most_used(name)
         return None if found is None else self._as_here(found)
 
-    def definition_of(self, name: str) -> Imported | None:
+    def definition_of(self, name: str) -> ImportedName | None:
         """Return the import of what one module near the target defines as `name`, and no other."""
         if name.startswith("_"):
             return None
         found = list(itertools.islice(self._definitions(name), 2))
         if len(found) != 1 or not _only_defines(found[0][1]):
             return None
-        return self._as_here(Imported(found[0][0].name, name))
+        return self._as_here(ImportedName(found[0][0].name, name))
 
     @cached_property
     def libraries(self) -> frozenset[str]:
@@ -83,10 +83,10 @@ class ProjectImports:
         texts = [self._target.text, *(text for _, text in self._texts)]
         return frozenset(match[1] for text in texts for match in _LIBRARY.finditer(text, 0, _HEAD))
 
-    def _most_used(self, name: str) -> Imported | None:
+    def _most_used(self, name: str) -> ImportedName | None:
         """Return how most of the nearest files that import `name` do it; of equals the nearest one's way."""
-        running: Counter[Imported] = Counter()
-        for_typing: Counter[Imported] = Counter()
+        running: Counter[ImportedName] = Counter()
+        for_typing: Counter[ImportedName] = Counter()
         for path, text in self._texts:
             for found in dict.fromkeys(_imports_of(name, text)):
                 seen = self._seen_from_target(path, found.imported)
@@ -97,21 +97,21 @@ class ProjectImports:
         by_use = (found for counts in (running, for_typing) for found, _ in counts.most_common())
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
-    def _seen_from_target(self, path: Path, found: Imported) -> Imported | None:
+    def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
         """Give a relative import's module its whole name; None if it has none from here."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
         source = "" if module is None else absolute(found.module, module)
-        return Imported(source, found.name, found.alias) if source and not source.startswith(".") else None
+        return ImportedName(source, found.name, found.alias) if source and not source.startswith(".") else None
 
-    def _as_here(self, found: Imported) -> Imported:
+    def _as_here(self, found: ImportedName) -> ImportedName:
         """Write an import of the project's own as the target's module does: relative to itself, if it does so."""
         if found.name is None or not _RELATIVE.search(self._target.text):
             return found
-        return Imported(relative(found.module, self._target.module), found.name, found.alias)
+        return ImportedName(relative(found.module, self._target.module), found.name, found.alias)
 
-    def _can_be_imported(self, found: Imported) -> bool:
+    def _can_be_imported(self, found: ImportedName) -> bool:
         """Tell whether an import does not name the target's own module, nor one that there is for type checkers."""
         source = absolute(found.module, self._target.module)
         wanted = source if found.name is None else f"{source}.{found.name}"

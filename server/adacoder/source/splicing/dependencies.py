@@ -17,7 +17,7 @@ from adacoder.source.importing.exports import surely_exported
 from adacoder.source.importing.standard_names import BUILTINS
 from adacoder.source.names import (
     OWN,
-    Imported,
+    ImportedName,
     absolute,
     bindings,
     imported,
@@ -44,8 +44,8 @@ _QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated
 class Dependencies:
     """The imports and definitions that come along with a function."""
 
-    futures: tuple[Imported, ...] = ()
-    imports: tuple[Imported, ...] = ()
+    futures: tuple[ImportedName, ...] = ()
+    imports: tuple[ImportedName, ...] = ()
     definitions: tuple[str, ...] = ()
     """Statements at column 0."""
     inside: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ def _statements_in(function: str) -> list[ast.stmt]:
     return [statement for node in nodes if isinstance(node, DEFINITIONS) for statement in node.body]
 
 
-def _statements(names: Iterable[Imported], uses: frozenset[str]) -> tuple[str, ...]:
+def _statements(names: Iterable[ImportedName], uses: frozenset[str]) -> tuple[str, ...]:
     return tuple(statements_of([name for name in names if name.binds in uses]))
 
 
@@ -156,14 +156,14 @@ def _needed(offered: Sequence[_Definition], needed: frozenset[str]) -> list[_Def
         kept |= more
 
 
-def _offered(target: Target, candidate: Candidate, module: ModuleNames) -> list[Imported]:
+def _offered(target: Target, candidate: Candidate, module: ModuleNames) -> list[ImportedName]:
     """Return what the candidate's imports bind, each once, without `__future__` and the module's own names."""
     names = [name for statement in candidate.imports for name in imported(dedent(statement))]
     names = [name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, module)]
     return list(_unhidden(names))[::-1]
 
 
-def _unhidden(names: Sequence[Imported]) -> Iterator[Imported]:
+def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
     """Yield, from the last on, the names to which no later import gives another meaning; `import a.b` and
     `import a.c` are both `a`."""
     later: set[tuple[str, bool]] = set()
@@ -175,7 +175,7 @@ def _unhidden(names: Sequence[Imported]) -> Iterator[Imported]:
         later.add((name.binds, is_whole))
 
 
-def _is_own(name: Imported, target: Target, module: ModuleNames) -> bool:
+def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
     """Tell whether the module would import itself, or the target from where the candidate thinks it is."""
     source = absolute(name.module, target.module)
     own = target.module.name
@@ -189,7 +189,7 @@ def _is_own(name: Imported, target: Target, module: ModuleNames) -> bool:
     return name.origin(target.module) == own or (source == own and not target.module.is_package)
 
 
-def _is_there(name: Imported, target: Target, module: ModuleNames) -> bool:
+def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
     """Tell whether the module imports the very same already."""
     origin = name.origin(target.module)
     there = origin in module.bound.origins.get(name.binds, ())
@@ -200,7 +200,7 @@ def _is_there(name: Imported, target: Target, module: ModuleNames) -> bool:
     return there
 
 
-def _clashes(name: Imported, target: Target, module: ModuleNames) -> bool:
+def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
     """Tell whether importing the name at module level would mask what it means there, or might not give its meaning.
 
     A module that an `import *` happens to bring is that module.
@@ -213,21 +213,21 @@ def _clashes(name: Imported, target: Target, module: ModuleNames) -> bool:
     )
 
 
-def _narrowed(star: Imported, unknown: frozenset[str], *, only: bool) -> list[Imported]:
+def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> list[ImportedName]:
     """Replace an `import *` by the unknown names that its module has; of a module that is not known, by all of them if
     it is the only one. As it stands it could mask any name of the module."""
     known = surely_exported(star.module)
     if known is None:
         known = unknown if only else frozenset()
-    return [Imported(star.module, name) for name in sorted(unknown & known)]
+    return [ImportedName(star.module, name) for name in sorted(unknown & known)]
 
 
 def _futures(
     target: Target, candidate: Candidate, statements: Iterable[ast.stmt], binds: Set[str], module: ModuleNames
-) -> tuple[Imported, ...]:
+) -> tuple[ImportedName, ...]:
     """Return `from __future__ import annotations` if `statements`, which come along, have annotations that may need
     it; it changes what all others of the module are at run time."""
-    wanted = Imported(_FUTURE, "annotations")
+    wanted = ImportedName(_FUTURE, "annotations")
     if _is_there(wanted, target, module):
         return ()
     if not any(wanted in imported(dedent(statement)) for statement in candidate.imports):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Edit
 from adacoder.pytext import Lines, line_ending, normalize
 from adacoder.source.indentation import DEFAULT_UNIT
-from adacoder.source.names import Imported, absolute, imported, statements_of
+from adacoder.source.names import ImportedName, absolute, imported, statements_of
 from adacoder.source.splicing.import_names import with_name
 from adacoder.source.splicing.import_style import import_style
 from adacoder.source.text import common
@@ -36,7 +36,7 @@ class Statement:
     """An import statement at the top level of a module; of those on one logical line all together."""
 
     span: Span
-    names: tuple[Imported, ...]
+    names: tuple[ImportedName, ...]
     first: int
     """Its first line."""
     after: int
@@ -55,7 +55,7 @@ class NewLine:
     """Whether they are a group of their own, with blank lines around."""
 
 
-_Names = tuple[Imported, ...]
+_Names = tuple[ImportedName, ...]
 """What one statement imports."""
 
 
@@ -75,11 +75,11 @@ class ImportBlock:
             else:
                 self._groups.append([statement])
 
-    def extended(self, names: Iterable[Imported]) -> tuple[list[Edit], list[Imported]]:
+    def extended(self, names: Iterable[ImportedName]) -> tuple[list[Edit], list[ImportedName]]:
         """Add `names` to the statements that import from the same modules, in the order of the text; return those too
         that must have a statement of their own."""
         changed: dict[Statement, str] = {}
-        left: list[Imported] = []
+        left: list[ImportedName] = []
         for name in names:
             statement = self._statement_of(name)
             old = "" if statement is None else changed.get(statement, self._plain(statement))
@@ -91,7 +91,7 @@ class ImportBlock:
         edits = [self._edit(statement, text) for statement, text in changed.items()]
         return sorted(edits, key=lambda edit: edit.start), left
 
-    def new_lines(self, names: Iterable[Imported], head: int) -> list[NewLine]:
+    def new_lines(self, names: Iterable[ImportedName], head: int) -> list[NewLine]:
         """Find where `names` get statements of their own, in the order of the text; in a module without imports, before
         the line `head`."""
         apart: dict[int, list[_Names]] = {}
@@ -132,7 +132,7 @@ class ImportBlock:
         start = statement.span.start
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
-    def _statement_of(self, name: Imported) -> Statement | None:
+    def _statement_of(self, name: ImportedName) -> Statement | None:
         """Find the last statement that imports other names from where `name` comes from, and that it can join."""
         if self._stands_alone(name):
             return None
@@ -144,15 +144,15 @@ class ImportBlock:
         ]
         return found[-1] if found else None
 
-    def _stands_alone(self, name: Imported) -> bool:
+    def _stands_alone(self, name: ImportedName) -> bool:
         """Tell whether `name` has a statement for itself."""
         style = self._style
         is_apart = style.force_single_line or (name.alias is not None and not style.combine_as_imports)
         return is_apart or name.name in (None, "*")
 
-    def _together(self, names: Iterable[Imported]) -> list[_Names]:
+    def _together(self, names: Iterable[ImportedName]) -> list[_Names]:
         """Group `names` into those that one statement imports."""
-        joined: dict[str | Imported, list[Imported]] = {}
+        joined: dict[str | ImportedName, list[ImportedName]] = {}
         for name in names:
             joined.setdefault(name if self._stands_alone(name) else name.module, []).append(name)
         key = self._style.name_key
@@ -185,7 +185,7 @@ class ImportBlock:
     def _key(self, names: _Names) -> tuple[object, ...]:
         return self._style.statement_key(names[0].module, names[0].name)
 
-    def _rank(self, name: Imported) -> int:
+    def _rank(self, name: ImportedName) -> int:
         if name.module == _FUTURE_MODULE:
             return _FUTURE
         if name.module.startswith("."):

@@ -14,13 +14,13 @@ from adacoder.source.text import offset_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adacoder.source.names import Imported
+    from adacoder.source.names import ImportedName
     from adacoder.source.splicing.import_style import ImportStyle
 
 _COMMENT = re.compile(r"#[^\n]*")
 
 
-def with_name(statement: str, name: Imported, style: ImportStyle) -> str | None:
+def with_name(statement: str, name: ImportedName, style: ImportStyle) -> str | None:
     """Add `name` to `statement`, a `from` import with `\\n` endings; None where it had better stay.
 
     No line grows beyond the style's columns: a long import is put into parentheses, or its names are spread anew.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from adacoder.domain import Span, Target
-    from adacoder.source.names import Imported
+    from adacoder.source.names import ImportedName
     from adacoder.source.splicing.import_block import NewLine, Statement
 
 _IMPORT = re.compile(r"(?:import|from)\b")
@@ -48,7 +48,7 @@ class Layout:
         self._ending = line_ending(target.text)
 
     def additions(
-        self, futures: Sequence[Imported], imports: Sequence[Imported], definitions: Sequence[str]
+        self, futures: Sequence[ImportedName], imports: Sequence[ImportedName], definitions: Sequence[str]
     ) -> list[Edit]:
         """What adds these imports and definitions, in the order of the text.
 
@@ -73,7 +73,7 @@ class Layout:
         new = [self._edit(line, list(group)) for line, group in groupby(added, lambda addition: addition.line)]
         return sorted([*changed, *more, *new], key=lambda edit: edit.start)
 
-    def _future(self, names: Sequence[Imported], head: int) -> _Addition:
+    def _future(self, names: Sequence[ImportedName], head: int) -> _Addition:
         after = [each.after for each in self._imports if each.names[0].module == "__future__"]
         line = after[-1] if after else head
         statements = list(statements_of(names))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adacoder.domain import Span
 from adacoder.pytext import Definition, LogicalLine, definitions, logical_lines, statements
-from adacoder.source.names import Imported, imported
+from adacoder.source.names import ImportedName, imported
 
 _IMPORT = re.compile(r"(?:import|from)\b")
 _GUARD = re.compile(r"if[ \t]+(?:\w+\.)?TYPE_CHECKING\b")
@@ -58,7 +58,7 @@ class ModuleText:
         return frozenset(found)
 
     @cached_property
-    def imports(self) -> list[Imported]:
+    def imports(self) -> list[ImportedName]:
         """The names that these bind."""
         return [name for line in self.import_lines for name in imported(self.text[line.start : line.code_end])]
 

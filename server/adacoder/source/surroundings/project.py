@@ -15,7 +15,7 @@ from typing import Protocol
 
 from adacoder.domain import TargetError
 from adacoder.privacy.access import Access
-from adacoder.source.names import Imported
+from adacoder.source.names import ImportedName
 from adacoder.source.surroundings.module import ModuleText, Symbol
 from adacoder.source.text import decoded
 
@@ -30,7 +30,7 @@ _FOREIGN = frozenset({"site-packages", "dist-packages", "node_modules", "__pycac
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DefinedAt:
     """Where a name was found to be defined."""
 
     path: Path
@@ -43,12 +43,12 @@ class Follow(Protocol):
     """Finds where names are defined that a module imports."""
 
     def __call__(
-        self, names: Sequence[str], imports: Sequence[str], path: Path, project: Project, /
-    ) -> Sequence[tuple[str, Place]]:
+        self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles, /
+    ) -> Sequence[tuple[str, DefinedAt]]:
         """The places of each of `names`, in order, for a module at `path` with the statements `imports`."""
 
 
-class Project:
+class NearFiles:
     """The files around one module."""
 
     def __init__(
@@ -80,13 +80,13 @@ class Project:
             found += module.named(name) or elsewhere.get(name, [])
         return found
 
-    def _is_own(self, name: Imported) -> bool:
+    def _is_own(self, name: ImportedName) -> bool:
         """Whether an import may lead to a file of the project."""
         top = name.module.partition(".")[0]
         return not top or self.file(self.root, top) is not None
 
     def _elsewhere(
-        self, names: Sequence[str], imports: Sequence[Imported], module: ModuleText
+        self, names: Sequence[str], imports: Sequence[ImportedName], module: ModuleText
     ) -> dict[str, list[Symbol]]:
         """What imported `names` mean."""
         if not names:
@@ -98,7 +98,7 @@ class Project:
                 found.setdefault(name, []).extend(source.named(place.qualname))
         return found
 
-    def _module(self, place: Place) -> ModuleText | None:
+    def _module(self, place: DefinedAt) -> ModuleText | None:
         if place.path not in self._modules:
             try:
                 self._modules[place.path] = ModuleText(place.path, place.module, self.text(place.path))
