@@ -11,7 +11,10 @@ nox.needs_version = ">=2025.2"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["lint", "types", "tests", "client"]
 
-PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record.py", "noxfile.py")
+WORKERS = ("-n", "4", "--dist", "worksteal")
+"""Twice as many as two cores: half of what a test takes is waiting for processes and servers."""
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record.py", "docs/settings.py", "noxfile.py")
 
 
 @nox.session
@@ -24,7 +27,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """The strict type check of the package."""
+    """The strict type check of the package and its tests."""
     session.install("-e", ".[test,types]")
     session.run("mypy")
 
@@ -33,14 +36,20 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The test suite but for the attacks. `nox -s tests -- ARGS` hands ARGS to pytest."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-n", "2", "--dist", "worksteal", *(session.posargs or ["--ignore=tests/adversarial"]))
+    session.run("pytest", *WORKERS, *(session.posargs or ["--ignore=tests/adversarial"]))
+
+
+@nox.session(python=PYTHONS)
+def pythons(session: nox.Session) -> None:
+    """`tests` under every supported Python that is installed; `nox -s pythons-3.12` under one."""
+    tests(session)
 
 
 @nox.session
 def attacks(session: nox.Session) -> None:
     """The attacks of tests/adversarial, which SECURITY.md tells of: as long again, and not part of the default run."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-n", "2", "--dist", "worksteal", "tests/adversarial", *session.posargs)
+    session.run("pytest", *WORKERS, "tests/adversarial", *session.posargs)
 
 
 @nox.session
@@ -48,7 +57,14 @@ def record(session: nox.Session) -> None:
     """What is made of the prompts, made anew: run it after a change of their wording, and read the diff."""
     session.install("-e", ".[test]")
     session.run("python", "fixtures/record.py")
-    session.run("pytest", "tests/unit/test_agents_prompt.py", env={"ADACODER_RENEW_GOLDEN": "1"})
+    session.run("pytest", "tests/unit/agents/test_prompt.py", env={"ADACODER_RENEW_GOLDEN": "1"})
+
+
+@nox.session
+def settings(session: nox.Session) -> None:
+    """What is made of the settings' definition, made anew: the VS Code client's settings and the table in the docs."""
+    session.install("-e", ".")
+    session.run("python", "docs/settings.py")
 
 
 @nox.session(venv_backend="none")
@@ -78,6 +94,7 @@ def bench(session: nox.Session) -> None:
         "wedge.py",
         "blocking.py",
         "tokens.py",
+        "strategies.py",
         "check.py",
         "evidence.py",
         "observing.py",
@@ -98,8 +115,9 @@ def real(session: nox.Session) -> None:
 def thorough(session: nox.Session) -> None:
     """All of what the tests try a sample of: real code in every dressing, every reader with every shape; an hour."""
     session.install("-e", ".[test]")
-    sampling = ("round_trip", "replies_completion", "replies_extract")
-    session.run("pytest", "-n", "2", "--all", "tests/observing", *(f"tests/unit/test_{name}.py" for name in sampling))
+    session.run(
+        "pytest", *WORKERS, "--all", "tests/observing", "tests/integration/test_round_trip.py", "tests/unit/replies"
+    )
     session.run("python", "-W", "ignore", "tests/adversarial/growth.py", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
@@ -107,5 +125,5 @@ def thorough(session: nox.Session) -> None:
 def rescue(session: nox.Session) -> None:
     """What rules make of real replies, from the folder ADACODER_DATA; 10 minutes. Not part of the default run."""
     session.install("-e", ".[test]")
-    data = os.environ["ADACODER_DATA"]
+    data = os.environ.get("ADACODER_DATA") or session.error("ADACODER_DATA names no folder with replies")
     session.run("python", "benchmarks/rescue.py", "--replies", f"{data}/model_replies.jsonl.gz", "--data", data)

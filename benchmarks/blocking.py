@@ -34,8 +34,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from protocol.client import Client  # the path above leads to it
-from standin_ollama import StandIn  # likewise
+from integration.lsp.client import Client  # the path above leads to it
+from support.standins.ollama import StandIn  # likewise
 
 LINES = 5000
 TARGET_MS = 20

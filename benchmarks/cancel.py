@@ -29,10 +29,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from commandline import HEEDING  # the path above leads to it
-from protocol.client import Client, ResponseError  # likewise
-from protocol.texts import STUB, UNENDING, told_of
-from standin_ollama import Model, Script, StandIn
+from integration.lsp.client import Client, ResponseError  # likewise
+from integration.lsp.texts import STUB, UNENDING, told_of
+from support.commandline import HEEDING  # the path above leads to it
+from support.standins.ollama import Model, Script, StandIn
 
 CODER, OTHER = "qwen2.5-coder:7b", "other:7b"
 TARGET_MS = 50

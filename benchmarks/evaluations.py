@@ -24,7 +24,7 @@ from adacoder.sandbox import process
 from adacoder.sandbox.host import PROCESSORS, Host, IsolationRefused, Program
 from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.isolation import ENVIRONMENT
-from evaluating import examples, program
+from support.evaluating import examples, program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -31,8 +31,8 @@ from adacoder.domain import Outcome, Status, Target
 from adacoder.pytext import dedent, normalize
 from adacoder.sandbox.interpreter import describe
 from adacoder.source.locate import functions
-from bodies import STAND_INS, outcome_of, with_body  # the path above leads to it
-from evaluating import workspace
+from support.bodies import STAND_INS, outcome_of, with_body  # the path above leads to it
+from support.evaluating import workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -31,7 +31,7 @@ from evaluations import SECONDS, Evaluation, host, workspace
 from measuring import Case, Figure, Report, Unavailable, interleave
 
 from adacoder.domain import Example, Level
-from evaluating import program
+from support.evaluating import program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence

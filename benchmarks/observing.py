@@ -23,13 +23,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from measuring import Case, Figure, interleave, milliseconds, ratio  # the path above leads to the others
 
 from adacoder.sandbox.interpreter import describe
-from evaluating import other_pythons, workspace
+from support.evaluating import other_pythons, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from adacoder.domain import JSON
-    from evaluating import Workspace
+    from support.evaluating import Workspace
 
 CODE = '''\
 import time

@@ -22,8 +22,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from protocol.client import Client  # the path above leads to it
-from standin_ollama import StandIn  # likewise
+from integration.lsp.client import Client  # the path above leads to it
+from support.standins.ollama import StandIn  # likewise
 
 MODULE = '''"""Words and how often they occur."""
 

@@ -46,14 +46,16 @@ from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.paper_rules import debugged
 from adacoder.domain import Example, Failure, FailureKind, Level, Module, Target, TargetError, Verdict
 from adacoder.journal import Journal
+from adacoder.project import Project
 from adacoder.pytext import Lines, definitions
 from adacoder.sandbox.host import Host, Program
 from adacoder.sandbox.interpreter import find
-from adacoder.service import Project, Service, from_reply
+from adacoder.service import Service, from_reply
 from adacoder.settings import Rules, Settings
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import locate
 from adacoder.source.splice import splice
+from adacoder.task import Task as ServiceTask
 
 if TYPE_CHECKING:
     from adacoder.domain import JSON
@@ -195,7 +197,7 @@ class Rescue:
         """Whether what `apply` ends with passes."""
         settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, rules=rules)
         outcome = await self._service.run(
-            target, from_reply(row["reply"], target), settings, Project(self._folder), Journal()
+            ServiceTask(target, settings, Project(self._folder), start=from_reply(row["reply"], target))
         )
         if outcome.candidate is None:
             raise RuntimeError(f"{row['id']}: {outcome.reason}")

@@ -50,15 +50,17 @@ from measuring import Figure, Report
 
 from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.domain import Message, Outcome, Reply, Status, Target, TargetError
-from adacoder.journal import Asked, Journal
+from adacoder.journal import Asked
 from adacoder.models.served import ServedModel
 from adacoder.models.window import estimate
+from adacoder.project import Project
 from adacoder.replies.steps import are_complete, steps
-from adacoder.service import Project, Service, from_reply
+from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
-from standin import Body, Script, Stream  # the path above leads to it
-from standin_ollama import StandIn  # likewise
+from adacoder.task import Task as ServiceTask
+from support.standins.ollama import StandIn  # likewise
+from support.standins.server import Body, Script, Stream  # the path above leads to it
 
 if TYPE_CHECKING:
     from adacoder.domain import JSON
@@ -183,7 +185,7 @@ class Desk:
         settings = replace(self._settings, strategy=strategy)
         asked, sent = len(self._server.requests), len(self._model.sent)
         self._model.is_to_say(task.said)
-        outcome = await self._service.run(task.target, None, settings, Project(self._folder), Journal())
+        outcome = await self._service.run(ServiceTask(task.target, settings, Project(self._folder)))
         requests = [_as_text(body) for body in self._server.requests[asked:]]
         return Run(outcome, requests, self._model.sent[sent:])
 
@@ -214,7 +216,7 @@ class Desk:
         """Whether the loop would end with this reply: its examples pass, with the help of rules or without."""
         settings = replace(self._settings, max_iterations=0)
         candidate = from_reply(text, target)
-        outcome = await self._service.run(target, candidate, settings, Project(self._folder), Journal())
+        outcome = await self._service.run(ServiceTask(target, settings, Project(self._folder), start=candidate))
         return outcome.status is Status.VERIFIED
 
 

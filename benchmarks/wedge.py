@@ -22,9 +22,9 @@ from measuring import Figure, Report
 
 from adacoder.domain import Message
 from adacoder.models.errors import ModelError
-from adacoder.models.waiting import Mended
-from serving import KINDS, model_at, settings_of  # the path above leads to it
-from standin_ollama import Script, StandIn
+from adacoder.models.waiting import Reloaded
+from support.serving import KINDS, model_at, settings_of  # the path above leads to it
+from support.standins.ollama import Script, StandIn
 
 REPLY = Script("".join(f"line_{number} = {number}\n" for number in range(40)), pause=0.001)
 TASK = "Write a function that adds up the numbers of a list. " * 20
@@ -55,7 +55,7 @@ async def measure(replies: int, version: str) -> Report:
             except ModelError as error:
                 print(error, file=sys.stderr)
                 lost += 1
-            waits = mended if any(isinstance(text, Mended) for text in told[before:]) else ordinary
+            waits = mended if any(isinstance(text, Reloaded) for text in told[before:]) else ordinary
             waits.append((first or time.perf_counter()) - began)
         await model.close()
         unloads = sum(settings_of(body).get("keep_alive") == 0 for body in standin.requests)

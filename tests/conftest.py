@@ -6,15 +6,20 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 
+import hypothesis
 import pytest
 
-from levels import skip_what_needs_more
+from support.commandline import new_desk
+from support.evaluating import Workspace, workspace
+from support.levels import skip_what_needs_more
 
-pytest.register_assert_rewrite("adversarial.isolated", "concluding", "recordings", "serving", "splicing")
+pytest.register_assert_rewrite(
+    "adversarial.isolated", *(f"support.{name}" for name in ("concluding", "recordings", "serving", "splicing"))
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,6 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
     config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
+    hypothesis.settings.register_profile("adacoder", deadline=None)  # how fast a machine is proves nothing
+    hypothesis.settings.load_profile("adacoder")
     # Whatever is activated here: where a test has no environment of its own, AdaCoder's own Python runs its examples.
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         os.environ.pop(variable, None)
@@ -35,6 +42,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     skip_what_needs_more(items)
+
+
+desk = pytest.fixture(new_desk)
+
+
+@pytest.fixture
+async def ws(tmp_path: Path) -> AsyncIterator[Workspace]:
+    """A workspace with an evaluator of its own."""
+    async with workspace(tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -60,7 +77,7 @@ def write_skips(terminalreporter: pytest.TerminalReporter) -> None:
         return
     lines = []
     for report in terminalreporter.stats.get("skipped", []):
-        file, _, reason = report.longrepr
-        lines.append(f"{Path(file).name}: {reason.removeprefix('Skipped: ')}\n")
+        file, reason = report.nodeid.partition("::")[0], report.longrepr[2]
+        lines.append(f"{file.removeprefix('tests/')}: {reason.removeprefix('Skipped: ')}\n")
     with Path(path).open("a", encoding="utf-8") as skips:
         skips.writelines(lines)

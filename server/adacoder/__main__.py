@@ -6,17 +6,21 @@ The only file that knows more than one door. `serve` loads no library of the com
 from __future__ import annotations
 
 import io
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from types import FrameType
 
 _STDIO = ["--stdio"]
-"""What language clients may add to say how they talk; there is no other way."""
+"""Option that language clients may add; there is no other transport."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `adacoder` with these arguments, by default the process's own. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        _end_in_good_order()
         _show_visibly()
         if arguments[:1] == ["serve"] and arguments[1:] in ([], _STDIO):
             from adacoder.lsp.stdio import serve
@@ -30,6 +34,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print("Interrupted; nothing was written.", file=sys.stderr)
         return INTERRUPTED
+
+
+def _end_in_good_order() -> None:
+    """Let SIGTERM do what Ctrl-C does: cancel what runs, and clean up. Only the main thread may handle signals."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """Do what SIGINT does now, even where a shell has it ignored, as for what it runs in the background."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _show_visibly() -> None:

@@ -1,12 +1,11 @@
-"""Work that takes the longer the longer a text is, done aside, so that no event loop waits for it.
+"""Work whose time grows with the length of a text, done off the event loop.
 
 For the command line that is a thread. The language server has an editor waiting, and there a thread is not enough:
 Python's parser lets no other thread run until it is done, nor does the collector of what it made, which is 100 ms for a
 module of 5,000 lines. So the server has a second process of the same program, which starts with the first such work and
 ends with it.
 
-Either does one thing at a time, in the order of asking; so no text is read twice at once, and what was read is found in
-the functions' caches.
+Either does one thing at a time, in order, so no text is read twice at once, and the functions' caches are shared.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ T = TypeVar("T")
 
 _LENGTH = struct.Struct("!Q")
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from adacoder.aside import _serve; _serve()"
-"""What the other process runs: it finds modules where this one does, and nowhere else."""
+"""Program of the other process: it finds modules where this one does, and nowhere else."""
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 
 
 async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
-    """What `work` gives for `arguments`, or raises.
+    """Call `work` with `arguments`.
 
     It is a function of a module, and neither changes its arguments nor anything else: it may run in another process.
     """
@@ -49,7 +48,7 @@ async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
 
 @asynccontextmanager
 async def in_a_process() -> AsyncIterator[None]:
-    """In this block, and what is begun in it, what is done aside is done by another process. None is left after it."""
+    """Do work aside in another process, inside this block and in tasks begun there; end the process with it."""
     helper = _Helper()
     token = _helper.set(helper)
     try:
@@ -71,7 +70,7 @@ class _Helper:
         self._process: Process | None = None
 
     async def do(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Have it done. Whoever is cancelled stops it too; the next work gets a fresh process then."""
+        """Run it in the other process. Cancellation ends that process; the next call starts another."""
         async with self._turn:
             try:
                 answer = await self._answer(pickle.dumps((work, arguments), pickle.HIGHEST_PROTOCOL))
@@ -109,7 +108,7 @@ class _Helper:
 
 
 async def _started() -> Process:
-    """The other process. It is waited for even if nobody wants it any more, so that it can be ended."""
+    """Start the other process. A cancelled caller still waits for it, so that it can be killed."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
@@ -133,7 +132,7 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 def _serve() -> None:
     """Do what is asked for on stdin until it ends, which it does with the process that asks."""
     asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever is printed is no answer
+    os.dup2(2, 1)  # printed text must not mix with answers
     while header := asked.read(_LENGTH.size):
         (length,) = _LENGTH.unpack(header)
         work, arguments = pickle.loads(asked.read(length))  # noqa: S301  # from our own program

@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from adacoder.messages import AdaCoderError as AdaCoderError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
-"""What `--json`, the Journal and `adacoder/run` are made of."""
-
-
-class AdaCoderError(Exception):
-    """Something a user can mend; its text is one sentence that says what to do."""
+"""A value of `--json`, the Journal and `adacoder/run`."""
 
 
 class TargetError(AdaCoderError):
@@ -55,31 +53,36 @@ class Example:
     want: str
     """The output that must appear, ending in a newline; empty if none is asked for."""
     line: int
-    """Where the statement begins: 0-based line in the module's text."""
+    """First line of the statement, 0-based, in the module's text."""
     flags: int = 0
     """The sum of the doctest option flags switched on for this example by its directives."""
     exception: str | None = None
     """The last part of a wanted traceback, such as `"ValueError: no\\n"`."""
     informal: bool = False
-    """Whether it was read from prose, such as `f(1) == 2`; then the output is compared by its value, and no output is
-    None's."""
+    """True if it was read from prose, such as `f(1) == 2`: outputs are compared by value, and no output is None."""
+
+    @property
+    def prompted(self) -> str:
+        """The statement with its `>>>` and `...` prompts, without a newline at the end."""
+        first, *rest = self.source.rstrip("\n").split("\n")
+        return "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in rest)])
 
     @property
     def skipped(self) -> bool:
-        """Whether `# doctest: +SKIP` takes this example out."""
+        """True if `# doctest: +SKIP` excludes it."""
         import doctest  # imports much, and is not needed to answer `initialize`
 
         return bool(self.flags & doctest.SKIP)
 
     @property
     def has_want(self) -> bool:
-        """Whether it runs and shows an output, so that it verifies a candidate if it runs the target."""
+        """True if it runs and shows an output, so that it can verify a candidate."""
         return bool(self.want) and not self.skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """Where a text lives in the user's project, so that it can be imported as itself."""
+    """A file's place in the user's project and its import name."""
 
     path: Path
     """The file, absolute."""
@@ -92,7 +95,7 @@ class Module:
 
     @property
     def is_package(self) -> bool:
-        """Whether the file is a package's `__init__.py`."""
+        """True if the file is a package's `__init__.py`."""
         return self.path.stem == "__init__"
 
 
@@ -114,14 +117,14 @@ class Target:
     docstring: str
     """The docstring's value, cleaned as `inspect.cleandoc` does."""
     body: Span
-    """What a new body replaces: from the end of the docstring's logical line (its comment included) to that."""
+    """The range a new body replaces: from the end of the docstring's logical line, with its comment, to the end."""
     indent: str
     """The white space before `def`."""
     examples: tuple[Example, ...]
     is_stub: bool
-    """Whether the body is nothing but `pass`, `...`, a bare `raise NotImplementedError` or comments."""
+    """True if the body has only `pass`, `...`, a bare `raise NotImplementedError` or comments."""
     in_class: bool = False
-    """Whether the function stands directly in a class body: a method, property, classmethod, …"""
+    """True if it is directly in a class body: a method, property, classmethod, …"""
     is_function: bool = True
     """Else it is a class, or the module, whose docstring is checked."""
     of_class: tuple[Example, ...] = ()
@@ -144,13 +147,13 @@ class Target:
 
     @property
     def has_wants(self) -> bool:
-        """Whether one of its examples could verify a candidate."""
+        """True if one of its examples could verify a candidate."""
         return any(example.has_want for example in self.examples)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The target function as somebody wrote it, with what it brings along. May not parse.
+    """The target function as written by a model or a person, with its dependencies. May not parse.
 
     The one form every room uses. Text uses `\\n`, stands at column 0, and each part ends without a newline.
     """
@@ -162,7 +165,7 @@ class Candidate:
     definitions: tuple[str, ...] = ()
     """Module-level helpers, classes and constants, one statement a string."""
     cut: bool = False
-    """Whether the reply broke off or left parts out; such a candidate is never inserted as it came."""
+    """True if the reply broke off or left parts out; such a candidate is never inserted unchanged."""
 
     @property
     def text(self) -> str:
@@ -172,7 +175,7 @@ class Candidate:
 
 
 class Ended(StrEnum):
-    """Why a model's reply ended."""
+    """Reason for the end of a model's reply."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -187,32 +190,22 @@ class Tokens:
     prompt: int = 0
     completion: int = 0
     estimated: bool = False
-    """Whether any part was estimated, because a stream was closed before the server's counts arrived."""
+    """True if any part was estimated, because a stream was closed before the server's counts arrived."""
     cached: int = 0
-    """How many of `prompt` the server did not have to read again; never too many. Ollama does not say, so that this is
-    concluded from the time it took."""
+    """Tokens of `prompt` that the server had cached; never too many. For Ollama it is inferred from the time taken."""
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(
-            self.prompt + other.prompt,
-            self.completion + other.completion,
-            self.estimated or other.estimated,
-            self.cached + other.cached,
-        )
+        prompt, completion = self.prompt + other.prompt, self.completion + other.completion
+        return Tokens(prompt, completion, self.estimated or other.estimated, self.cached + other.cached)
 
     def json(self) -> dict[str, JSON]:
         """A `tokens` object of `--json`."""
-        return {
-            "prompt": self.prompt,
-            "cached": self.cached,
-            "completion": self.completion,
-            "estimated": self.estimated,
-        }
+        return {name: getattr(self, name) for name in ("prompt", "cached", "completion", "estimated")}
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Where the time of a reply went, in seconds."""
+    """Times of a reply, in seconds."""
 
     queue: float = 0.0
     """Waiting for other requests, ours or those of other programs."""
@@ -245,11 +238,11 @@ class Reply:
     tokens: Tokens = Tokens()
     ended: Ended = Ended.STOP
     time: Timing | None = None
-    """None where nobody took the time, as in a recorded conversation."""
+    """None if it was not measured, as in a recorded conversation."""
 
 
 class Level(StrEnum):
-    """How candidate code was isolated, strongest first."""
+    """Isolation levels of candidate code, strongest first."""
 
     FULL = "full"
     LSM = "lsm"
@@ -257,7 +250,7 @@ class Level(StrEnum):
     NONE = "none"
 
     def is_at_least(self, least: Level) -> bool:
-        """Whether this level is as strong as `least`, or stronger."""
+        """True if this level is `least` or stronger."""
         order = list(Level)
         return order.index(self) <= order.index(least)
 
@@ -276,7 +269,7 @@ class Isolation:
 
 
 class FailureKind(StrEnum):
-    """What went wrong with a candidate. Values are part of `--json`."""
+    """Kind of a candidate's failure. Values are part of `--json`."""
 
     CUT_OFF = "cut_off"
     SYNTAX_ERROR = "syntax_error"
@@ -296,7 +289,7 @@ class FailureKind(StrEnum):
     DENIED = "denied"
     """It needs processes, network or files that isolation denies."""
     MEMORISED = "memorised"
-    """It passed the examples by answering most of them from a table of them (DESIGN, Words: `verified`)."""
+    """It passed the examples by answering most of them from a table of them."""
     PROTOCOL = "protocol"
     """The child broke the evaluator's protocol, as only hostile or badly broken code does."""
 
@@ -306,7 +299,7 @@ _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROK
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a candidate did not pass, with the first Example that showed it."""
+    """Reason why a candidate failed, with the first Example that shows it."""
 
     kind: FailureKind
     message: str
@@ -321,20 +314,14 @@ class Failure:
 
     def json(self) -> dict[str, JSON]:
         """The `failure` object of `--json`."""
-        return {
-            "kind": self.kind.value,
-            "message": self.message,
-            "example": None if self.example is None else self.example.source,
-            "want": None if self.example is None else self.example.want,
-            "got": self.got,
-            "error": self.error,
-            "line": self.line,
-        }
+        source, want = (None, None) if self.example is None else (self.example.source, self.example.want)
+        told: dict[str, JSON] = {"kind": self.kind.value, "message": self.message, "example": source, "want": want}
+        return told | {"got": self.got, "error": self.error, "line": self.line}
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What of the target's code ran. Lines are 1-based, and those of the module's text with the candidate in place."""
+    """Reached part of the target's code. Lines are 1-based, in the module's text with the candidate in place."""
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
@@ -354,7 +341,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What of the new function's `lines` with code the examples did not reach. What a line tells, no branch repeats."""
+    """Coverage of the new function: its `lines` with code, and those the examples missed. No branch repeats a line."""
 
     lines: tuple[int, ...]
     unreached: tuple[Line, ...] = ()
@@ -364,64 +351,65 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class ExampleResult:
-    """What one Example gave, and whether it ran the target."""
+    """The result of one Example."""
 
     example: Example
     matched: bool
     got: str = ""
     error: str | None = None
     entered: bool = False
-    """Whether it was observed to run the target's code, or used what came of one that was."""
+    """True if it was observed to run the target's code, or used the result of one that was."""
     ran: str = ""
-    """What it ran instead, as "`b.f` is `a.c.f`", where its names tell."""
+    """The code that ran instead, as "`b.f` is `a.c.f`", where its names tell."""
     counts: bool = True
-    """Whether it had to match."""
+    """True if it had to match."""
     reached: Reached = NOTHING
-    """What of the target's code it reached, where that was asked for."""
+    """The target's code that it reached, where requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the Code Evaluator found: passed, or the first failure; and how far the candidate got."""
+    """The Code Evaluator's result: passed, or the first failure; and how far the candidate got."""
 
     failure: Failure | None
     parses: bool = False
     defines: bool = False
-    """Whether the module defines the target with the candidate in place."""
+    """True if the module defines the target with the candidate in place."""
     undefined: tuple[str, ...] = ()
     """Names the candidate uses and nothing defines."""
     imports: bool = False
-    """Whether the module could be imported with the candidate in place."""
+    """True if the module could be imported with the candidate in place."""
     results: tuple[ExampleResult, ...] = ()
     """The examples that ran, in order; skipped ones are left out."""
     isolation: Isolation | None = None
-    """How the code ran; None if nothing had to run."""
+    """Isolation of the run; None if nothing had to run."""
     notes: tuple[str, ...] = ()
-    """What a reader of the evidence should know, such as a part of the module that had to be left out."""
+    """Facts about the evidence, such as a part of the module that had to be left out."""
     reachable: Reached = NOTHING
-    """What there is in the target's code, where that was asked for."""
+    """All of the target's code, where requested."""
     coverage: Coverage | None = None
-    """What the examples reached, of a pass; None where nobody asked, or it could not be told."""
+    """Coverage of a pass; None if not requested or not available."""
+    edits: tuple[Edit, ...] = ()
+    """Edits that put the candidate in place, in the text that it was judged in."""
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed. It verifies something only if an example decided."""
+        """True if nothing failed. It verifies something only if an example decided."""
         return self.failure is None
 
     @property
     def final(self) -> bool:
-        """Whether nothing more is to be done: it passed, or what failed lies outside the candidate, where no
-        plan and no other candidate can mend it."""
+        """True if it passed, or if the failure lies outside the candidate, where no plan can help."""
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
     def examples_passed(self) -> int:
-        """How many of the examples that count and show an output matched."""
+        """Number of matching examples that count and show an output."""
         return sum(result.matched for result in self._counting)
 
     @property
     def is_proved(self) -> bool:
-        """Whether an example that shows an output ran the target, and matched."""
+        """True if an example that shows an output ran the target and matched."""
         return any(result.matched for result in self.proving)
 
     @property
@@ -434,14 +422,13 @@ class Verdict:
         return [result for result in self.results if result.counts and result.example.has_want]
 
     def total(self, target: Target) -> int:
-        """How many examples of `target` there are to pass: those that show an output, less those that ran, and did not
-        run the target."""
+        """Number of examples of `target` that show an output, except those seen not to run the target."""
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
-        """How far the candidate got; of two candidates the one with the greater reach got further.
+        """Rank of a candidate; the greater one got further.
 
         What passed from memory proves nothing: it got further than what passes no example, and than nothing else.
         """
@@ -465,12 +452,12 @@ class Attempt:
 
 
 def further(one: Attempt, other: Attempt) -> Attempt:
-    """Of two attempts the one that got further; the first where neither did."""
+    """Return the attempt that got further; the first if neither did."""
     return other if other.verdict.reach > one.verdict.reach else one
 
 
 class Status(StrEnum):
-    """How a request ended."""
+    """The end of a request."""
 
     VERIFIED = "verified"
     PARTIAL = "partial"
@@ -490,33 +477,33 @@ class Outcome:
     status: Status
     target: Target
     reason: str | None = None
-    """Why it is not `verified`: one sentence."""
+    """Reason why it is not `verified`: one sentence."""
     candidate: Candidate | None = None
     verdict: Verdict | None = None
     rounds: int = 0
     edits: tuple[Edit, ...] = ()
-    """What turns `target.text` into the text with the candidate in place; empty if nothing may be offered."""
+    """Edits from `target.text` to the text with the candidate in place; empty if nothing may be offered."""
     model: str | None = None
     strategy: str | None = None
     steps: tuple[Step, ...] = ()
     seconds: float = 0.0
     """From the request's start to its end."""
     notes: tuple[str, ...] = ()
-    """What else a reader of the evidence should know, such as a model that could not be asked."""
+    """Facts about the request, such as a model that could not be asked."""
 
     @property
     def passed(self) -> int:
-        """How many examples passed."""
+        """Number of examples that passed."""
         return 0 if self.verdict is None else self.verdict.examples_passed
 
     @property
     def total(self) -> int:
-        """How many there were to pass; where nothing was run, all that show an output."""
+        """Number of examples to pass; if nothing ran, all that show an output."""
         return (self.verdict or Verdict(None)).total(self.target)
 
 
 class Details(Protocol):
-    """What a Step was given and returned, by what it did: `journal` has one class for each."""
+    """Input and result of a Step, by its action: `journal` has one class for each."""
 
     def json(self) -> dict[str, JSON]:
         """Its part of an entry of `journal` in `--json`."""
@@ -538,13 +525,13 @@ class Step:
     details: Details | None = None
     """None where it did not come so far."""
     time: Timing | None = None
-    """Where the seconds of a model's reply went."""
+    """Times of a model's reply."""
     doing: str = ""
-    """What was done, for people: "writing the function"."""
+    """The action for people: "writing the function"."""
     branch: tuple[str, ...] = ()
     """The branches of a search in which it was done, from the outermost."""
     error: str | None = None
-    """How it failed, if it did."""
+    """The error, if it failed."""
 
     def json(self) -> dict[str, JSON]:
         """An entry of `journal` in `--json`."""
@@ -561,8 +548,12 @@ class Step:
         }
 
 
+_OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
+"""Outcomes that carry Edits. An unverified one is marked so, and its door asks before it inserts."""
+
+
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """What an attempt amounts to: the one place that decides `verified` (DESIGN, Words).
+    """Conclude from an attempt: the one place that decides `verified`.
 
     `verified` needs at least one Example that has a `want` and was observed to run the target; and all such Examples
     passed, by a candidate that did not memorise them. Of a class or a module all that doctest runs counts.
@@ -580,7 +571,8 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
         reason = (f"Only {passed} of {total} examples passed. " if passed < total else "") + verdict.failure.message
     else:
         status, reason = Status.FAILED, verdict.failure.message
-    return Outcome(status, target, reason, attempt.candidate, verdict, rounds)
+    edits = verdict.edits if status in _OFFERED else ()
+    return Outcome(status, target, reason, attempt.candidate, verdict, rounds, edits)
 
 
 def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:

@@ -24,9 +24,11 @@ class Asked:
     """None: none came."""
     ended: Ended = Ended.STOP
     is_known: bool = False
-    """Whether the same reply came before."""
+    """True if the same reply came before."""
     again: str = ""
-    """Why the model is asked for it once more."""
+    """Reason for asking the model once more."""
+    unread: bool = False
+    """True if nothing could be read in the reply, so that the Role's default counts."""
 
     def json(self) -> dict[str, JSON]:
         """As of `Details`."""
@@ -37,6 +39,8 @@ class Asked:
             entry["known"] = True
         if self.again:
             entry["again"] = self.again
+        if self.unread:
+            entry["unread"] = True
         return entry
 
 
@@ -46,13 +50,13 @@ class Evaluated:
 
     code: str
     has_run: bool
-    """Whether something ran: not where the candidate is no code."""
+    """True if something ran; False where the candidate is no code."""
     passed: int
     total: int
     failure: Failure | None
     notes: tuple[str, ...] = ()
     is_known: bool = False
-    """Whether it was evaluated before."""
+    """True if it was evaluated before."""
 
     def json(self) -> dict[str, JSON]:
         """As of `Details`."""
@@ -74,7 +78,7 @@ class Repaired:
     rules: tuple[str, ...]
     """The names of those that changed it."""
     code: str
-    """What came of it."""
+    """The result."""
 
     def json(self) -> dict[str, JSON]:
         """As of `Details`."""
@@ -88,12 +92,23 @@ class Traced:
     code: str
     example: str
     lines: int
-    """How many executed lines were told."""
+    """Number of executed lines."""
     is_complete: bool
 
     def json(self) -> dict[str, JSON]:
         """As of `Details`."""
         return {"code": self.code, "example": self.example, "lines": self.lines, "complete": self.is_complete}
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A strategy decided something by itself, such as to set a test aside."""
+
+    note: str
+
+    def json(self) -> dict[str, JSON]:
+        """As of `Details`."""
+        return {"note": self.note}
 
 
 @dataclass
@@ -167,9 +182,9 @@ class Journal:
         self._tell(Waiting(message))
 
     @contextmanager
-    def branch(self, name: str) -> Iterator[None]:
+    def branch(self, *names: str) -> Iterator[None]:
         """Record what is done inside the `with` block, and in tasks that begin there, as a branch of a search."""
-        token = _branch.set((*_branch.get(), name))
+        token = _branch.set((*_branch.get(), *names))
         try:
             yield
         finally:

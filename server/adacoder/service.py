@@ -1,4 +1,4 @@
-"""One request: Target and Settings in, Outcome and Edits out.
+"""One request: a Task in, an Outcome with its Edits out.
 
 The only place that brings models, sandbox, agents and strategies together. It is behind every door.
 """
@@ -6,27 +6,25 @@ The only place that brings models, sandbox, agents and strategies together. It i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
 from adacoder.agents.prompt import Briefing, brief
-from adacoder.agents.request import BudgetSpent, Request
+from adacoder.agents.request import Request
 from adacoder.agents.role import Role
 from adacoder.agents.test_designer import DESIGNER, usable
 from adacoder.aside import aside
-from adacoder.checks import Checks, access, readable, require
-from adacoder.checks import Project as Project
-from adacoder.checks import current as current
+from adacoder.checks import Checks, with_evidence
 from adacoder.domain import (
     AdaCoderError,
     Attempt,
     Candidate,
-    Edit,
     Failure,
     FailureKind,
     Outcome,
@@ -36,10 +34,11 @@ from adacoder.domain import (
     Verdict,
     conclude,
 )
-from adacoder.journal import Journal
-from adacoder.models.backends import Experience, OpenModel, open_model
+from adacoder.messages import Text, joined
+from adacoder.models.backend import Session
+from adacoder.models.backends import OpenModel, open_model
 from adacoder.models.errors import ModelError
-from adacoder.models.held import HeldModel
+from adacoder.models.leased import LeasedModel
 from adacoder.models.recording.about import About
 from adacoder.models.recording.recorder import CannotRecord
 from adacoder.models.window import Window
@@ -50,167 +49,164 @@ from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
 from adacoder.source.shareable import shareable
-from adacoder.source.splice import splice
-from adacoder.strategies import STRATEGIES
-
-_OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
-"""Outcomes that carry Edits. An unverified one is marked so, and its door asks before it inserts."""
+from adacoder.strategies import LISTED, STRATEGIES, most_rounds
+from adacoder.task import Mode, Task, current
 
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 
+_OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcome]]
+"""Work on a task with one model, for at most so many rounds after the first."""
+
+
+_WORTH_A_WORD = 20
+"""Calls of a model that a request may take from which on it says so before it starts."""
+
 
 class Service(Checks):
-    """Runs requests. Keeps what is worth keeping between them: beside that of Checks, what is remembered of models."""
+    """Runs requests. Keeps between them what Checks keeps, and what is remembered of models."""
 
     def __init__(self, open_model: OpenModel = open_model) -> None:
         """`open_model` opens what answers; tests have a model of their own."""
         super().__init__()
         self._open_model = open_model
-        self.experience = Experience()
-        """What is kept of models between requests, their leases among it."""
+        self.session = Session()
 
-    async def run(
-        self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
-    ) -> Outcome:
-        """Run the strategy on `target`, from `start` if there is one, and say what came of it.
+    @staticmethod
+    def most_rounds(mode: Mode, settings: Settings) -> int:
+        """As `strategies.most_rounds`."""
+        return most_rounds(mode, settings)
 
-        With `settings.max_iterations == 0` and a `start` no model is called: that is `apply` and repair. Whatever
-        a user can mend becomes an Outcome; cancellation goes through.
+    async def perform(self, mode: Mode, task: Task) -> Outcome:
+        """Do what `mode` says, as `check`, `suggest` or `run`."""
+        match mode:
+            case Mode.CHECK:
+                return await self.check(task)
+            case Mode.SUGGEST_EXAMPLES:
+                return await self.suggest(task)
+        return await self.run(task.in_mode(mode))
+
+    async def run(self, task: Task) -> Outcome:
+        """Run the strategy on the target, from `task.start` if there is one, and say what came of it.
+
+        With `max_iterations == 0` and a `start` no model is called.
         """
-        try:
-            await asyncio.to_thread(require, target, settings, project)
-            target = await (await self._evaluator(target, settings, project, journal)).with_class_examples(target)
-            outcome = await self._climb(target, start, settings, project, journal)
-        except AdaCoderError as error:
-            outcome = Outcome(Status.ERROR, target, str(error))
-        return await _with_evidence(replace(outcome, strategy=settings.strategy), journal)
+        rungs = task.settings.rounds_by_model(is_started=task.start is not None)
+        outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
+        return replace(outcome, strategy=task.settings.strategy)
 
-    async def recheck(
-        self, target: Target, candidate: Candidate, settings: Settings, project: Project, journal: Journal
-    ) -> Outcome:
-        """Only evaluate `candidate` in the text of `target`, which is not the one that it was written for."""
-        journal.begin_round()
-        try:
-            await asyncio.to_thread(require, target, settings, project)
-            evaluator = await self._evaluator(target, settings, project, journal, covers=True)
-            target = await evaluator.with_class_examples(target)
-            attempt = Attempt(candidate, await evaluator.evaluate(target, candidate))
-            outcome = conclude(target, attempt, journal.round)
-        except AdaCoderError as error:
-            outcome = Outcome(Status.ERROR, target, str(error))
-        return await _with_evidence(outcome, journal)
+    async def recheck(self, task: Task) -> Outcome:
+        """Only evaluate the candidate `task.start`, in a text that is not the one it was written for."""
+        task.journal.begin_round()
+        return await self._outcome(task, self._evaluate)
 
-    async def suggest(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
+    async def suggest(self, task: Task) -> Outcome:
         """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, its Edits add them.
 
         Only examples that run the function are suggested; and where it is written already, only what it passes.
         """
-        journal.begin_round()
-        try:
-            await asyncio.to_thread(require, target, settings, project)
-            outcome = await self._suggest_by_any(target, settings, project, journal)
-        except AdaCoderError as error:
-            outcome = Outcome(Status.ERROR, target, str(error))
-        return replace(outcome, rounds=journal.round, steps=journal.steps, seconds=journal.seconds)
+        task.journal.begin_round()
+        return await self._outcome(
+            task, partial(self._climb, self._suggest, [(name, 0) for name in task.settings.cascade])
+        )
 
-    async def _climb(
-        self, target: Target, start: Candidate | None, settings: Settings, project: Project, journal: Journal
-    ) -> Outcome:
-        """Run the strategy once a rung of the ladder of models, until one leaves nothing more to be done.
+    async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
+        """Do `work` on the target with the examples of its class. Whatever a user can fix becomes an Outcome;
+        cancellation goes through."""
+        try:
+            await asyncio.to_thread(task.require_access)
+            evaluator = await self._evaluator(task)
+            task = replace(task, target=await evaluator.with_class_examples(task.target))
+            outcome = await work(task)
+        except AdaCoderError as error:
+            outcome = Outcome(Status.ERROR, task.target, str(error))
+        return with_evidence(outcome, task)
+
+    async def _evaluate(self, task: Task) -> Outcome:
+        evaluator = await self._evaluator(task, covers=True)
+        candidate = task.start or current(task.target)
+        attempt = Attempt(candidate, await evaluator.evaluate(task.target, candidate))
+        return conclude(task.target, attempt, task.journal.round)
+
+    async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
+        """Do `work` once a rung of the ladder of models, until one leaves nothing more to be done.
 
         Of all Outcomes the one that got furthest is returned, with the model that it is due to.
         """
         best: Outcome | None = None
         troubles: dict[str, None] = {}
-        python = (await self._interpreter(target, settings, project)).path
-        for number, (name, most) in enumerate(settings.rungs(is_started=start is not None), 1):
-            about = partial(About, target, start, settings, project.folder, python, shareable, number)
-            async with self._model(name, settings, journal, about) as model:
+        for number, (name, most) in enumerate(rungs, 1):
+            async with await self._model(name, number, task) as model:
                 try:
-                    outcome = await self._run_strategy(target, start, settings, project, journal, model, most)
+                    outcome = model.concluded(await work(task, model, most))
                 except ModelError as error:
                     troubles[str(error)] = None
-                    journal.waiting(str(error))
-                    model.concluded(Outcome(Status.ERROR, target, str(error)))
+                    task.journal.waiting(str(error))
+                    model.concluded(Outcome(Status.ERROR, task.target, str(error)))
                     if isinstance(error, CannotRecord):
-                        break  # no other model mends that
+                        break  # no other model can
                     continue
-                outcome = model.concluded(outcome)
             outcome = replace(outcome, model=model.name)
             if best is None or _reach(outcome) > _reach(best):
                 best = outcome
-            if outcome.verdict is None or outcome.verdict.final:
+            if outcome.edits or (outcome.verdict is not None and outcome.verdict.final):
                 break
         if best is None:
-            raise ModelError(" ".join(troubles))
-        return replace(best, rounds=journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
+            raise ModelError(joined(" ", troubles))
+        return replace(best, rounds=task.journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
-    def _model(self, name: str | None, settings: Settings, journal: Journal, about: Callable[[], About]) -> HeldModel:
-        return HeldModel(name, settings, self.experience, journal, about, self._open_model)
+    async def _model(self, name: str | None, number: int, task: Task) -> LeasedModel:
+        """The model `name` of the ladder, its `number` in it counted from 1."""
+        python = (await self._interpreter(task)).path
+        about = partial(About, task.target, task.start, task.settings, task.project.folder, python, shareable, number)
+        return LeasedModel(name, task.settings, self.session, task.journal, about, self._open_model)
 
-    async def _run_strategy(
-        self,
-        target: Target,
-        start: Candidate | None,
-        settings: Settings,
-        project: Project,
-        journal: Journal,
-        model: HeldModel,
-        max_iterations: int,
-    ) -> Outcome:
-        strategy = STRATEGIES.get(settings.strategy)
+    async def _run_strategy(self, task: Task, model: LeasedModel, max_iterations: int | None) -> Outcome:
+        target, start = task.target, task.start
+        strategy = STRATEGIES.get(task.settings.strategy)
         if strategy is None:
-            known = ", ".join(sorted(STRATEGIES))
-            raise AdaCoderError(f"There is no strategy '{settings.strategy}'; choose one of: {known}.")
+            raise AdaCoderError(f"There is no strategy '{task.settings.strategy}': choose one of {LISTED}.")
 
-        evaluator = await self._evaluator(target, settings, project, journal, covers=True)
-        budget = strategy.budget(max_iterations)
+        evaluator = await self._evaluator(task, covers=True)
+        budget, ceiling = strategy.spends(max_iterations), Ceiling.of(task.settings)
+        if start is not None:
+            budget = budget.of_start(max_iterations)
         request = Request(
             target,
             start,
-            budget if start is None else budget.of_start(max_iterations),
-            conversation=self._conversation(target, settings, project, journal, model, strategy.roles),
+            budget,
+            conversation=_conversation(task, model, strategy.roles, ceiling),
             evaluator=evaluator,
-            specialist=DebugSpecialist(await self._index(target, settings, project), journal, settings.rules),
-            journal=journal,
+            specialist=DebugSpecialist(await self._index(task), task.journal, task.settings.rules),
+            journal=task.journal,
+            ceiling=ceiling,
         )
         await evaluator.ready(target)
         if start is None:
             await model.window()  # a model that cannot be asked takes no round
-        trouble = ""
+        if budget.calls >= _WORTH_A_WORD:
+            task.journal.waiting(self.session.announced(strategy.name, budget.calls, model.name))
+        trouble: ModelError | None = None
+        limit: Text | None = None
         try:
             await strategy.run(request)
-        except BudgetSpent:
-            pass
+        except BudgetSpent as spent:
+            limit = spent.limit
         except ModelError as error:
             if request.best is None or not model.has_replied:
                 raise
-            trouble = f" Then no more replies came: {error}"
-        outcome = conclude(target, request.best or _NOTHING, journal.round)
-        return replace(outcome, reason=f"{outcome.reason}{trouble}") if trouble else outcome
+            trouble = error
+        outcome = conclude(target, request.best or _NOTHING, task.journal.round)
+        self.session.note_calls(model.name, task.journal.steps)
+        if limit is not None:
+            outcome = replace(outcome, notes=(*outcome.notes, limit))
+        if trouble is None:
+            return outcome
+        return replace(outcome, reason=Text(outcome.reason or "", " Then no more replies came: ", str(trouble)))
 
-    async def _suggest_by_any(self, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
-        """What the first model of the ladder suggests that can be asked."""
-        troubles: dict[str, None] = {}
-        python = (await self._interpreter(target, settings, project)).path
-        for number, name in enumerate(settings.ladder, 1):
-            about = partial(About, target, None, settings, project.folder, python, shareable, number)
-            async with self._model(name, settings, journal, about) as model:
-                try:
-                    outcome = await self._suggest(target, settings, project, journal, model)
-                except ModelError as error:
-                    troubles[str(error)] = None
-                    continue
-                return replace(outcome, model=model.name, notes=(*outcome.notes, *troubles))
-        raise ModelError(" ".join(troubles))
-
-    async def _suggest(
-        self, target: Target, settings: Settings, project: Project, journal: Journal, model: HeldModel
-    ) -> Outcome:
-        evaluator = await self._evaluator(target, settings, project, journal)
-        target = await evaluator.with_class_examples(target)
-        conversation = self._conversation(target, settings, project, journal, model, (DESIGNER,))
-        suggested = usable(await conversation.ask(DESIGNER), target)
+    async def _suggest(self, task: Task, model: LeasedModel, _: int | None) -> Outcome:
+        target = task.target
+        evaluator = await self._evaluator(task)
+        suggested = usable(await _conversation(task, model, (DESIGNER,)).ask(DESIGNER), target)
         feedback = await evaluator.probe(target, current(target), suggested)
         if feedback.results or not target.is_stub:
             running = (result for result in feedback.results if result.entered and (result.matched or target.is_stub))
@@ -222,26 +218,19 @@ class Service(Checks):
         reason = f"A model reads the docstring so: {shown}. Read it before you keep it."
         return Outcome(Status.UNVERIFIED, target, reason, edits=(await aside(add_examples, target, suggested),))
 
-    def _conversation(
-        self,
-        target: Target,
-        settings: Settings,
-        project: Project,
-        journal: Journal,
-        model: HeldModel,
-        roles: tuple[Role[Any], ...],
-    ) -> Conversation:
-        allowed = access(target, settings, project)
+    async def _index(self, task: Task) -> ImportIndex:
+        interpreter = await self._interpreter(task)
+        return ImportIndex(task.target, task.project.folder, interpreter.folders, task.settings.wishes)
 
-        async def pack(window: Window) -> Briefing:
-            overlays = await asyncio.to_thread(readable, project.overlays, allowed)
-            return await aside(_packed, target, overlays, allowed, roles, window, settings.instructions)
 
-        return Conversation(model, target, journal, pack)
+def _conversation(
+    task: Task, model: LeasedModel, roles: tuple[Role[Any], ...], ceiling: Ceiling = NO_CEILING
+) -> Conversation:
+    async def pack(window: Window) -> Briefing:
+        overlays = await asyncio.to_thread(task.overlays)
+        return await aside(_packed, task.target, overlays, task.access(), roles, window, task.settings.instructions)
 
-    async def _index(self, target: Target, settings: Settings, project: Project) -> ImportIndex:
-        interpreter = await self._interpreter(target, settings, project)
-        return ImportIndex(target, project.folder, interpreter.folders, settings.wishes)
+    return Conversation(model, task.target, task.journal, pack, ceiling)
 
 
 def _packed(
@@ -252,22 +241,15 @@ def _packed(
     window: Window,
     instructions: str,
 ) -> Briefing:
-    """What every call of a request begins with."""
+    """Pack what every prompt of a request begins with."""
     return brief(target, pieces(target, overlays, allowed), roles, window=window, instructions=instructions)
 
 
 def from_reply(text: str, target: Target) -> Candidate:
-    """The Candidate in a reply that came from anywhere: where `apply` begins."""
+    """The Candidate in a reply that came from anywhere."""
     return extract(Reply(text), target)
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """How far the candidate of an Outcome got."""
-    return outcome.verdict.reach if outcome.verdict else ()
-
-
-async def _with_evidence(outcome: Outcome, journal: Journal) -> Outcome:
-    edits: tuple[Edit, ...] = ()
-    if outcome.status in _OFFERED and outcome.candidate is not None:
-        edits = (await aside(splice, outcome.target, outcome.candidate)).edits
-    return replace(outcome, edits=edits, steps=journal.steps, seconds=journal.seconds)
+    """The progress of an Outcome's candidate, for comparison; of suggested examples, whether there are any."""
+    return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

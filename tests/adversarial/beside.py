@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import FailureKind, Level
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import find
-from evaluating import examples, program
+from support.evaluating import examples, program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

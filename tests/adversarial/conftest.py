@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from levels import LEVELS
+from support.levels import LEVELS
 
 
 @pytest.fixture(scope="module", params=LEVELS)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from adacoder.agents.paper_rules import debugged
-from adacoder.agents.repairs import mend
+from adacoder.agents.repairs import repaired_by_rules
 from adacoder.domain import AdaCoderError, Candidate, Example, ExampleResult, Reply, Target
 from adacoder.models.recording.redaction import Redaction
 from adacoder.models.window import Window, estimate
@@ -35,15 +35,15 @@ from adacoder.pytext import (
     statements,
     string_interiors,
 )
-from adacoder.replies.belongings import belongings
 from adacoder.replies.blocks import Block, marked_blocks, runs
 from adacoder.replies.completion import completion
+from adacoder.replies.dependencies import dependencies
 from adacoder.replies.extract import extract
 from adacoder.replies.filters import UNWRAPPING, is_thinking
 from adacoder.replies.repetition import is_repetition
 from adacoder.replies.steps import are_complete, steps
 from adacoder.replies.transcript import TRANSCRIBING
-from adacoder.sandbox.values import same_value
+from adacoder.sandbox.literal_values import same_value
 from adacoder.settings import Settings, from_project
 from adacoder.source.calls import Calls
 from adacoder.source.context import pieces
@@ -113,7 +113,7 @@ def _mended(text: str) -> None:
         placed = splice(target, changed)
         return undefined_names(placed.text, [placed.function, *placed.added])
 
-    mend(Candidate(text), target, undefined, ImportIndex(target, FOLDER).import_for)
+    repaired_by_rules(Candidate(text), target, undefined, ImportIndex(target, FOLDER).import_for)
 
 
 def _by_heart(text: str) -> None:
@@ -227,7 +227,7 @@ READERS: Mapping[str, Reader] = {
     "extract after the function": lambda text: extract(Reply(f"def f(x):\n    return x\n\n{text}"), _target()),
     "extract a body": lambda text: extract(Reply(f"def f(x):\n    {text}"), _target()),
     "a stream": lambda text: _stream(_target(), f"def f(x):\n    {text}\n"),
-    "blocks": _all_of(marked_blocks, lambda text: runs(Block(text, False)), belongings),
+    "blocks": _all_of(marked_blocks, lambda text: runs(Block(text, False)), dependencies),
     **{f"filter {each.__name__}": each for each in (*UNWRAPPING, *TRANSCRIBING)},
     "thinking": is_thinking,
     "rounds": is_repetition,

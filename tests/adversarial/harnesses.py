@@ -13,7 +13,7 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adacoder.domain import Level
 from adacoder.sandbox.worker import unpack
@@ -86,7 +86,7 @@ async def _results(plan: Plan) -> AsyncIterator[Result]:
         for python, text in plan.programs:
             yield _NAIVE[plan.harness](python, text)
         return
-    from evaluating import workspace  # the other harnesses start faster without it
+    from support.evaluating import workspace  # the other harnesses start faster without it
 
     async with workspace(Path(plan.workspace), Level.NONE, best=Level.NONE) as opened:
         for _, text in plan.programs:
@@ -131,9 +131,9 @@ def _in_process(python: str, text: str) -> Result:
     del python
     result: list[str] = []
     try:
-        namespace: dict[str, object] = {"__name__": "program"}
+        namespace: dict[str, Any] = {"__name__": "program"}
         exec(compile(text, "program.py", "exec"), namespace)
-        assert namespace["f"](1) == 2  # type: ignore[operator]  # it is whatever the attack made of it
+        assert namespace["f"](1) == 2
         result.append("passed")
     except BaseException as error:
         result.append(f"failed: {error!r}")

@@ -17,13 +17,13 @@ from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.worker import OUTPUT_LIMIT
 from adversarial.attack import Harm
 from adversarial.scene import TOKEN, Scene, scene
-from evaluating import until, workspace
+from support.evaluating import until, workspace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from adversarial.attack import Attack, Ending
-    from evaluating import Workspace
+    from support.evaluating import Workspace
 
 _SET_CHILD_SUBREAPER = 36
 

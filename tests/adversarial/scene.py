@@ -16,7 +16,6 @@ import socket
 import stat
 import struct
 import subprocess
-import sys
 import sysconfig
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
 from adversarial.attack import Harm
+from support.layouts import BASE_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -240,7 +240,7 @@ class Scene:
     def _make_environment(self, files: Mapping[str, str]) -> None:
         """Make a virtual environment of the interpreter that runs this, and put `files` in it."""
         folder = self.root / "venv"
-        base = Path(sys._base_executable)  # type: ignore[attr-defined]  # typeshed leaves it out; `venv` uses it too
+        base = BASE_PYTHON
         library = f"lib/python{sysconfig.get_python_version()}"
         (folder / "bin").mkdir(parents=True)
         (folder / library / "site-packages").mkdir(parents=True)

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from adacoder.domain import FailureKind, Level
-from evaluating import Workspace, processes_in, workspace
+from support.evaluating import Workspace, processes_in, workspace
 
 MODULE = '''import os, json, sys, time
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Level
     from adversarial.attack import Attack
     from adversarial.scene import Scene
-    from evaluating import Workspace
+    from support.evaluating import Workspace
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="module")]
 

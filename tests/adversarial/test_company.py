@@ -14,7 +14,7 @@ from adacoder.sandbox.interpreter import find
 from adversarial.attack import Harm
 from adversarial.attacks import ATTACKS
 from adversarial.isolated import assert_it_came_to_nothing, let_loose, set_up
-from evaluating import workspace
+from support.evaluating import workspace
 
 if TYPE_CHECKING:
     from adacoder.domain import Level

@@ -15,9 +15,9 @@ import pytest
 
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.interpreter import find
-from adacoder.sandbox.places import real
-from evaluating import Workspace, workspace
-from layouts import (
+from adacoder.sandbox.real_paths import real
+from support.evaluating import Workspace, workspace
+from support.layouts import (
     PACKAGES,
     VERSION,
     configure,

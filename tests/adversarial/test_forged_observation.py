@@ -13,8 +13,8 @@ import pytest
 
 from adacoder.domain import Status
 from adacoder.sandbox.interpreter import describe
-from concluding import concluded
-from evaluating import other_pythons, workspace
+from support.concluding import concluded
+from support.evaluating import other_pythons, workspace
 
 pytestmark = pytest.mark.isolation
 

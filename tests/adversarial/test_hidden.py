@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Level
-from adacoder.sandbox.places import real
-from evaluating import Workspace, processes_in, workspace
+from adacoder.sandbox.real_paths import real
+from support.evaluating import Workspace, processes_in, workspace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

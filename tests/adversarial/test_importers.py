@@ -4,7 +4,12 @@ all of its docstrings, and several of them run at a time."""
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+import os
+import signal
+import subprocess
+import sys
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING
@@ -14,7 +19,7 @@ import pytest
 from adacoder.domain import FailureKind, Level, Verdict
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import find
-from evaluating import examples, processes_in, program, until
+from support.evaluating import examples, processes_in, program, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -187,6 +192,10 @@ async def company(host: Host, folder: Path, victim: Path, evil: Path) -> list[Ve
     return [*during, *after]
 
 
+def is_empty(folder: Path) -> bool:
+    return not processes_in(folder)
+
+
 @pytest.mark.parametrize("when", [AT_IMPORT, IN_A_DOCSTRING, LATER], ids=["at import", "in a docstring", "later"])
 @pytest.mark.parametrize("name", ATTACKS)
 async def test_nothing_changes_what_is_said_of_another_module(
@@ -204,7 +213,7 @@ async def test_nothing_changes_what_is_said_of_another_module(
             assert wrong.failure is not None
             assert wrong.failure.kind is FailureKind.WRONG_OUTPUT
             assert [result.got for result in wrong.results] == ["2\n"]
-        await until(lambda folder=folder: not processes_in(folder))  # type: ignore[misc]
+        await until(partial(is_empty, folder))
 
 
 async def test_what_a_module_does_to_its_own_docstrings_is_its_own_affair(level: Level, tmp_path: Path) -> None:
@@ -217,6 +226,92 @@ async def test_what_a_module_does_to_its_own_docstrings_is_its_own_affair(level:
     async with hosted(tmp_path, level) as host:
         for name in ("own.py", "pkg/victim.py"):
             assert (await verdict(host, tmp_path / name, tmp_path, "wrong")).passed
+
+
+OF_ITS_PARENT = {
+    "kill": "LIBC.kill(os.getppid(), 9)",
+    "stop": "LIBC.kill(os.getppid(), signal.SIGSTOP)",
+    "kill a thread": "LIBC.syscall(200, os.getppid(), 9)",
+    "kill by a descriptor": "LIBC.syscall(424, LIBC.syscall(434, os.getppid(), 0), 9, None, 0)",
+}
+"""What is done to the process that one was forked from."""
+OF_THE_NEXT = {
+    "speak for others": ATTACKS["speak for others"],
+    "answer ahead": """
+        message = lambda *texts: (lambda body: len(body).to_bytes(4, "little") + body)(
+            b"".join(len(text).to_bytes(4, "little") + text for text in texts))
+        done = message(b"done", b"0" * 16, b"yes", b"", b"", b"", b"", b"1\\n", b"", b"")
+        reaped = message(b"reaped", b"0", b"clean", b"")
+        for number in range(256):
+            try:
+                os.write(number, message(b"ready") + done * 3 + reaped)
+            except OSError:
+                pass
+    """,
+    "stay without a line": """
+        os.closerange(3, 256)
+        while True:
+            each(os.unlink, *near())
+            time.sleep(0.01)
+    """,
+    "leave files": """
+        each(lambda place: open(place + "/own", "w").close(), *near())
+        os.chmod(".", 0)
+        os.chdir("/")
+    """,
+    "change what was made ready": """
+        for found in gc.get_objects():
+            if isinstance(found, dict) and "wrong" in found and "right" in found:
+                found["wrong"], found["right"] = (lambda: 1), (lambda: 2)
+    """,
+}
+"""What is done to the docstring that the same process forks next."""
+
+
+@pytest.mark.parametrize("name", [*OF_ITS_PARENT, *OF_THE_NEXT])
+async def test_no_docstring_changes_what_is_said_of_the_next_of_its_module(
+    name: str, level: Level, tmp_path: Path
+) -> None:
+    attack = (OF_ITS_PARENT | OF_THE_NEXT)[name]
+    _, evil = written(tmp_path, "evil.py", attack, IN_A_DOCSTRING + VICTIM)
+    async with hosted(tmp_path, level) as host:
+        for _ in range(2):
+            await verdict(host, evil, tmp_path, "f")
+            assert (await verdict(host, evil, tmp_path, "right")).passed
+            slow, wrong = await asyncio.gather(*(verdict(host, evil, tmp_path, each) for each in ("slow", "wrong")))
+            assert slow.passed, slow.failure
+            assert [result.got for result in wrong.results] == ["2\n"]
+    await until(lambda: not processes_in(tmp_path))
+
+
+@pytest.mark.parametrize("name", [*OF_ITS_PARENT, "speak for others", "answer ahead"])
+def test_nothing_else_would_stop_it(name: str, tmp_path: Path) -> None:
+    """The control: a process that is forked and not confined gets at the one it came from, and at its sockets."""
+    beside = """
+import socket
+
+ours, theirs = socket.socketpair()
+ours.setblocking(False)
+child = os.fork()
+if child == 0:
+    attack()
+    os._exit(0)
+os.waitpid(child, 0)
+print(os.write(1, b"reached" if ours.recv(8) else b"unharmed"))
+"""
+    _, evil = written(tmp_path, "evil.py", (OF_ITS_PARENT | OF_THE_NEXT)[name], beside)
+    process = subprocess.Popen([sys.executable, str(evil)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        if name in OF_THE_NEXT:
+            assert process.stdout is not None
+            assert b"reached" in process.stdout.read()
+        else:
+            assert os.WIFSTOPPED(status) if name == "stop" else os.WTERMSIG(status) == signal.SIGKILL
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 LEAVING = """

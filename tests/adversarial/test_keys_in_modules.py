@@ -16,10 +16,8 @@ from adacoder.sandbox.imports import ImportsAhead
 from adacoder.sandbox.program import Program
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import locate
-from commandline import MODEL, Desk, new_desk
-from standin_ollama import StandIn
-
-desk = pytest.fixture(new_desk)
+from support.commandline import MODEL, Desk
+from support.standins.ollama import StandIn
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Level
-from evaluating import workspace
+from support.evaluating import workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evaluating import Workspace
+    from support.evaluating import Workspace
 
 pytestmark = pytest.mark.isolation
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from adversarial.texts import FORMS, HONEST, HOSTILE, LINKS, is_link, legible, obeyed, strings, unseen
-from protocol.client import Client
-from standin_ollama import Ending, Model, Script, StandIn
+from integration.lsp.client import Client
+from support.standins.ollama import Ending, Model, Script, StandIn
 
 pytestmark = pytest.mark.isolation
 

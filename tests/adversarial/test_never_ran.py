@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Status
-from concluding import concluded
-from evaluating import Workspace, workspace
+from support.concluding import concluded
+from support.evaluating import Workspace, workspace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

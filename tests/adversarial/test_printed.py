@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind, Status
-from commandline import Desk, new_desk
-from concluding import concluded, verdict_of
-from evaluating import Workspace, workspace
+from support.commandline import Desk
+from support.concluding import concluded, verdict_of
+from support.evaluating import Workspace, workspace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from adacoder.domain import Level
 
-desk = pytest.fixture(new_desk)
 
 PROSE = {
     "equation": "f(2) == 15",

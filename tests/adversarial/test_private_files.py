@@ -18,10 +18,8 @@ import pytest
 
 from adacoder.domain import Level
 from adversarial.isolated import set_up
-from commandline import MODEL, Desk, new_desk
-from standin_ollama import StandIn
-
-desk = pytest.fixture(new_desk)
+from support.commandline import MODEL, Desk
+from support.standins.ollama import StandIn
 
 SECRET = "password = Windermere7\n"
 """As an INI file has it, which can be read as Python too."""

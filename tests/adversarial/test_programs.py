@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Level
-from levels import needs_full
-from standin_ollama import StandIn
+from support.levels import needs_full
+from support.standins.ollama import StandIn
 
 MODULE = 'def double(x):\n    """\n    >>> double(2)\n    4\n    """\n    return 2 * x\n'
 STUB = MODULE.replace("    return 2 * x\n", "")

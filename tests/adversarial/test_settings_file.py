@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
 _LIMITS = {resource.RLIMIT_CPU: 20, resource.RLIMIT_AS: 400 << 20, resource.RLIMIT_CORE: 0}
 _READ = """
-import sys
+import json, sys
 from pathlib import Path
 from adacoder.settings import Settings, from_project
 settings = from_project(Settings(), Path(sys.argv[1]), print)
-print("read", settings.max_iterations)
+print(json.dumps(settings.max_iterations))
 """
 _OURS = "[tool.adacoder]\nmaxIterations = 3\n"
 _SIZE = 200_000
@@ -39,7 +40,7 @@ def _limit() -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _read_within_limits(folder: Path) -> tuple[int, list[str]]:
+def _read_within_limits(folder: Path) -> tuple[int | None, list[str]]:
     """What a process with little memory and time makes of a project's settings: `max_iterations`, and the notices."""
     finished = subprocess.run(
         [sys.executable, "-c", _READ, str(folder)],
@@ -52,7 +53,7 @@ def _read_within_limits(folder: Path) -> tuple[int, list[str]]:
     )
     assert finished.returncode == 0, finished.stderr[-2000:]
     *notices, last = finished.stdout.splitlines()
-    return int(last.removeprefix("read ")), notices
+    return json.loads(last), notices
 
 
 EXHAUSTING = {

@@ -13,7 +13,8 @@ import pytest
 
 from adacoder.domain import FailureKind, Level
 from adversarial.beside import neighbours
-from evaluating import processes_in, until, workspace
+from support.evaluating import processes_in, until, workspace
+from support.layouts import BASE_PYTHON
 
 pytestmark = pytest.mark.isolation
 
@@ -333,7 +334,7 @@ async def test_a_package_starts_no_more_processes_than_evaluations_are(name: str
     packages = tmp_path / f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
     packages.mkdir(parents=True)
     (tmp_path / ".venv/bin").mkdir()
-    base = Path(sys._base_executable)  # type: ignore[attr-defined]  # typeshed leaves it out; `venv` uses it too
+    base = BASE_PYTHON
     (tmp_path / ".venv/bin/python").symlink_to(base)
     (tmp_path / ".venv/pyvenv.cfg").write_text(f"home = {base.parent}\n", encoding="utf-8")
     head = "import os, sys, time\nTEMPLATE = os.getpid()\nif 'mod' not in sys.modules:\n"

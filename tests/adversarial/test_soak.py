@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Level
-from levels import LEVELS
+from support.levels import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

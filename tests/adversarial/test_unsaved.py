@@ -15,8 +15,9 @@ import pytest
 
 from adacoder.domain import Status
 from adacoder.sandbox.interpreter import find
-from concluding import concluded
-from evaluating import Workspace, until, workspace
+from support.concluding import concluded
+from support.evaluating import Workspace, until, workspace
+from support.layouts import BASE_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -194,7 +195,7 @@ def packages(folder: Path) -> Path:
 
 @asynccontextmanager
 async def shop(folder: Path, level: Level) -> AsyncIterator[Shop]:
-    base = find(Path(sys._base_executable), folder, folder).path
+    base = find(BASE_PYTHON, folder, folder).path
     packages(folder).mkdir(parents=True)
     (folder / ".venv/bin").mkdir()
     (folder / ".venv/bin/python").symlink_to(base)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from adacoder.cli import output
-from commandline import GOOD_REPLY, MODEL, SOLVED, STUB, Desk, Ran, new_desk
-from standin_ollama import StandIn
-
-desk = pytest.fixture(new_desk)
+from adacoder.domain import Edit
+from adacoder.source.text import apply_edits
+from support.commandline import GOOD_REPLY, MODEL, SOLVED, STUB, Desk, Ran
+from support.standins.ollama import StandIn
 
 
 @pytest.fixture
@@ -128,11 +128,11 @@ def _to_a_pipe(ws: Path, out: Path) -> None:
 def test_what_becomes_a_link_while_the_model_writes_is_left_alone(
     swap: Callable[[Path, Path], None], ws: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, applying = desk.folder / "out", output.apply_edits
+    out, applying = desk.folder / "out", apply_edits
 
-    def swapped(text: str, edits: tuple[object, ...]) -> str:
+    def swapped(text: str, edits: Sequence[Edit]) -> str:
         swap(ws, out)
-        return applying(text, edits)  # type: ignore[arg-type]
+        return applying(text, edits)
 
     monkeypatch.setattr(output, "apply_edits", swapped)
     ran = write(desk, ws / "common/shapes.py")

@@ -11,7 +11,7 @@ import pytest
 
 from adacoder.domain import Verdict
 from adacoder.sandbox.interpreter import describe
-from evaluating import Workspace, other_pythons, workspace
+from support.evaluating import Workspace, other_pythons, workspace
 
 PYTHONS = [Path(sys.executable), *other_pythons()]
 
@@ -74,8 +74,8 @@ exec(compile(example.source, "<example>", "single"), namespace)
 
 async def unobserved(python: Path, path: Path, of: str) -> str:
     """What the example of a function in a file prints, in a Python of its own."""
-    command = [python, "-c", UNOBSERVED, path, of]
-    ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
+    command = [str(python), "-c", UNOBSERVED, str(path), of]
+    ran = await asyncio.to_thread(lambda: subprocess.run(command, capture_output=True, text=True, check=True))
     return ran.stdout
 
 

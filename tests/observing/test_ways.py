@@ -10,18 +10,20 @@ import asyncio
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from adacoder.domain import JSON
 from adacoder.report import to_json
 from adacoder.sandbox.interpreter import describe
 from adacoder.source.locate import functions
-from bodies import outcome_of, with_body
-from commandline import Desk, new_desk
-from evaluating import other_pythons, workspace
+from support.bodies import outcome_of, with_body
+from support.commandline import Desk
+from support.evaluating import other_pythons, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target
     from adacoder.sandbox.host import Host
 
-desk = pytest.fixture(new_desk)
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SINCE = re.compile(r"since_3_(\d+)")
@@ -79,7 +80,7 @@ def label(target: Target) -> str:
     return f"{target.module.name}:{target.text.count(chr(10), 0, target.definition.start) + 1} {target.qualname}"
 
 
-async def outcomes(host: Host, cases: list[tuple[Target, Candidate | None]], folder: Path) -> list[dict[str, object]]:
+async def outcomes(host: Host, cases: Sequence[tuple[Target, Candidate | None]], folder: Path) -> list[dict[str, JSON]]:
     """What `--json` says of each."""
     ended = []
     for _, of_file in groupby(cases, key=lambda case: case[0].module):  # each has a template of its own

@@ -1,8 +1,8 @@
-"""Count the tokens of texts of every kind with the vocabularies of model files, for tests/unit/token_counts.json.
+"""Count the tokens of texts of every kind, by the vocabularies of model files: tests/unit/models/token_counts.json.
 
 The files need no more than their vocabularies; llama.cpp's sources have such of many families, in `models/`.
 
-usage: PYTHONPATH=tests python tests/real/count.py FILE.gguf ... > tests/unit/token_counts.json
+usage: PYTHONPATH=tests python tests/real/count.py FILE.gguf ... > tests/unit/models/token_counts.json
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from llama_cpp import Llama
 
-from kinds_of_text import KINDS
+from support.kinds_of_text import KINDS
 
 
 def counted(path: Path) -> dict[str, int]:

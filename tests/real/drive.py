@@ -21,11 +21,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from adacoder.domain import Ended, Message, Reply
-from adacoder.models.backends import Experience, open_model
+from adacoder.models.backend import Session
+from adacoder.models.backends import open_model
 from adacoder.models.errors import ContextOverflow, ModelError, NothingCame
-from adacoder.models.window import estimate_chat, least
+from adacoder.models.window import estimate_chat, lower_estimate
 from adacoder.settings import Settings
 
 MODULE = '''
@@ -71,7 +73,9 @@ class Lane:
         command = [sys.executable, "-m", "adacoder", arguments[0], *where, *chosen, *arguments[1:]]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def generated(self, folder: Path, *arguments: str, models: Sequence[str] | None = None) -> tuple[int, str, dict]:
+    def generated(
+        self, folder: Path, *arguments: str, models: Sequence[str] | None = None
+    ) -> tuple[int, str, dict[str, Any]]:
         """How a whole `adacoder generate` ended, what it said, and what it printed as JSON."""
         module = folder / "slugs.py"
         module.write_text(MODULE, encoding="utf-8")
@@ -84,11 +88,11 @@ class Lane:
         messages: Sequence[Message] = _ASKED,
         *,
         lines: int | None = None,
-        experience: Experience | None = None,
+        session: Session | None = None,
         most: int = 200,
     ) -> Reply:
         """A reply of the last model; ended early once it has so many `lines`."""
-        model = await open_model(self.settings.models[-1], self.settings, experience or Experience(), lambda _: None)
+        model = await open_model(self.settings.models[-1], self.settings, session or Session(), lambda _: None)
         try:
             enough = lambda text: lines is not None and text.count("\n") >= lines  # noqa: E731
             return await model.reply(messages, enough=enough, max_tokens=most)
@@ -143,13 +147,13 @@ def figures(lane: Lane, folder: Path) -> None:
     """Counts, times and measures of one prompt, read to its end and ended early."""
 
     async def replies() -> list[Reply]:
-        experience = Experience()
+        session = Session()
         asked = (*_ASKED[:1], Message("user", f"{MODULE * 8}\n{_ASKED[1].content}"))
         lasts = ("Plan.", "Write it.", "Write it again.")
         ends = (1, None, 1)
         return [
             await lane.ask(
-                (*asked[:1], replace(asked[1], content=f"{asked[1].content}\n{last}")), lines=end, experience=experience
+                (*asked[:1], replace(asked[1], content=f"{asked[1].content}\n{last}")), lines=end, session=session
             )
             for last, end in zip(lasts, ends, strict=True)
         ]
@@ -160,11 +164,11 @@ def figures(lane: Lane, folder: Path) -> None:
         about = "about " if reply.tokens.estimated else ""
         lane.says(f"figures of a reply that is {what}", f"{about}{counts}; {reply.ended.value}; {_times(reply)}")
     asked = (*_ASKED[:1], Message("user", f"{MODULE * 8}\n{_ASKED[1].content}\nWrite it."))
-    bounds = f"at least {least(asked)}, at most {estimate_chat(asked)}"
+    bounds = f"at least {lower_estimate(asked)}, at most {estimate_chat(asked)}"
     if whole.tokens.estimated:
         lane.says("measures", f"{bounds}; the server counts nothing in streams")
     else:
-        holds = least(asked) <= whole.tokens.prompt <= estimate_chat(asked)
+        holds = lower_estimate(asked) <= whole.tokens.prompt <= estimate_chat(asked)
         lane.says("measures", f"{bounds}, counted {whole.tokens.prompt}", good=holds)
 
 
@@ -172,13 +176,11 @@ def wedge(lane: Lane, folder: Path, count: int) -> None:
     """Many short replies, each ended while it comes: none may be lost, none have to wait for long."""
 
     async def replies() -> tuple[int, float, list[str]]:
-        experience, slowest, lost, stopped = Experience(), 0.0, [], 0
+        session, slowest, lost, stopped = Session(), 0.0, [], 0
         for number in range(count):
             began = time.monotonic()
             try:
-                reply = await lane.ask(
-                    (*_ASKED, Message("user", str(number))), lines=1 + number % 3, experience=experience
-                )
+                reply = await lane.ask((*_ASKED, Message("user", str(number))), lines=1 + number % 3, session=session)
                 stopped += reply.ended is Ended.STOPPED_EARLY
             except ModelError as error:
                 lost.append(str(error))
@@ -192,7 +194,7 @@ def wedge(lane: Lane, folder: Path, count: int) -> None:
 
 def fixed(lane: Lane, folder: Path) -> None:
     """What is known of the models of `models.py`."""
-    expected: Mapping[str, Callable[[int, dict], bool]] = {
+    expected: Mapping[str, Callable[[int, dict[str, Any]], bool]] = {
         "right": lambda code, outcome: code == 0 and outcome["rounds"] == 1,
         "wrong": lambda code, outcome: code == 1 and outcome["rounds"] == 6,
         "thinks": lambda code, outcome: code == 0 and outcome["rounds"] == 1,
@@ -257,8 +259,8 @@ def _lanes() -> Iterator[Iterator[tuple[Lane, bool]]]:
 
 
 def _own() -> Iterator[tuple[Lane, bool]]:
-    from models import make
-    from servers import WINDOW, has_llama_server, llama_cpp_python, llama_server
+    from real.models import make
+    from real.servers import WINDOW, has_llama_server, llama_cpp_python, llama_server
 
     with tempfile.TemporaryDirectory() as folder:
         files = make(Path(folder))

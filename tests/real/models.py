@@ -122,4 +122,4 @@ def _write(path: Path, vocabulary: Sequence[str], merges: Sequence[str]) -> Path
 def _spelled(text: str) -> str:
     """`text` as vocabularies of bytes write it."""
     ((spelled, _),) = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(text)
-    return spelled
+    return str(spelled)

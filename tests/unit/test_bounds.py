@@ -42,7 +42,7 @@ CANDIDATE = Candidate("def f(x):\n    return 2 * x\n")
 FAILED = Verdict(Failure(FailureKind.EXCEPTION, "It failed."))
 
 
-def waiting_for_the_loop(gives: object) -> tuple[Callable[..., Any], Callable[[], None]]:
+def waiting_for_the_loop(gives: object) -> tuple[Callable[..., Any], Callable[[], object]]:
     """A reader that ends only once the event loop has gone on meanwhile, and what has the loop do so."""
     went_on = threading.Event()
 
@@ -50,7 +50,7 @@ def waiting_for_the_loop(gives: object) -> tuple[Callable[..., Any], Callable[[]
         assert went_on.wait(10), "the event loop stood still"
         return gives
 
-    return reader, lambda: asyncio.get_running_loop().call_later(0.01, went_on.set) and None
+    return reader, lambda: asyncio.get_running_loop().call_later(0.01, went_on.set)
 
 
 class Telling:
@@ -102,7 +102,7 @@ async def evaluated() -> object:
     [
         pytest.param(programming_assistant, "extract", written, CANDIDATE, id="extract"),
         pytest.param(prompt_engineer, "steps", planned, "1. Do it.", id="steps"),
-        pytest.param(debug_specialist, "mend", repaired, (CANDIDATE, ()), id="mend"),
+        pytest.param(debug_specialist, "repaired_by_rules", repaired, (CANDIDATE, ()), id="repairs"),
         pytest.param(
             sys.modules["adacoder.source.splice"], "splice", evaluated, splice(TARGET, CANDIDATE), id="splice"
         ),

@@ -1,31 +1,68 @@
-"""What the VS Code client says of the settings is what the server does with them."""
+"""What the VS Code client, the docs and the command line say of the settings is what their definition says."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
-from dataclasses import asdict
+from dataclasses import fields, replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import click
 import pytest
 
-from adacoder.domain import Level
-from adacoder.settings import OnUnverified, Rules, Settings, field_name, from_project, merge
+from adacoder.cli import commands
+from adacoder.settings import SETTINGS, Settings, from_project, merge
 from adacoder.strategies import STRATEGIES
+from adacoder.strategies.table import rows
+from support.paths import ROOT
 
-CLIENT = Path(__file__).parents[2] / "client" / "package.json"
-MANIFEST = json.loads(CLIENT.read_text(encoding="utf-8"))
-ALL: dict[str, dict[str, object]] = MANIFEST["contributes"]["configuration"]["properties"]
+
+def _renewing() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("renewing", ROOT / "docs" / "settings.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RENEWING = _renewing()
+MANIFEST = json.loads(RENEWING.MANIFEST.read_text(encoding="utf-8"))
+ALL: dict[str, dict[str, Any]] = MANIFEST["contributes"]["configuration"]["properties"]
 PROPERTIES = {
     key.removeprefix("adacoder."): value
     for key, value in ALL.items()
     if key != "adacoder.path"  # how the client finds the server is the client's
 }
-NOT_OFFERED = {"seed", "record", "trusted"}
-"""For the command line, and what the client says without being asked."""
 
 
-def test_every_setting_is_offered() -> None:
-    assert {field_name(key) for key in PROPERTIES} == asdict(Settings()).keys() - NOT_OFFERED
+@pytest.mark.parametrize("which", ["manifest", "table"])
+def test_what_is_made_of_the_definition_is_up_to_date(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = {"manifest": RENEWING.MANIFEST, "table": RENEWING.TABLE}[which]
+    text = path.read_text(encoding="utf-8")
+    renew = getattr(RENEWING, which)
+    assert renew(text) == text, "run `nox -s settings`"
+    for change in ({"about": "Something else."}, {"key": "hurry"}, {"by_project": False}):
+        changed = {**SETTINGS, "max_iterations": replace(SETTINGS["max_iterations"], **change)}
+        monkeypatch.setattr(RENEWING, "SETTINGS", changed)
+        assert renew(text) != text
+    monkeypatch.setattr(RENEWING, "SETTINGS", SETTINGS)
+    monkeypatch.setattr(RENEWING, "STRATEGIES", {**STRATEGIES, "other": STRATEGIES["direct"]})
+    assert "other" in renew(text)
+
+
+def test_the_page_on_strategies_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = RENEWING.WORKFLOWS.read_text(encoding="utf-8")
+    assert RENEWING.workflows(text) == text, "run `nox -s settings`"
+    monkeypatch.setattr(RENEWING, "rows", lambda: [{**row, "calls": "none"} for row in rows()])
+    assert RENEWING.workflows(text) != text
+
+
+def test_every_setting_is_defined_but_the_recording() -> None:
+    assert {each.name for each in fields(Settings)} - SETTINGS.keys() == {"record"}
+    assert PROPERTIES.keys() == {each.key for each in SETTINGS.values() if each.is_offered}
 
 
 @pytest.mark.parametrize("key", PROPERTIES)
@@ -33,14 +70,6 @@ def test_the_defaults_agree(key: str) -> None:
     notices: list[str] = []
     assert merge(Settings(), {key: PROPERTIES[key]["default"]}, notices.append) == Settings()
     assert notices == []
-
-
-@pytest.mark.parametrize(
-    ("key", "values"),
-    [("strategy", STRATEGIES), ("rules", Rules), ("isolation", Level), ("onUnverified", OnUnverified)],
-)
-def test_the_choices_agree(key: str, values: object) -> None:
-    assert PROPERTIES[key]["enum"] == list(values)  # type: ignore[call-overload]  # all three can be iterated
 
 
 @pytest.mark.parametrize("key", [key for key in PROPERTIES if "minimum" in PROPERTIES[key]])
@@ -52,6 +81,19 @@ def test_the_bounds_agree(key: str) -> None:
         merge(Settings(), {key: value}, notices.append)
         assert notices == []
         merge(Settings(), {key: value + beyond}, notices.append)
+        assert len(notices) == 1
+
+
+@pytest.mark.parametrize("key", [key for key in PROPERTIES if "enum" in PROPERTIES[key]])
+def test_the_choices_agree(key: str) -> None:
+    notices: list[str] = []
+    for word in PROPERTIES[key]["enum"]:
+        merge(Settings(), {key: word}, notices.append)
+    assert notices == []
+    if key == "strategy":
+        assert PROPERTIES[key]["enum"] == list(STRATEGIES)
+    else:
+        merge(Settings(), {key: "prayer"}, notices.append)
         assert len(notices) == 1
 
 
@@ -67,4 +109,13 @@ def test_what_a_project_may_not_say_its_workspace_settings_may_not_either(tmp_pa
     # Each workspace has its own interpreter, and it runs inside isolation.
     assert machines == refused - {"interpreter"}
     restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
-    assert {"adacoder.interpreter", "adacoder.model"} <= set(restricted)
+    assert {f"adacoder.{key}" for key in refused} | {"adacoder.model"} == set(restricted)
+
+
+def test_every_setting_with_an_option_is_one_of_generate() -> None:
+    options = {name: each for each in commands.generate.params for name in each.opts}
+    for name, setting in SETTINGS.items():
+        option = options.get(f"--{name.replace('_', '-') if name != 'models' else 'model'}")
+        assert (option is None) == (setting.option is None), name
+        if isinstance(option, click.Option) and name != "strategy":
+            assert str(setting.about).replace("`", "") in str(option.help)

@@ -175,21 +175,3 @@ def test_of_several_outcomes_the_worst_decides_the_exit_code(statuses: list[Stat
 
 def test_a_target_outside_the_folder_is_named_in_full() -> None:
     assert report.label(TARGET, Path("/elsewhere")) == "/w/pkg/m.py::f"
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Choose another with --model.", "Choose another with adacoder.model."),
-        ("name it with --host or OLLAMA_HOST", "name it with adacoder.ollama.host or OLLAMA_HOST"),
-        ("name it with --base-url.", "name it with adacoder.openai.baseUrl."),
-        ("accept the risk with `--isolation none`", "accept the risk with `adacoder.isolation: none`"),
-        ("raise --context-tokens, or", "raise adacoder.contextTokens, or"),
-        ("See `git --model-check` and --models.", "See `git --model-check` and --models."),
-        ("It gave 1 instead of 2.", "It gave 1 instead of 2."),
-    ],
-)
-def test_in_an_editor_options_are_settings(text: str, shown: str) -> None:
-    assert report.in_an_editor(text) == shown
-    outcome = report.for_an_editor(Outcome(Status.ERROR, TARGET, text, notes=(text,)))
-    assert (outcome.reason, outcome.notes) == (shown, (shown,))

@@ -18,11 +18,12 @@ from adacoder.domain import (
     ExampleResult,
     Failure,
     FailureKind,
+    Line,
     Target,
     Verdict,
 )
 from adacoder.journal import Evaluated, Journal, Traced
-from adacoder.pytext import CountedLines, Lines
+from adacoder.pytext import CountedLines, Lines, normalize
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program
 from adacoder.source.class_examples import running
@@ -35,32 +36,32 @@ from adacoder.traces import Trace
 
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
-"""How an import fails that may have nothing to do with the candidate."""
+"""Import failures that may have nothing to do with the candidate."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran as it is written: the function could read what is wanted."
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What tests that are not the docstring's made of a candidate. It is no Verdict: it can rank, and never decide."""
+    """The result of other tests than the docstring's Examples. It can rank a candidate, and never decide."""
 
     results: tuple[ExampleResult, ...]
-    """Of the tests that ran, in order."""
+    """Results of the tests that ran, in order."""
     failure: Failure | None
     """The first that failed, or why none could run."""
 
     @property
     def passed(self) -> int:
-        """How many tests ran the target and gave what they show."""
+        """Number of tests that ran the target and matched."""
         return sum(result.matched for result in self.results if result.entered and result.example.has_want)
 
 
 class CodeEvaluator:
-    """A rule-based Agent. It remembers its verdicts: the same candidate is not evaluated twice by the same examples."""
+    """A rule-based Agent with a cache: the same candidate is not evaluated twice by the same examples."""
 
     def __init__(
         self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
     ) -> None:
-        """`covers`: of what passes, also tell what no example reached."""
+        """`covers`: also compute the coverage of what passes."""
         self._host = host
         self._journal = journal
         self._overlays = overlays
@@ -78,9 +79,9 @@ class CodeEvaluator:
         await self._host.ready(self._program(target, _as_it_stands(target), text))
 
     async def with_class_examples(self, target: Target) -> Target:
-        """`target` with those examples of its class that run it, as is seen on the module as it stands.
+        """Add to `target` the examples of its class that were observed to run it in the module as it stands.
 
-        Where it cannot be imported so, a body that does nothing takes the place of the target's.
+        If the module cannot be imported, it is tried again with an empty body for the target.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -101,7 +102,7 @@ class CodeEvaluator:
         return target
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
-        """What the examples of `target` make of `candidate`.
+        """Run the examples of `target` on `candidate`.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -114,7 +115,7 @@ class CodeEvaluator:
             return verdict
 
     async def probe(self, target: Target, candidate: Candidate, tests: Sequence[Example]) -> Feedback:
-        """What `tests`, which somebody has designed, make of `candidate`.
+        """Run designed `tests` on `candidate`.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -126,12 +127,12 @@ class CodeEvaluator:
             return Feedback(verdict.results, verdict.failure)
 
     async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
-        """What `example` executes of `candidate`, after the docstring's examples that stand before it.
+        """Trace `example` on `candidate`, after the docstring's examples before it.
 
         Raises:
             SandboxError: as `evaluate`.
         """
-        from adacoder.source.splice import splice  # as above
+        from adacoder.source.splice import splice  # much to import, and not needed by `check` alone
 
         examples = target.examples
         before = examples[: examples.index(example)] if example in examples else ()
@@ -140,15 +141,16 @@ class CodeEvaluator:
             placed = await aside(splice, target, candidate)
             what = self._program(target, placed, text)
             found = await self._host.trace(what, (*before, example), timeout=self._timeout)
+            lines = enumerate(normalize(placed.function.of(placed.text)).split("\n"), what.first_line)
+            found = replace(found, code=tuple(Line(number, line) for number, line in lines))
             step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
             return found
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
-        """What the text as it stands makes of the examples in one of its docstrings.
+        """Run the examples of one docstring on the text as it stands.
 
-        As in doctest all of them count, those too that do not run the function; and one that shows no output must
-        give none. As with a candidate, a function that has them by heart has not passed, whoever wrote it. `once`: as
-        `Service.check`.
+        As in doctest all of them count, even if they do not run the function; one that shows no output must give none.
+        As with a candidate, a function with hard-coded answers has not passed. `once`: as `Checks.check`.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -161,16 +163,18 @@ class CodeEvaluator:
 
     async def _evaluated(self, target: Target, candidate: Candidate) -> Verdict:
         verdict, placed, text = await self._judge(target, candidate)
-        return verdict if placed is None else await self._looked_into(verdict, target, placed, text)
+        if placed is None:
+            return verdict
+        return replace(await self._checked_by_line(verdict, target, placed, text), edits=placed.edits)
 
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
-        """What the examples make of a candidate; how it was put in place, if it was; and the text that ran."""
+        """Run the examples on a candidate; return its splice, if there is one, and the text that ran too."""
         if not candidate.function:
             return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'."), None, None
         if candidate.cut:
             message = "The reply broke off or left parts of the function out."
             return _not_run(FailureKind.CUT_OFF, message), None, None
-        from adacoder.source.splice import splice  # as above
+        from adacoder.source.splice import splice  # much to import, and not needed by `check` alone
 
         text = await aside(withheld, target)
         placed = await aside(splice, target, candidate)
@@ -185,7 +189,7 @@ class CodeEvaluator:
                 verdict = await self._run(target, placed, target.examples, text)
         failure = _failed_import(verdict)
         if failure is not None and not standing.imports:
-            verdict = _blaming_the_module(verdict, failure, f"with or without a new '{target.name}'")
+            verdict = _broken_module(verdict, failure, f"with or without a new '{target.name}'")
         return verdict, placed, text
 
     async def _judge_as_it_stands(self, target: Target, unreadable: UnreadableExample | None, *, once: bool) -> Verdict:
@@ -198,24 +202,25 @@ class CodeEvaluator:
         verdict = await run(what, target.examples, timeout=self._timeout)
         if verdict.imports and not verdict.defines:
             # It was deleted after it was defined, or defined on another condition: doctest does not see it.
-            unseen = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
-            return replace(verdict, failure=None, results=unseen)
+            not_run = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
+            return replace(verdict, failure=None, results=not_run)
         failure = _failed_import(verdict)
         if failure is not None:
-            return _blaming_the_module(verdict, failure)
-        return await self._looked_into(
-            _minding_what_is_not_shown(verdict), target, _as_it_stands(target), None, once=once
+            return _broken_module(verdict, failure)
+        return await self._checked_by_line(
+            _failing_on_unshown_output(verdict), target, _as_it_stands(target), None, once=once
         )
 
-    async def _looked_into(
+    async def _checked_by_line(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """`verdict`; of a pass, what is seen when it runs once more, line by line: what came from memory fails, and of
-        the rest it is told what no example reached. A run that ends otherwise tells nothing of lines.
+        """Run a pass once more, observed by line: hard-coded answers fail, and the rest gets its coverage.
+
+        If the second run fails, there is no coverage, and the verdict stands.
         """
         if not (verdict.passed and target.is_function and verdict.is_proved):
             return verdict
-        from adacoder.source.coverage import coverage  # as above
+        from adacoder.source.coverage import coverage  # much to import, and not needed by `check` alone
         from adacoder.source.memorised import memorised
 
         why = await aside(memorised, target, placed, verdict.proving)
@@ -235,8 +240,8 @@ class CodeEvaluator:
         return replace(verdict, coverage=await aside(coverage, placed, seen))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
-        """What `examples` make of a candidate; `text` as of `_program`, where the evidence tells if it is None."""
-        from adacoder.source.imports import undefined_names  # as above
+        """Run `examples` on a spliced candidate; `text` as in `_program`, with a note if it is None."""
+        from adacoder.source.imports import undefined_names  # much to import, and not needed by `check` alone
 
         suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
@@ -244,9 +249,9 @@ class CodeEvaluator:
         return verdict if text is not None else replace(verdict, notes=(*verdict.notes, _AS_WRITTEN))
 
     def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
-        """What the sandbox runs for a candidate that was put in place.
+        """Make the sandbox's Program for a spliced candidate.
 
-        `text`: that of the module with the wants withheld, in which the edits are made; None: it runs as it is written.
+        `text`: the module's text without the wants, to which the edits are applied; None: it runs as it is written.
         """
         lines = CountedLines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
@@ -268,23 +273,23 @@ def _as_it_stands(target: Target) -> Splice:
 
 
 def _failed_import(verdict: Verdict) -> Failure | None:
-    """How the import failed, if it did so outside the target."""
+    """The failure of an import outside the target."""
     failure = verdict.failure
     if failure is None or failure.kind not in _AT_IMPORT or verdict.imports or failure.line is not None:
         return None
     return failure
 
 
-def _blaming_the_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Verdict:
-    """`verdict`, where the module cannot be imported, `whatever` is done; what isolation denied it is told as such."""
+def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Verdict:
+    """Turn a failed import into a broken module, `whatever` was tried; denials by isolation keep their message."""
     message = failure.message
     if failure.kind is not FailureKind.DENIED:
         message = ", ".join(filter(None, ["The module cannot be imported", whatever])) + f": {failure.error}."
     return replace(verdict, failure=replace(failure, kind=FailureKind.BROKEN_MODULE, message=message))
 
 
-def _minding_what_is_not_shown(verdict: Verdict) -> Verdict:
-    """`verdict`; if nothing else failed, an example fails that gave an output and shows none."""
+def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
+    """Fail a verdict without failure if an example gave an output and shows none."""
     unshown = next((result for result in verdict.results if not result.matched and not result.example.want), None)
     if verdict.failure is not None or unshown is None:
         return verdict

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
 from adacoder.agents.prompt import NO_FIELDS, Briefing, Call
 from adacoder.agents.role import Field, Role
 from adacoder.aside import aside
@@ -22,26 +23,26 @@ T = TypeVar("T")
 
 _AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
 _STRIDE = 256
-"""Characters that a reply grows by before it is looked at again for going round in circles."""
+"""Growth of a reply, in characters, between two checks for repetition."""
 _SHORT = 4000
-"""Characters of a reply that is looked at whenever it has grown, at once; a longer one off the event loop, and when it
-has grown by one part in `_GROWTH`, so that all looks together cost as much as some at the whole reply."""
+"""Characters of a reply that is checked at each growth, at once; a longer one is checked off the event loop, and after
+growth by one part in `_GROWTH`, so that all checks together stay cheap."""
 _GROWTH = 16
 _LONGEST = 1_000_000
-"""Characters after which a reply is ended, since nobody reads on there."""
+"""Most characters of a reply."""
 
 
 class _Looks:
-    """The looks at a growing reply, such that nothing waits for them for long."""
+    """Checks of a growing reply that never block for long."""
 
     def __init__(self, enough: Enough) -> None:
         self._enough = enough
         self._least = 0
-        """Characters from which on the reply is looked at again."""
+        """Length from which on the reply is checked again."""
         self._look: asyncio.Future[bool] | None = None
 
     def are_enough(self, text: str) -> bool:
-        """Whether it was seen that the reply can end here, or could have ended a moment ago."""
+        """True once a look found that the reply can end."""
         if len(text) <= _SHORT:
             return self._enough(text)
         if self._look is not None:
@@ -57,31 +58,39 @@ class _Looks:
 
 
 class Conversation:
-    """One request's dealings with its model. The briefing is packed once, at the first call."""
+    """One request's calls of its model. The briefing is packed once, at the first call."""
 
     def __init__(
-        self, model: Answering, target: Target, journal: Journal, pack: Callable[[Window], Awaitable[Briefing]]
+        self,
+        model: Answering,
+        target: Target,
+        journal: Journal,
+        pack: Callable[[Window], Awaitable[Briefing]],
+        ceiling: Ceiling = NO_CEILING,
     ) -> None:
         self._model = model
         self._target = target
         self._journal = journal
         self._pack = pack
+        self._ceiling = ceiling
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
         self._never_stops = False
-        """Whether no text ends a reply any more, whatever a call says: the model does not write what it is asked for
-        alone."""
+        """True if stop sequences are no longer used: the model does not write only what it is asked for."""
 
     async def ask(self, role: Role[T], fields: Mapping[str, Field] = NO_FIELDS, sampling: Sampling | None = None) -> T:
-        """What `role` reads in the model's reply; `fields` fill the places of its prompt.
+        """Ask the model as `role`, with `fields` in its prompt, and read the reply.
 
         Raises:
+            BudgetSpent: a user's limit is reached.
             ModelError: the model could not reply, may not be used, or the task does not fit into its window.
         """
-        if self._briefing is None:
-            self._briefing = await self._pack(await self._model.window())
-        call = self._briefing.call(role, fields)
         while True:
+            if limit := self._ceiling.reached(self._journal):
+                raise BudgetSpent(limit)
+            if self._briefing is None:
+                self._briefing = await self._pack(await self._model.window())
+            call = self._briefing.call(role, fields)
             with self._journal.step(role.agent, role.action, role.doing) as step:
                 reply, asked = await self._reply(self._briefing, call, step, role.enough(self._target), sampling)
                 if await self._was_stopped_short(role, call, reply):
@@ -89,14 +98,18 @@ class Conversation:
                     step.details = replace(asked, again=_AGAIN)
                     continue
                 found = await aside(role.read, reply, self._target)
-                if not role.has_found(found):
-                    if is_thinking(reply.text):
-                        raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)
-                    self._never_stops = True  # perhaps it was to begin where the server stopped
-                return found
+                if found is not None and role.has_found(found):
+                    return found
+                if role.otherwise is not None:
+                    step.details = replace(asked, unread=True)
+                    return role.otherwise
+                if is_thinking(reply.text):
+                    raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)
+                self._never_stops = True  # perhaps it was to begin where the server stopped
+                return found  # type: ignore[return-value]  # only a Role with a default reads None
 
     async def _was_stopped_short(self, role: Role[T], call: Call, reply: Reply) -> bool:
-        """Whether the server ended a reply, where it was to stop, before the model was done."""
+        """True if a stop sequence ended a reply before it was complete."""
         if role.was_stopped_short is None or self._never_stops or not call.stop or reply.ended is not Ended.STOP:
             return False
         return await aside(role.was_stopped_short, reply.text, self._target)
@@ -104,21 +117,21 @@ class Conversation:
     async def _reply(
         self, briefing: Briefing, call: Call, step: OpenStep, enough: Enough, sampling: Sampling | None
     ) -> tuple[Reply, Asked]:
-        """The model's reply to `call`; `step` hears how far it has come, and keeps what was said.
+        """Get the model's reply to `call`, and record it and its progress in `step`.
 
-        Once the model only repeats itself the reply is ended too, and counts as one that broke off.
+        A reply that only repeats itself is ended too, and counts as one that broke off.
         """
         looked = 0
+        is_endless = False
         looks = _Looks(enough)
 
         def watch(text: str) -> bool:
-            nonlocal looked
+            nonlocal looked, is_endless
             step.moved(step.written + 1)  # a reply grows by about a token at a time
             if len(text) - looked >= _STRIDE:
                 looked = len(text)
-                if is_repetition(text) or len(text) > _LONGEST:
-                    return True
-            return looks.are_enough(text)
+                is_endless = is_repetition(text) or len(text) > _LONGEST
+            return is_endless or looks.are_enough(text)
 
         asked = Asked(call.instruction)
         step.details = asked
@@ -127,7 +140,7 @@ class Conversation:
         reply = await self._model.reply(
             messages, enough=watch, max_tokens=call.max_tokens, stop=stop, sampling=sampling
         )
-        if reply.ended is Ended.STOPPED_EARLY and (is_repetition(reply.text) or len(reply.text) > _LONGEST):
+        if reply.ended is Ended.STOPPED_EARLY and is_endless:
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time
         asked = replace(asked, reply=reply.text, ended=reply.ended, is_known=reply.text in self._said)

@@ -1,7 +1,7 @@
-"""The Debug Specialist (paper, section IV-D and Algorithm 3): mends superficial errors by rule, without a model.
+"""The Debug Specialist (paper, section IV-D and Algorithm 3): fixes superficial errors by rule, without a model.
 
-It is asked only after a failure. Its rules stand in `repairs.py`; each is judged statically before the next one, and
-the Code Evaluator judges what comes of them all.
+It runs only after a failure. Its rules are in `repairs.py`; each is judged statically before the next one, and the Code
+Evaluator judges the result.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from adacoder.agents.paper_rules import debugged
-from adacoder.agents.repairs import mend
+from adacoder.agents.repairs import repaired_by_rules
 from adacoder.aside import aside
 from adacoder.domain import Candidate, Failure, Target, Verdict
 from adacoder.journal import Journal, Repaired
@@ -28,33 +28,33 @@ class DebugSpecialist:
     rules: Rules = Rules.ORDERED
 
     async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
-        """The candidate with what rules could mend; the same candidate if they could mend nothing."""
+        """Return the candidate as repaired by rules; the same object if they could fix nothing."""
         if verdict.failure is None or (candidate.cut and not target.has_wants):
-            # A mended end is a guess; without an example that passes on it, it may not be offered.
+            # A repaired end is a guess; without an example that passes on it, it may not be offered.
             return candidate
 
         with self.journal.step("debug_specialist", "repair", "fixing by rule") as step:
             if self.rules is Rules.PAPER:
-                mended, rules = await aside(_by_the_paper, candidate, verdict.failure, self.index)
+                repaired, rules = await aside(_by_the_paper, candidate, verdict.failure, self.index)
             else:
-                mended, rules = await aside(_in_order, candidate, target, self.index)
-            step.details = Repaired(rules, mended.text)
-            return mended
+                repaired, rules = await aside(_in_order, candidate, target, self.index)
+            step.details = Repaired(rules, repaired.text)
+            return repaired
 
 
 def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
-    """What the rules of `repairs.py` make of the candidate."""
+    """Apply the rules of `repairs.py` to the candidate."""
 
     @cache  # the rules are judged by it, and the one for imports works by it
     def undefined(changed: Candidate) -> tuple[str, ...]:
         placed = splice(target, changed)
         return undefined_names(placed.text, [placed.function, *placed.added])
 
-    return mend(candidate, target, undefined, index.import_for)
+    return repaired_by_rules(candidate, target, undefined, index.import_for)
 
 
 def _by_the_paper(candidate: Candidate, failure: Failure, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
-    """What Algorithm 3 makes of the candidate's function; imports and helpers that came with it stay."""
+    """Apply Algorithm 3 to the candidate's function; imports and helpers that came with it stay."""
     imports: list[str] = []
 
     def noted(name: str) -> None:
@@ -62,5 +62,5 @@ def _by_the_paper(candidate: Candidate, failure: Failure, index: ImportIndex) ->
             imports.append(statement)
 
     function = debugged(candidate.function, failure.error, noted).rstrip()
-    mended = replace(candidate, function=function, imports=(*candidate.imports, *imports))
-    return (candidate, ()) if mended == candidate else (mended, (debugged.__name__,))
+    repaired = replace(candidate, function=function, imports=(*candidate.imports, *imports))
+    return (candidate, ()) if repaired == candidate else (repaired, (debugged.__name__,))

@@ -1,59 +1,89 @@
-"""What went wrong with a candidate, in the words of a prompt; and how what is long is shortened there."""
+"""Failures and traces of a candidate in the words of a prompt, and shortening of long text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Failure, FailureKind, Verdict
-from adacoder.privacy.contents import concealed
+from adacoder.privacy.contents import without_secrets
 
 if TYPE_CHECKING:
     from adacoder.agents.role import Field
     from adacoder.models.window import Window
+    from adacoder.traces import Executed, Trace
+
+_SHOWN = 20
+"""Length of a trace, in values of the greatest length."""
 
 
 def described(verdict: Verdict) -> Field:
-    """What went wrong with a candidate, for a prompt.
+    """Describe the failure of a candidate for a prompt.
 
     Raises:
-        ValueError: nothing did.
+        ValueError: the candidate did not fail.
     """
     if verdict.failure is None:
         raise ValueError("a passed verdict leaves nothing to describe")
     return partial(describe, verdict.failure)
 
 
-def describe(failure: Failure, most: int) -> str:
-    """The error as a planner can use it: which example, what it must give, and what it gave.
+def reported(failure: Failure | None) -> Field | None:
+    """Describe how a designed test failed, for a prompt; None if none did."""
+    return None if failure is None else partial(describe, failure)
 
-    Of each of these at most about `most` characters are shown, and keys and tokens that code has got hold of are taken
-    out. What is more likely to be the same in the next error stands first.
+
+def describe(failure: Failure, most: int) -> str:
+    """Describe an error for a planner: the example, its expected output, and its actual output.
+
+    Each is shown with at most about `most` characters, without keys and tokens that code has read. Parts that are more
+    likely to be the same in the next error come first.
     """
     example = failure.example
     if example is None:
-        return "\n".join(shortened(concealed(part), most) for part in (failure.message, failure.error) if part)
-    shown = [shortened(prompted(example.source), most)]
+        return "\n".join(shortened(without_secrets(part), most) for part in (failure.message, failure.error) if part)
+    shown = [shortened(example.prompted, most)]
     if example.want:
         shown += ["must give", shortened(example.want.rstrip("\n"), most)]
     if failure.kind is FailureKind.WRONG_OUTPUT:
-        shown += ["but gave", shortened(concealed(failure.got or "").rstrip("\n") or "nothing", most)]
+        shown += ["but gave", shortened(without_secrets(failure.got or "").rstrip("\n") or "nothing", most)]
     elif failure.error:
-        shown += ["but raised", shortened(concealed(failure.error), most)]
+        shown += ["but raised", shortened(without_secrets(failure.error), most)]
     else:
-        shown += ["but this happened:", shortened(concealed(failure.message), most)]
+        shown += ["but this happened:", shortened(without_secrets(failure.message), most)]
     return "\n".join(shown)
 
 
-def prompted(source: str) -> str:
-    """A statement as it stands in a docstring."""
-    first, *rest = source.rstrip("\n").split("\n")
-    return "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in rest)])
+def traced(trace: Trace) -> Field:
+    """Describe a trace for a prompt: each executed line, with the values that were new before it in a comment."""
+    return partial(_traced, trace)
+
+
+def _traced(trace: Trace, most: int) -> str:
+    """Show at most about `most` characters of each value, and bound the whole; keys and tokens are taken out."""
+    code = {line.number: without_secrets(line.text) for line in trace.code}
+    shown = [line for each in trace.first for line in _executed(each, code, most)]
+    shown += [f"[… {trace.left_out} steps …]"] if trace.left_out else []
+    shown += [line for each in trace.last for line in _executed(each, code, most)]
+    return shortened("\n".join(shown), _SHOWN * most)
+
+
+def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[str]:
+    line = code.get(entry.line, "")
+    indent = line[: len(line) - len(line.lstrip())]
+    values = [f"{name} = {shortened(without_secrets(value), most)}" for name, value in entry.values]
+    if values:
+        yield f"{indent}# {', '.join(values)}"
+    for what, value in (("returned", entry.gave), ("raised", entry.raised)):
+        if value:
+            yield f"{indent}# {what} {shortened(without_secrets(value), most)}"
+    if not (entry.gave or entry.raised):
+        yield line
 
 
 def shortened(text: str, most: int) -> str:
-    """`text` with at most `most` of its characters: the ends, which say the most, and how many lie between them."""
+    """Cut the middle of `text`, and say how much, so that at most `most` of its characters are left."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -61,7 +91,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def fitted(render: Callable[[int], str], most: int, room: int, window: Window) -> str:
-    """What `render` makes of the greatest number up to `most` with which it takes at most `room` tokens; else of 0."""
+    """Call `render` with the greatest number up to `most` whose text takes at most `room` tokens; else with 0."""
     text = render(most)
     if window.measure(text) <= room:
         return text

@@ -26,7 +26,7 @@ def _has_function(candidate: Candidate) -> bool:
 
 
 def _was_stopped_short(text: str, target: Target) -> bool:
-    """As `replies.completion` sees it; what a rule can import is not waited for."""
+    """As `completion.was_stopped_short`; names that a rule can import are known."""
     return was_stopped_short(text, target, is_in_the_table)
 
 

@@ -1,11 +1,10 @@
-"""Packs what a model is told: one system text, the module's context, the task, and last what changes from call to call.
+"""Pack prompts: one system text, the module's context, the task, and last the part that changes from call to call.
 
-A server that keeps what it has read reads it once. So what never changes stands first, the way in which each role must
-answer too; and all before the last paragraph is the same in every call of a request (DESIGN, Models). The wording
-stands in `prompts/*.md`.
+All before the last paragraph is the same in every call of a request, so that a server with a prompt cache
+reads it once. The wording is in `prompts/*.md`.
 
-No chat is larger than the window: `Briefing` measures it before it is sent. What does not fit is left out of the
-context. A plan, and what an error quotes, lose their middle only where the window has no room for them even so.
+No chat is larger than the window: `Briefing` measures it before it is sent, and leaves context out that does not fit.
+Plans and quotations in errors lose their middle only if the window is still too small.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from string import Template
 from types import MappingProxyType
 from typing import Any
 
-from adacoder.agents.failures import fitted, prompted, shortened
+from adacoder.agents.failures import fitted, shortened
 from adacoder.agents.role import FENCE, Field, Role
-from adacoder.domain import Example, Message, Target
+from adacoder.domain import Message, Target
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.pytext import Lines, normalize
@@ -30,20 +29,20 @@ from adacoder.source.context import Piece
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
-"""One in so many of the window's tokens is left for a whole function, however large the task is."""
+"""Divisor of the window: the part left for a whole function, however large the task is."""
 _NEARBY_TOKENS = 1024
-"""What the rest of the module may take, which nothing points to: reading it costs time, and distracts small models."""
+"""Most tokens for the rest of the module, which nothing points to: it costs time and distracts small models."""
 _QUOTED_CHARACTERS = 1500
-"""What an error shows of each value at most, even where there is room for more."""
+"""Most characters of each value that an error quotes, even where there is room for more."""
 _CHANGING_TOKENS = (160, 1024)
-"""What is kept free for a plan or an error at least, and at most."""
+"""Least and most tokens kept free for a plan or an error."""
 _CHANGING = 6
-"""Between the two it is one in so many of the window's tokens."""
+"""Divisor of the window for the amount between the two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one call of a model asks for."""
+    """One call of a model."""
 
     instruction: str
     """The last paragraph."""
@@ -53,7 +52,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What every call of one request begins with, and the calls themselves."""
+    """The shared beginning of every call of one request, and the calls themselves."""
 
     name: str
     """The target's own name."""
@@ -61,19 +60,19 @@ class Briefing:
     shared: str
     """Context and task."""
     own: str
-    """Of the task what the model is to write, or to give: the function and its examples."""
+    """The part of the task that a model may repeat: the function and its examples."""
     window: Window
     reply_tokens: int
-    """What a reply may take, whoever gives it."""
+    """Most tokens of a reply in any role."""
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
         """The chat that asks for `instruction`. With a reply to it, it fits into the window."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
     def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> Call:
-        """What `role` asks for, with `fields` in the places of its prompt.
+        """Prepare a call in `role`, with `fields` in its prompt.
 
-        They are as long as the window has room for, besides the reply; see `fitted`.
+        Fields are shortened to the room that the reply leaves; see `fitted`.
         """
         taken = self.window.measure_chat(self.messages("")) + _rounding(self.window) + self._most(role)
         lengths = [len(field) if isinstance(field, str) else _QUOTED_CHARACTERS for field in fields.values()]
@@ -96,7 +95,7 @@ def brief(
     The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes.
 
     Raises:
-        ContextOverflow: the task alone does not fit. Whether --context-tokens helps, or what else, the window tells.
+        ContextOverflow: the task alone does not fit; the window's bound says what helps.
     """
     ways = dict.fromkeys(role.system for role in roles if role.system)
     wishes = f"{instructions.strip()}\n" if instructions.strip() else ""
@@ -118,7 +117,7 @@ def brief(
 
 
 def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
-    """What is left for the last paragraph of a role: what always stands there, and something for its fields."""
+    """Tokens kept free for the last paragraph of a role: its fixed text, and something for its fields."""
     fields = dict.fromkeys(_fields(role), "")
     least, most = _CHANGING_TOKENS
     variable = min(max(window.tokens // _CHANGING, least), most) if fields else 0
@@ -126,8 +125,7 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
-    """The most telling of the ranked `pieces` that fit into `room` tokens; one that does not fit is left out whole,
-    and makes room for lesser ones."""
+    """Pack the ranked `pieces` that fit into `room` tokens; one that does not fit is left out for lesser ones."""
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS
@@ -147,7 +145,7 @@ def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window)
 
 
 def _rounding(window: Window) -> int:
-    """By how much two texts together can measure more than both alone."""
+    """Greatest excess of the measure of two joined texts over the sum of both."""
     return math.ceil(window.ratio)
 
 
@@ -158,30 +156,23 @@ def _worded(role: Role[Any], name: str, fields: Mapping[str, Field], most: int) 
 
 
 def _fields(role: Role[Any]) -> set[str]:
-    """The places of its prompt that are filled in call by call."""
+    """Fields of its prompt."""
     return {*_template(role.prompt).get_identifiers()} - {"name"}
 
 
 def _task(target: Target) -> str:
-    """The function, and those of its examples that do not stand in its own docstring."""
-    task = _fill("task", place=_place(target), function=bodiless(target))
+    """The function, and its examples from other docstrings."""
+    owner = target.qualname.rpartition(".")[0]
+    place = f", a method of the class `{owner}`" if target.in_class else ""
+    task = _fill("task", place=place, function=bodiless(target))
     lines = Lines(target.text)
     span = target.docstring_span
     own = range(lines.line_at(span.start), lines.line_at(span.end) + 1)
-    others = [_as_in_docstring(example) for example in target.examples if example.line not in own]
+    others = [example for example in target.examples if example.line not in own]
     if not others:
         return task
-    owner = target.qualname.rpartition(".")[0]
-    return task + "\n" + _fill("class_examples", owner=owner, examples="\n".join(others))
-
-
-def _as_in_docstring(example: Example) -> str:
-    return f"{prompted(example.source)}\n{example.want}".rstrip("\n")
-
-
-def _place(target: Target) -> str:
-    owner = target.qualname.rpartition(".")[0]
-    return f", a method of the class `{owner}`" if target.in_class else ""
+    shown = "\n".join(f"{example.prompted}\n{example.want}".rstrip("\n") for example in others)
+    return task + "\n" + _fill("class_examples", owner=owner, examples=shown)
 
 
 def bodiless(target: Target) -> str:

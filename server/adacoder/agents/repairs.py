@@ -1,12 +1,12 @@
-"""Repair rules of the Debug Specialist: each fixes one superficial error, and leaves alone what does not have it.
+"""Repair rules of the Debug Specialist: each fixes one superficial error, and changes nothing else.
 
 The paper's Algorithm 3 knows three (indentation, truncation, imports) and applies them blindly, which breaks
 programs that were fine. Here a rule is tried only on what is broken, and its result is kept only if it gets
 further, judged without running anything: more of it parses, it defines the target, fewer names are undefined.
 Every rule has a real reply that needs it, in `fixtures/replies.toml`.
 
-Whether it parses is asked of our own Python, which may be wrong about what the user's can read. So rules only propose:
-they are asked after a failure, and the Code Evaluator, which asks the user's Python, compares what comes of them.
+Parsing is tried with our own Python, which may differ from the user's. So rules only propose: they run after a failure,
+and the Code Evaluator, which runs the user's Python, compares the results.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from adacoder.pytext import (
     definitions,
     error_line,
     indent_width,
+    indented,
     logical_lines,
     parsed,
     string_interiors,
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target
 
 Rule = Callable[["Candidate", "Target"], "Candidate"]
-"""Gives back the very candidate where it has nothing to mend."""
+"""Returns the same object if it has nothing to fix."""
 ImportFor = Callable[[str, str], str | None]
-"""The statement that imports a name as some code uses it; None where nobody knows one."""
+"""Finds the statement that imports a name as some code uses it; None if unknown."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TOKEN = re.compile(
     r"""(?P<string>'''(?:\\.|[^\\])*?'''|\"{3}(?:\\.|[^\\])*?\"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
@@ -53,13 +54,13 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 DEEPEST = 100
-"""Levels of indentation that Python reads at most."""
+"""Most levels of indentation that Python reads."""
 MOST_TRIED = 300_000
-"""Characters that are parsed, in all, while one line after the other is taken off a text."""
+"""Most characters parsed in all while a text is shortened line by line."""
 _MOST_NAMES = 40
-"""So many undefined names are imported at most; where there are more, imports are not what is missing."""
+"""Most undefined names that are imported; with more, imports are not the problem."""
 _PASSES = 3
-"""An error may hide another, which an earlier rule mends."""
+"""An error may hide another, which an earlier rule fixes."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,13 +78,13 @@ class _Standing:
     whole: bool
 
 
-def mend(
+def repaired_by_rules(
     candidate: Candidate,
     target: Target,
     undefined: Callable[[Candidate], tuple[str, ...]],
     import_for: ImportFor,
 ) -> tuple[Candidate, tuple[str, ...]]:
-    """Repair `candidate`, and name the rules that were kept; the very candidate where they get it no further.
+    """Repair `candidate`, and name the rules that were kept; return the same object if none helps.
 
     `undefined` gives the names that nothing defines once a candidate is in place. What a lazy reply left out
     (`# rest of code`) no rule can bring back.
@@ -143,7 +144,7 @@ def realigned(candidate: Candidate, _: Target) -> Candidate:
 
 
 def _levels(text: str) -> Iterator[int]:
-    """The level each logical line is meant to have, by its column and by whether a block opens before it."""
+    """Guess the level of each logical line by its column and by blocks that open before it."""
     open_levels: list[tuple[int, int]] = []
     opens = True
     level = -1
@@ -173,13 +174,9 @@ def body_indented(candidate: Candidate, target: Target) -> Candidate:
     if body_of(function) and not re.search(r"^return\b", text[end:], re.MULTILINE):
         return candidate
     indent = function.body_lines[0].indent if function.body_lines else DEFAULT_UNIT
-    inside = string_interiors(text)
     lines = Lines(text)
-    rest = (
-        lines[index] if index in inside or not lines[index].strip() else indent + lines[index]
-        for index in range(lines.line_at(end) + 1, len(lines))
-    )
-    return _with_function(candidate, "".join([text[:end], "\n", *rest]))
+    rest = text[lines.end_with_terminator(lines.line_at(end)) :]
+    return _with_function(candidate, f"{text[:end]}\n{indented(rest, indent)}")
 
 
 def paper_indentation(candidate: Candidate, _: Target) -> Candidate:
@@ -195,11 +192,11 @@ def paper_indentation(candidate: Candidate, _: Target) -> Candidate:
             levels[index + 1] = levels[index] + 1
     if max(levels) > DEEPEST:
         return candidate
-    mended = [
+    repaired = [
         line if index in inside or not line.strip(WHITE) else DEFAULT_UNIT * level + line.lstrip(WHITE)
         for index, (line, level) in enumerate(zip(lines, levels, strict=True))
     ]
-    return _with_function(candidate, "\n".join(mended))
+    return _with_function(candidate, "\n".join(repaired))
 
 
 def without_broken_parts(candidate: Candidate, _: Target) -> Candidate:
@@ -213,8 +210,8 @@ def without_broken_parts(candidate: Candidate, _: Target) -> Candidate:
 
 
 def brackets_closed(candidate: Candidate, _: Target) -> Candidate:
-    """Brackets and strings that a statement leaves open: closed at its end. Where the reply broke off in one, nobody
-    knows what it was to hold; `truncated` takes it away."""
+    """Brackets and strings that a statement leaves open: closed at its end. Where the reply broke off in one, its
+    content is unknown; `truncated` removes it."""
     if candidate.cut or _parses(candidate):
         return candidate
     text = candidate.function
@@ -226,7 +223,7 @@ def brackets_closed(candidate: Candidate, _: Target) -> Candidate:
 
 
 def truncated(candidate: Candidate, target: Target) -> Candidate:
-    """An incomplete end: taken off line by line, what is open then closed, until the rest parses.
+    """An incomplete end: removed line by line, with open brackets closed, until the rest parses.
 
     The header and one statement stay. Of a reply that did not break off only the last statement may go.
     """
@@ -251,7 +248,7 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
 
 
 def _is_whole(text: str) -> bool:
-    """Tell whether `text` is a function that does something."""
+    """Tell whether `text` is a function with a statement."""
     tree = parsed(text)
     if tree is None or not tree.body or not isinstance(tree.body[-1], DEFINITIONS):
         return False
@@ -315,7 +312,7 @@ def _offset(lines: Lines, name: ast.Name) -> int | None:
 
 
 def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: ImportFor) -> Candidate:
-    """All names that are undefined and that somebody knows how to import (LlmFix's Missing Import)."""
+    """Imports for all undefined names with a known import (LlmFix's Missing Import)."""
     code = candidate.text
     found = [statement for name in undefined[:_MOST_NAMES] if (statement := import_for(name, code)) is not None]
     return replace(candidate, imports=(*candidate.imports, *found)) if found else candidate

@@ -1,46 +1,29 @@
 """A request, as its strategy sees it: what it works on, and all that it may do.
 
 A strategy asks Roles, has candidates evaluated, repaired, probed and traced, and returns nothing: whatever it does,
-only what the docstring's Examples made of a candidate decides, and only the service concludes.
+only what the docstring's Examples made of a candidate decides, and only the service concludes. `probe`, `prefer`,
+`branch`, `trace` and `sampling` are for workflows with designed tests, tree search or traces, one of each kind in
+`tests/integration/strategies/test_door.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from adacoder.agents.budget import NO_CEILING, Budget, BudgetSpent, Ceiling
 from adacoder.agents.code_evaluator import CodeEvaluator, Feedback
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
+from adacoder.agents.prompt import NO_FIELDS
 from adacoder.agents.role import Field, Role
 from adacoder.domain import Attempt, Candidate, Example, Target, further
-from adacoder.journal import Journal
+from adacoder.journal import Journal, Noted
 from adacoder.models.base import Sampling
 from adacoder.traces import Trace
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What a strategy may spend on one request."""
-
-    rounds: int
-    calls: int
-    """Of a model."""
-    programs: int | None = None
-    """Candidates that are evaluated on the docstring's Examples; None: as many as come of the calls."""
-
-    def of_start(self, max_iterations: int) -> Budget:
-        """What is left where a candidate to start from takes the place of the first writing; without iterations no
-        model is asked for anything."""
-        return replace(self, calls=max(0, self.calls - 1) if max_iterations else 0)
-
-
-class BudgetSpent(Exception):
-    """What a strategy wants to do is more than its Budget allows; the request ends with the best that it has."""
 
 
 class Request:
@@ -56,15 +39,17 @@ class Request:
         evaluator: CodeEvaluator,
         specialist: DebugSpecialist,
         journal: Journal,
+        ceiling: Ceiling = NO_CEILING,
     ) -> None:
         self.target = target
         self.start = start
-        """Where to begin, instead of a first writing."""
+        """The candidate to start from, instead of a first writing."""
         self.budget = budget
         self._conversation = conversation
         self._evaluator = evaluator
         self._specialist = specialist
         self._journal = journal
+        self._ceiling = ceiling
         self._rounds = self._calls = 0
         self._attempts: dict[Candidate, Attempt] = {}
         """By candidate, in the order of their first evaluation."""
@@ -72,7 +57,7 @@ class Request:
 
     @property
     def best(self) -> Attempt | None:
-        """The attempt that got furthest by the docstring's Examples; of equals the preferred one, then the first."""
+        """The attempt that got furthest by the docstring's Examples; among equals the preferred one, then the first."""
         best: Attempt | None = None
         for attempt in self._attempts.values():
             best = attempt if best is None else self._better(best, attempt)
@@ -85,23 +70,59 @@ class Request:
         return other if values[1] > values[0] else one
 
     @property
-    def goes_on(self) -> bool:
-        """Whether there may be another round: the budget has one, and no verdict leaves nothing more to be done."""
-        return self._rounds < self.budget.rounds and not any(each.verdict.final for each in self._attempts.values())
+    def has_rounds(self) -> bool:
+        """True if the budget has another round."""
+        return self._rounds < self.budget.rounds
 
-    def rounds(self) -> Iterator[int]:
-        """The numbers of the rounds, from 1, as long as it `goes_on`."""
-        while self.goes_on:
+    @property
+    def goes_on(self) -> bool:
+        """True if there may be another round: the budget has one, and no verdict leaves nothing more to be done."""
+        return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
+
+    def rounds(self, *, past_a_pass: bool = False) -> Iterator[int]:
+        """Count the rounds, from 1, as long as it `goes_on`; `past_a_pass`: also after a candidate that passed."""
+        while self.goes_on or (past_a_pass and self.has_rounds and self._can_be_better):
             self._rounds += 1
             self._journal.begin_round()
             yield self._rounds
 
-    def branch(self, name: str) -> AbstractContextManager[None]:
-        """Record what is done inside the `with` block as a branch of a search."""
-        return self._journal.branch(name)
+    @property
+    def _can_be_better(self) -> bool:
+        """True unless something failed that lies outside the candidate."""
+        return all(each.verdict.passed or not each.verdict.final for each in self._attempts.values())
 
-    async def ask(self, role: Role[T], *, sampling: Sampling | None = None, **fields: Field) -> T:
-        """What `role` reads in a model's reply, with `fields` in the places of its prompt.
+    def branch(self, *names: str) -> AbstractContextManager[None]:
+        """Record what is done inside the `with` block as a branch of a search, or a branch of a branch."""
+        return self._journal.branch(*names)
+
+    def note(self, agent: str, action: str, message: str) -> None:
+        """Record what a strategy decided by itself."""
+        with self._journal.step(agent, action, message) as step:
+            step.details = Noted(message)
+
+    def share(self, attempt: Attempt) -> float:
+        """Give the share of the docstring's Examples that an attempt passed, from 0 to 1."""
+        total = attempt.verdict.total(self.target)
+        return attempt.verdict.examples_passed / total if total else float(attempt.verdict.passed)
+
+    async def try_start(self) -> None:
+        """Evaluate the candidate to start from, if there is one, before anything is written.
+
+        Raises:
+            BudgetSpent, SandboxError: as `evaluate`.
+        """
+        if self.start is not None:
+            await self.repaired(await self.evaluate(self.start))
+
+    async def ask(
+        self,
+        role: Role[T],
+        about: Mapping[str, Field] = NO_FIELDS,
+        *,
+        sampling: Sampling | None = None,
+        **fields: Field,
+    ) -> T:
+        """Ask a model as `role`, with what is told `about` an attempt and other `fields` in its prompt.
 
         Raises:
             BudgetSpent: there are no more calls.
@@ -110,10 +131,10 @@ class Request:
         if self._calls >= self.budget.calls:
             raise BudgetSpent
         self._calls += 1
-        return await self._conversation.ask(role, fields, sampling)
+        return await self._conversation.ask(role, {**about, **fields}, sampling)
 
     async def first(self, role: Role[Candidate]) -> Candidate:
-        """The candidate to start from; without one, what `role` writes.
+        """Return the candidate to start from, or else ask `role` for one.
 
         Raises:
             BudgetSpent, ModelError: as `ask`.
@@ -127,13 +148,16 @@ class Request:
             BudgetSpent: no more candidates may be evaluated.
             SandboxError: nothing could be run.
         """
-        if candidate not in self._attempts and len(self._attempts) == self.budget.programs:
-            raise BudgetSpent
+        if candidate not in self._attempts:
+            if len(self._attempts) == self.budget.programs:
+                raise BudgetSpent
+            if limit := self._ceiling.reached(self._journal, by_program=True):
+                raise BudgetSpent(limit)
         attempt = Attempt(candidate, await self._evaluator.evaluate(self.target, candidate))
         return self._attempts.setdefault(candidate, attempt)
 
     async def repaired(self, attempt: Attempt) -> Attempt:
-        """Fix superficial errors by rule and evaluate what comes of it; whichever attempt got further.
+        """Fix superficial errors by rule and evaluate the result; return the attempt that got further.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -152,7 +176,7 @@ class Request:
         return await self._evaluator.probe(self.target, candidate, tests)
 
     async def trace(self, candidate: Candidate, example: Example) -> Trace:
-        """What an Example executes of a candidate, with the values of its locals; text that decides nothing.
+        """Trace an Example on a candidate, with the values of its locals; this decides nothing.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -160,5 +184,5 @@ class Request:
         return await self._evaluator.trace(self.target, candidate, example)
 
     def prefer(self, attempt: Attempt, value: float) -> None:
-        """Rank an attempt among those that got equally far: of these the one with the greatest value is the best."""
+        """Rank an attempt among those of equal reach: the greatest value is the best."""
         self._values[attempt.candidate] = value

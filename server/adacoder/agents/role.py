@@ -1,4 +1,4 @@
-"""A model-based Agent as data: what it is called, what it is told, and how its reply is read.
+"""A model-based Agent as data: its name, its prompt, and how its reply is read.
 
 A Role and its prompt in `prompts/*.md` are all that a new Agent takes. The Conversation asks, the Journal records, and
 progress and stories show it by the words that stand in the Role.
@@ -18,31 +18,36 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Field: TypeAlias = "str | Callable[[int], str]"
-"""What fills a place of a prompt: a text, which loses its middle where the window has no room for all of it; or a
-function that words it with at most so many characters of each thing that it quotes."""
+"""Value of a prompt field: a text, whose middle is cut if the window is too small; or a function of
+the most characters to quote of each thing."""
 
 FENCE = "\n```\n"
-"""What closes the one block of code that a reply was to be. Behind words it may also open one, and of several blocks it
-closes the first: then the reply is asked for once more, without."""
+"""End of the only code block that a reply should hold. After prose it may also open one, and of several blocks
+it closes the first: then the reply is requested again without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long replies in a Role may be, and where a server may end them."""
+    """Length of a reply in a Role, and its stop sequences."""
 
     one_in: int
-    """The part of the window that a reply may take at most: one in so many."""
+    """Divisor of the window: the part that a reply may take at most."""
     most: int | None = None
-    """The tokens that it may take at most; None: whatever that part is."""
+    """Most tokens; None: no other limit than the part."""
     stop: tuple[str, ...] = ()
-    """A reply ends before any of these texts, unless the model is shown them: what it is shown, it may have to write.
-    A fence stands around all that it is shown, so that of `FENCE` only the function and its examples tell. Servers take
-    four at most, those of the model itself included: the first count."""
+    """Stop sequences, except those that the prompt shows, which the model may have to write. All that is shown is in a
+    fence, so for `FENCE` only the function and its examples count. Servers take at most four, the model's own included:
+    the first ones count."""
 
     def tokens(self, window: Window) -> int:
         """The tokens that a reply may take."""
         part = window.tokens // self.one_in
         return part if self.most is None else min(part, self.most)
+
+
+def always(found: object) -> bool:
+    """True of whatever was read, be it 0 or no."""
+    return True
 
 
 def _never(target: Target) -> Enough:
@@ -51,24 +56,27 @@ def _never(target: Target) -> Enough:
 
 @dataclass(frozen=True, slots=True)
 class Role(Generic[T]):
-    """A model-based Agent and one thing that it does."""
+    """A model-based Agent and one of its actions; its functions are of modules, since prompts are packed in another
+    process, too."""
 
     agent: str
     """Its name in the Journal: `programming_assistant`."""
     action: str
-    """What it does, in the Journal: `write`."""
+    """Its action in the Journal: `write`."""
     doing: str
-    """What it does, for people who wait: "writing the function"."""
+    """Its action for people who wait: "writing the function"."""
     prompt: str
     """The prompt file with the chat's last paragraph; the target's `$name` is filled in, and the fields of a call."""
-    read: Callable[[Reply, Target], T]
-    """Reads a reply, whatever it looks like: a function of a module, since it may run in another process."""
+    read: Callable[[Reply, Target], T | None]
+    """Reads any reply; a module-level function, since it may run in another process."""
     limits: Limits
     system: str = ""
-    """The prompt file with what the system text says of it; Roles may share one. Empty: nothing."""
+    """The prompt file with its part of the system text; Roles may share one. Empty: none."""
     has_found: Callable[[T], bool] = bool
-    """Whether there was something to read. A reply that holds nothing but thoughts instead is an error."""
+    """True if the reply held a result. One that holds only thoughts instead is an error."""
+    otherwise: T | None = None
+    """Default where nothing could be read, if the request can go on by it; the Journal tells so."""
     enough: Callable[[Target], Enough] = _never
-    """Makes what follows a growing reply and says when it can end."""
+    """Makes the function that says when a growing reply can end."""
     was_stopped_short: Callable[[str, Target], bool] | None = None
-    """Whether a reply that ended where a server was to stop lacks something; then it is asked for again, whole."""
+    """True if a reply that ended at a stop sequence is incomplete; it is then requested again without one."""

@@ -1,7 +1,7 @@
 """The Test Designer: suggests examples for a docstring that has none, or too few.
 
-The name and the role are AgentCoder's. What it suggests is a model's opinion of what the docstring means, so it never
-decides anything: a person reads the examples before they enter the docstring.
+The name and the role are AgentCoder's. Its suggestions are a model's opinion of what the docstring means, so they
+never decide: a person reads the examples before they enter the docstring.
 """
 
 from __future__ import annotations
@@ -38,6 +38,6 @@ def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]
 
 
 def _fits(example: Example) -> bool:
-    """Whether the example can stand in any docstring, also in a raw one, where nothing can be escaped."""
+    """True if the example can stand in any docstring, also in a raw one, where nothing can be escaped."""
     text = example.source + example.want
     return '"""' not in text and "'''" not in text and not text.rstrip().endswith("\\")

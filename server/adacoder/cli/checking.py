@@ -8,29 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from adacoder import report
-from adacoder.checks import Checks, Project
+from adacoder.aside import aside
+from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.findings import Checked, View
-from adacoder.cli.place import Place, project_around, python_files, workspace
+from adacoder.cli.place import Place
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
-from adacoder.journal import Journal
+from adacoder.project import Project, folder_of, module_of, project_around, python_files
 from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented, documented, locate, may_have_examples
 from adacoder.source.text import SourceFile, read
+from adacoder.task import Task
 
 _AHEAD = 32 + 4 * (os.cpu_count() or 1)
-"""How many docstrings may be on their way; of these the evaluator takes as many at a time as are good for it."""
+"""Docstrings that may be under way; of these the evaluator takes as many at a time as are good for it."""
+
+
+_SWITCH_SECONDS = 0.0005
+"""Seconds a thread may keep the interpreter while others wait for it: the event loop answers many short messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class _Unit:
     """Its workspace."""
     settings: Settings
     is_named: bool
-    """Whether it was asked for by name, so that it matters if nothing is proved."""
+    """True if it was asked for by name, so that it matters if nothing is proved."""
 
 
 class Checking:
@@ -62,6 +69,8 @@ class Checking:
         self._view = view
         self._covers = covers
         self._checks = Checks()
+        self._begun: set[Path] = set()
+        """Workspaces whose docstrings can soon run."""
         self._codes = [0]
         self._junit = junit
         self._found: list[Checked] = []
@@ -75,6 +84,7 @@ class Checking:
 
         Returns the exit code.
         """
+        sys.setswitchinterval(_SWITCH_SECONDS)
         here = Path.cwd()
         places = places or [Place(project_around(here) or here)]
         began = time.monotonic()
@@ -101,14 +111,12 @@ class Checking:
             self._tell("There are no examples in what was named: nothing was checked.")
         return max(self._codes)
 
-    async def _check_all(self, units: Iterator[_Unit]) -> None:
+    async def _check_all(self, units: AsyncIterator[_Unit]) -> None:
         running: deque[tuple[_Unit, asyncio.Task[Outcome]]] = deque()
         try:
-            for unit in units:
-                project, journal = Project(unit.folder), Journal()
-                check = self._checks.check(
-                    unit.documented, unit.settings, project, journal, once=True, covers=self._covers
-                )
+            async for unit in units:
+                asked = Task(unit.documented.target, unit.settings, Project(unit.folder))
+                check = self._checks.check(asked, unit.documented.unreadable, once=True, covers=self._covers)
                 running.append((unit, asyncio.create_task(check)))
                 await asyncio.sleep(0)  # what is on its way goes on while more is read
                 if len(running) == _AHEAD:
@@ -135,13 +143,13 @@ class Checking:
         if unit.is_named or outcome.status is not Status.UNVERIFIED:
             self._codes.append(report.exit_code([outcome]))
 
-    def _units(self, places: Sequence[Place]) -> Iterator[_Unit]:
-        """What is to be checked, each once; what cannot be read is told, and left out."""
+    async def _units(self, places: Sequence[Place]) -> AsyncIterator[_Unit]:
+        """List what to check, each docstring once; what cannot be read is reported and left out."""
         seen: set[tuple[Path, int]] = set()
         for place in places:
             for path in self._files(place):
                 try:
-                    units = list(self._in_file(path, place))
+                    units = await self._in_file(path, place)
                 except AdaCoderError as error:
                     self._could_not_read(str(error))
                     continue
@@ -157,16 +165,19 @@ class Checking:
         else:
             yield place.path
 
-    def _in_file(self, path: Path, place: Place) -> Iterator[_Unit]:
+    async def _in_file(self, path: Path, place: Place) -> list[_Unit]:
         file = read(path)
-        folder = workspace(file)
+        folder = folder_of(file.path, file.text)
         settings = self._choices.settings(folder)
+        if place.is_whole_file and not may_have_examples(file.text):
+            return []
+        if folder not in self._begun:  # it starts while the docstrings are read
+            self._begun.add(folder)
+            await self._checks.begin(module_of(path, file.text, folder), settings, Project(folder))
         if not place.is_whole_file:
-            yield _Unit(_named(place, file, folder), folder, settings, is_named=True)
-            return
-        for one in documented(file.text, path, folder) if may_have_examples(file.text) else ():
-            if one.target.examples or one.unreadable:
-                yield _Unit(one, folder, settings, is_named=False)
+            return [_Unit(await aside(_named, place, file, folder), folder, settings, is_named=True)]
+        found = await aside(_with_examples, file, folder)
+        return [_Unit(one, folder, settings, is_named=False) for one in found]
 
     def _could_not_read(self, message: str) -> None:
         self._troubles.append(message)
@@ -175,6 +186,11 @@ class Checking:
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
+
+
+def _with_examples(file: SourceFile, folder: Path) -> list[Documented]:
+    """The docstrings of a file that have examples."""
+    return [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
 
 
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:

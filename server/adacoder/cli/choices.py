@@ -1,4 +1,4 @@
-"""What was chosen: by the options, else by the project, else by default; and what is told about it, each thing once."""
+"""The Settings of a command: its options, else the project's, else the defaults; and notices, each once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from adacoder.settings import Settings, from_project, merge
 
 
 class Told:
-    """Tells what stands in the way: once, however many functions it holds for."""
+    """Prints each complaint once, however many functions it is about."""
 
     def __init__(self) -> None:
         self._messages: set[str] = set()
 
     def __call__(self, message: str) -> None:
-        """Tell it, if it is news."""
+        """Print it, if it is new."""
         if message not in self._messages:
             self._messages.add(message)
             complain(message)
-
-    def __bool__(self) -> bool:
-        return bool(self._messages)
 
 
 class Choices:

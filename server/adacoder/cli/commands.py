@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from adacoder.cli import COULD_NOT_RUN, INTERRUPTED
 from adacoder.cli.terminal import complain
-from adacoder.domain import AdaCoderError, Level
-from adacoder.settings import Settings, merge
+from adacoder.domain import AdaCoderError
+from adacoder.messages import Named
+from adacoder.settings import SETTINGS, Settings, field_name
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -37,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         KeyboardInterrupt: it was interrupted before it had begun.
     """
     try:
-        with _ending_as_if_interrupted(), adacoder.make_context("adacoder", list(arguments)) as context:
+        with adacoder.make_context("adacoder", list(arguments)) as context:
             code = adacoder.invoke(context)
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
@@ -54,25 +51,6 @@ def run(arguments: Sequence[str]) -> int:
         # Nobody reads on, so nobody is to be told; and Python shall not try to write the rest at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return COULD_NOT_RUN
-
-
-@contextmanager
-def _ending_as_if_interrupted() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does: cancel the request and clean up."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # there, signals are for others to handle
-        return
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Do what Ctrl-C does, also where a shell has it ignored, as for what it runs in the background."""
-    handler = signal.getsignal(signal.SIGINT)
-    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _one_line(message: str) -> str:
@@ -101,22 +79,63 @@ def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def _usable(context: click.Context, parameter: click.Parameter, value: object) -> object:
-    """`value`, if Settings can take it; so the bounds of every setting are told in one place."""
-    if value == ():
-        return None  # an option that may be given several times, and was not given
-    problems: list[str] = []
-    merge(Settings(), {str(parameter.name): value}, problems.append)
-    if problems:
-        raise click.BadParameter(problems[0].rpartition(": ")[2], context, parameter)
-    return value
+def _read(context: click.Context, parameter: click.Parameter, value: object) -> object:
+    """The value of a setting's option, read as everywhere else."""
+    if value is None or value == ():
+        return None
+    name = field_name(str(parameter.name))
+    try:
+        read = SETTINGS[name or ""].values.read(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+    if name == "interpreter":
+        from adacoder.sandbox.choice import look_up
+
+        return str(look_up(str(value), Path.cwd()))
+    return read if isinstance(read, tuple) else value
 
 
-def _interpreter_at(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The path of the interpreter that an option names."""
-    from adacoder.sandbox.choice import look_up
+class _StrategyOption(click.Option):
+    """Lists the strategies of the registry, which is much to import, where somebody wants to know."""
 
-    return None if value is None else str(look_up(value, Path.cwd(), "option '--interpreter'"))
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from adacoder.strategies import LISTED
+
+        about = SETTINGS["strategy"].about.rstrip(".")
+        self.help = f"{about}: {LISTED}. [default: {Settings().strategy}]"
+        return super().get_help_record(ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from adacoder.strategies import STRATEGIES
+
+        return [CompletionItem(name) for name in STRATEGIES if name.startswith(incomplete)]
+
+
+def _option(name: str, unset: str = "") -> Callable[[F], F]:
+    """The option of a setting; `unset` is the effect of its default on this command, where that is another."""
+    setting = SETTINGS[name]
+    values, default = setting.values, getattr(Settings(), name)
+    notes = ["May be given several times."] if values.is_list else []
+    if shown := unset or setting.unset or default:
+        notes.append(f"[default: {f'{shown:g}' if isinstance(shown, float) else shown}]")
+    return click.option(
+        str(Named(setting.key)),
+        cls=_StrategyOption if name == "strategy" else click.Option,
+        type=click.Choice(list(values.words)) if values.words else values.type,
+        multiple=values.is_list,
+        is_flag=values.type is bool,
+        default=None,
+        metavar=setting.option or None,
+        callback=_read,
+        help=" ".join([setting.about, *notes]).replace("`", ""),
+    )
+
+
+def _settings(*names: str) -> Callable[[F], F]:
+    """The options of settings."""
+    return _options(*map(_option, names))
 
 
 _place = click.argument("place", metavar="PATH[::NAME|:LINE]")
@@ -132,117 +151,15 @@ _form = _options(
 )
 
 
-def _model(default: str) -> Callable[[F], F]:
-    return click.option(
-        "--model",
-        multiple=True,
-        metavar="ID",
-        callback=_usable,
-        help="An Ollama model, openai:NAME or replay:FILE. May be given several times: each is asked where those before"
-        f" it failed. [default: {default}]",
-    )
-
-
-_host = _options(
-    click.option(
-        "--host", metavar="URL", callback=_usable, help="Ollama's address. [default: $OLLAMA_HOST, else this machine]"
-    ),
-    click.option(
-        "--base-url", metavar="URL", callback=_usable, help="Where openai:NAME is served, such as http://gpu:8000/v1."
-    ),
+_record = click.option(
+    "--record",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Add the conversation with the model to FILE, for replay:FILE.",
 )
-_allow_cloud = click.option(
-    "--allow-cloud", is_flag=True, default=None, help="Let code leave this machine and your network for a model."
-)
-_context_tokens = click.option(
-    "--context-tokens", type=int, metavar="N", callback=_usable, help="The model's window. [default: 8192]"
-)
-
-
-class _StrategyOption(click.Option):
-    """Lists the strategies of the registry, which is much to import, where somebody wants to know."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        from adacoder.strategies import STRATEGIES
-
-        self.help = f"{' or '.join(STRATEGIES)}. [default: adacoder]"
-        return super().get_help_record(ctx)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        from adacoder.strategies import STRATEGIES
-
-        return [CompletionItem(name) for name in STRATEGIES if name.startswith(incomplete)]
-
-
-_loop = _options(
-    _model("the best installed"),
-    _host,
-    click.option("--strategy", metavar="NAME", callback=_usable, cls=_StrategyOption),
-    click.option(
-        "--max-iterations", type=int, metavar="N", callback=_usable, help="Planned rounds, at most. [default: 5]"
-    ),
-    _context_tokens,
-    click.option(
-        "--first-token-timeout",
-        type=float,
-        metavar="SECONDS",
-        callback=_usable,
-        help="For a reply to begin, the model's loading included. [default: 300]",
-    ),
-    click.option(
-        "--token-timeout", type=float, metavar="SECONDS", callback=_usable, help="For each token. [default: 60]"
-    ),
-    click.option(
-        "--reply-timeout", type=float, metavar="SECONDS", callback=_usable, help="For a whole reply. [default: none]"
-    ),
-    _allow_cloud,
-    click.option("--seed", type=int, metavar="N", callback=_usable, help="Makes the model's replies repeatable."),
-    click.option(
-        "--record",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Add the conversation with the model to FILE, for replay:FILE.",
-    ),
-)
-_isolation = click.option(
-    "--isolation",
-    type=click.Choice([level.value for level in Level]),
-    help="The weakest isolation to accept; none runs code unconfined. [default: seatbelt]",
-)
-_interpreter = click.option(
-    "--interpreter",
-    metavar="PYTHON",
-    callback=_interpreter_at,
-    help="Runs the examples: a path, or a name in PATH. [default: the project's .venv, else that of the activated"
-    " environment, else python3]",
-)
-_timeout = click.option(
-    "--timeout",
-    type=float,
-    metavar="SECONDS",
-    callback=_usable,
-    help="For one run of a function's examples. [default: 10]",
-)
-_privacy = _options(
-    click.option(
-        "--hide",
-        multiple=True,
-        metavar="NAME",
-        callback=_usable,
-        help="Keep it from models and from code that runs: a name, or with a slash a path in the workspace; * is for"
-        " any letters. May be given several times.",
-    ),
-    click.option(
-        "--show",
-        multiple=True,
-        metavar="NAME",
-        callback=_usable,
-        help="Let them see it, though it looks private. May be given several times.",
-    ),
-)
-_evaluation = _options(_timeout, _interpreter, _isolation, _privacy)
+_all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
+_examination = _settings("interpreter", "isolation", "hide", "show")
+_evaluation = _options(_settings("timeout"), _examination)
 
 
 @click.group(
@@ -264,8 +181,8 @@ def adacoder(context: click.Context) -> None:
 @adacoder.command()
 @_place
 @_form
-@_loop
-@_evaluation
+@_all_settings
+@_record
 def generate(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified: bool, **values: object) -> int:
     """Write the function that a docstring describes.
 
@@ -279,8 +196,8 @@ def generate(place: str, *, write: bool, diff: bool, as_json: bool, allow_unveri
 @adacoder.command()
 @_place
 @_form
-@_loop
-@_evaluation
+@_all_settings
+@_record
 def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified: bool, **values: object) -> int:
     """Mend a function whose examples fail.
 
@@ -349,9 +266,8 @@ def apply(
 
 
 @adacoder.command()
-@_model("the recorded replies")
-@_host
-@_isolation
+@_option("models", unset="the recorded replies")
+@_settings("host", "base_url", "isolation")
 @click.option("--keep", is_flag=True, help="Keep the temporary folder, and say where it is.")
 def demo(*, keep: bool, **values: object) -> int:
     """Watch AdaCoder write a function, step by step.
@@ -366,18 +282,22 @@ def demo(*, keep: bool, **values: object) -> int:
 @adacoder.command()
 @_as_json
 @click.option("--no-probe", is_flag=True, help="Measure no speed, for which a model is loaded.")
-@_model("the best installed")
-@_host
-@_context_tokens
-@_allow_cloud
-@_interpreter
-@_isolation
-@_privacy
+@_settings("models", "host", "base_url", "context_tokens", "allow_cloud")
+@_examination
 def doctor(*, as_json: bool, no_probe: bool, **values: object) -> int:
     """Say what works here, and what to do about the rest."""
     from adacoder.cli.health import show_health
 
     return _await(show_health(values, as_json=as_json, probes_speed=not no_probe))
+
+
+@adacoder.command()
+@_as_json
+def strategies(*, as_json: bool) -> int:
+    """List the workflows that --strategy names, with their agents and what they cost."""
+    from adacoder.cli.registry import show_strategies
+
+    return show_strategies(as_json=as_json)
 
 
 adacoder.add_command(

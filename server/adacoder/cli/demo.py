@@ -19,11 +19,13 @@ from adacoder.cli.terminal import complain, screen
 from adacoder.domain import AdaCoderError, Level, Outcome, Status
 from adacoder.journal import Journal
 from adacoder.models.catalog import best
+from adacoder.project import Project
 from adacoder.sandbox.probe import probe
-from adacoder.service import Project, Service
+from adacoder.service import Service
 from adacoder.settings import Settings, merge
 from adacoder.source.locate import locate
 from adacoder.source.text import apply_edits, read
+from adacoder.task import Task
 
 PROJECT = "project"
 """The demonstration's workspace, below its fixture."""
@@ -91,7 +93,7 @@ class Demo:
         self._story.begin(report.label(target, folder), target.source, about)
         service = Service()
         try:
-            outcome = await service.run(target, None, self._settings, Project(folder), Journal(self._story))
+            outcome = await service.run(Task(target, self._settings, Project(folder), Journal(self._story)))
         finally:
             await service.close()
         if outcome.status is not Status.ERROR:

@@ -1,4 +1,4 @@
-"""What `adacoder check` found: failures as doctest shows them, and one line at the end; or JSON objects."""
+"""Output of `adacoder check`: failures as doctest shows them, and one line at the end; or JSON objects."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ from adacoder import report
 from adacoder.cli.output import STYLES, print_object, shown_path
 from adacoder.cli.terminal import console, moving_line
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Outcome, Status, Target
+from adacoder.messages import counted
 from adacoder.pytext import Lines
 
 _RULER = "*" * 70
-"""What stands between failures, as in doctest."""
+"""Separator of failures, as in doctest."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of one docstring."""
+    """The Outcome of one docstring."""
 
     outcome: Outcome
     folder: Path
     """Its workspace."""
     is_named: bool = False
-    """Whether it was asked for by name, so that it matters if nothing is proved."""
+    """True if it was asked for by name, so that an unproved one is a failure."""
 
 
 class View(Protocol):
-    """Shows what a check finds, one docstring after the other. What stopped one is not for it to tell."""
+    """Shows the Outcomes of a check, one docstring after the other; errors are reported by others."""
 
     def waits_for(self, target: Target) -> None:
         """The docstring of `target` is the next to be shown."""
 
     def show(self, found: Checked) -> None:
-        """Show what came of a docstring."""
+        """Show one Outcome."""
 
     def end(self, all_found: Sequence[Checked], seconds: float) -> None:
-        """Show what came of all that ran, in `seconds`."""
+        """Show the summary of all Outcomes, which took `seconds`."""
 
     def close(self) -> None:
-        """Nothing more is to be shown, also after an interruption."""
+        """End the view, also after an interruption."""
 
 
 class CheckedObjects:
@@ -66,7 +67,7 @@ class Findings:
     """Failures on stdout, and a line at the end; meanwhile, on a terminal, a line that moves."""
 
     def __init__(self, *, verbose: bool) -> None:
-        """`verbose`: whether what passed has a line of its own, too."""
+        """`verbose`: True to show a line for what passed, too."""
         self._out = console()
         self._line = moving_line(console(stderr=True))
         self._verbose = verbose
@@ -117,7 +118,7 @@ class Findings:
         self._out.print(report.summary(outcome), style=STYLES[outcome.status])
 
     def _lines(self, outcome: Outcome) -> Iterator[str]:
-        """What failed; what makes the whole module fail is told once."""
+        """Yield the lines of a failure; one of a whole module is shown once."""
         failure = None if outcome.verdict is None else outcome.verdict.failure
         if failure is not None and failure.example is None:
             key = (outcome.target.module.path, failure.message)
@@ -128,7 +129,7 @@ class Findings:
 
 
 def told(outcome: Outcome) -> Iterator[str]:
-    """What failed, as doctest shows it."""
+    """Yield the lines of a failure as doctest shows it."""
     failure = None if outcome.verdict is None else outcome.verdict.failure
     if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
         return  # nothing failed, but all passed in vain
@@ -210,18 +211,18 @@ def _score(outcome: Outcome) -> str:
     failed = verdict.failure and verdict.failure.example
     if failed and not failed.want and passed == total:
         return "an example that shows no output failed"
-    return f"{passed}/{total} examples passed"
+    return report.score(passed, total)
 
 
 def _total(outcomes: Sequence[Outcome], seconds: float) -> str:
     """One line about all of them."""
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)
-    examples = f"{sum(one.passed for one in outcomes)}/{sum(one.total for one in outcomes)} examples passed"
-    files = report.count(len({outcome.target.module.path for outcome in outcomes}), "file")
+    examples = report.score(sum(one.passed for one in outcomes), sum(one.total for one in outcomes))
+    files = counted(len({outcome.target.module.path for outcome in outcomes}), "file")
     levels = sorted({one.verdict.isolation.level for one in outcomes if one.verdict and one.verdict.isolation})
     how = "".join(f", isolation {level}" for level in levels)
-    all_of_them = report.count(len(outcomes), "docstring")
+    all_of_them = counted(len(outcomes), "docstring")
     head = f"Failed: {failed} of {all_of_them}" if failed else f"Passed: {all_of_them}"
     verb = "proves" if unproved == 1 else "prove"
     rest = f" Of them {unproved} {verb} nothing; -v says why." if unproved else ""

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _MARKS = {True: ("✓", "bold green"), False: ("✗", "bold red"), None: ("·", "dim")}
 _REMARK = ("!", "bold yellow")
-"""For what nothing depends on, but something can be done about."""
+"""The mark of a finding with advice that nothing depends on."""
 _NAME_WIDTH = len("Interpreter")
-"""That of the longest name."""
+"""Width of the longest name."""
 _INDENT = _NAME_WIDTH + 4
 _LEAST_WIDTH = 40
-"""Of the text beside the names; where a terminal has no room for it, lines run on."""
+"""Minimum width of the text beside the names; on a narrower terminal lines are not wrapped."""
 
 
 async def show_health(values: Mapping[str, object], *, as_json: bool, probes_speed: bool) -> int:
@@ -40,12 +40,12 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
     if as_json:
         print(json.dumps({"ok": not missing, "findings": [finding.json() for finding in findings]}))
     if missing:
-        complain(f"AdaCoder cannot generate here yet, for want of: {', '.join(missing)}.")
+        complain(f"AdaCoder cannot generate here yet; missing: {', '.join(missing)}.")
     return COULD_NOT_RUN if missing else 0
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """All findings, shown as they come; meanwhile it is seen what is waited for, off a terminal if that takes long."""
+    """Collect the findings and show them as they come, and meanwhile what is waited for."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 

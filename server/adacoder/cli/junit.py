@@ -19,7 +19,7 @@ from adacoder.cli.output import shown_path
 from adacoder.domain import AdaCoderError, Outcome, Status
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-"""What no XML may hold, of what `report.visible` shows as it is."""
+"""Characters that XML excludes and `report.visible` leaves."""
 _KINDS = {
     Status.PARTIAL: "failure",
     Status.FAILED: "failure",

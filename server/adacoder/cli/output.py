@@ -1,8 +1,9 @@
-"""What a command makes of its Outcomes: a diff, a written file, a JSON object or a list of failures."""
+"""Output of a command: a diff, a written file, or JSON objects."""
 
 from __future__ import annotations
 
 import difflib
+import io
 import json
 import sys
 from abc import ABC, abstractmethod
@@ -14,6 +15,7 @@ from adacoder import report
 from adacoder.cli.terminal import Progress, console, long_waits, show_diff
 from adacoder.domain import AdaCoderError, Outcome, Status, Target
 from adacoder.journal import Listener
+from adacoder.project import below
 from adacoder.source.text import SourceFile, apply_edits, write
 
 STYLES = {
@@ -25,14 +27,14 @@ STYLES = {
 
 
 class Output(ABC):
-    """Shows what a command does. What stopped a request is not for it to tell."""
+    """Shows what a command does; errors are reported by others."""
 
     written = 0
-    """How many functions are in their files by now."""
+    """Functions written so far."""
 
     @abstractmethod
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """What hears of the steps of a request while it runs."""
+        """A Listener for the steps of a request while it runs."""
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
@@ -97,7 +99,7 @@ class Objects(Output):
     """`--json`: one object a line on stdout."""
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """As `Output.watch`; a program reads the journal afterwards, and whoever runs it is told of long waits."""
+        """As `Output.watch`: only long waits are reported, for the JSON has the journal."""
         return long_waits(target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
@@ -121,11 +123,9 @@ def unified_diff(file: SourceFile, after: str, shown: Path) -> str:
 
 def _lines(text: str) -> list[str]:
     """Cut as `diff` and `patch` do, so that a `\\r` is part of its line."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    return [*lines[:-1], lines[-1][:-1]] if lines[-1] != "\n" else lines[:-1]
+    return io.StringIO(text, newline="\n").readlines()
 
 
 def shown_path(path: Path) -> Path:
     """`path` as seen from where we are, if it lies below."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    return below(Path.cwd(), path)

@@ -1,4 +1,4 @@
-"""Tells a request as a story: what each Agent did, in plain words, with the code, the plan or the error it is about.
+"""Tells a request as a story: the work of each Agent, with its code, plan or error.
 
 On a terminal it is laid out and coloured, elsewhere it is plain text.
 """
@@ -21,14 +21,14 @@ from rich.text import Text
 from adacoder.cli.terminal import visible
 from adacoder.domain import Example, Failure, Outcome, Status, Step
 from adacoder.journal import Asked, Evaluated, Repaired
-from adacoder.report import in_words, summary
+from adacoder.report import fixed, score, summary
 
 if TYPE_CHECKING:
     from adacoder.journal import OpenStep, Waiting
 
 _WIDEST = 96
 _COLOURS = ("cyan", "blue", "yellow", "magenta", "green", "red")
-"""Of Agents, in the order in which they come up."""
+"""Colours of Agents, in the order in which they come up."""
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 _MARGIN = "  "
 
@@ -44,9 +44,9 @@ class Story:
             console.soft_wrap = False
         self._round = 0
         self._colours: dict[str, str] = {}
-        """Of the Agents so far."""
+        """Colours of the Agents so far."""
         self._code = ""
-        """What was evaluated last."""
+        """The code that was evaluated last."""
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
         """Hear of an event; a step that ended with an error is left to the line that tells the error."""
@@ -93,7 +93,7 @@ class Story:
 
     def _evaluated(self, step: Step, found: Evaluated) -> None:
         failure = found.failure
-        passed = f"{found.passed}/{found.total} examples passed"
+        passed = score(found.passed, found.total)
         if failure is None:
             self._agent(step, f"✓ {passed}", "green")
         elif failure.example is None:
@@ -104,11 +104,9 @@ class Story:
             self._block(Text(text), text, self._colours[step.agent])
 
     def _repaired(self, step: Step, found: Repaired) -> None:
-        if not found.rules:
-            self._agent(step, "no rule helps")
-            return
-        self._agent(step, f"fixed by rule, without the model: {in_words(found.rules)}")
-        self._code_block(_changes(self._code, found.code), "diff", self._colours[step.agent])
+        self._agent(step, fixed(found.rules))
+        if found.rules:
+            self._code_block(_changes(self._code, found.code), "diff", self._colours[step.agent])
 
     def _code_block(self, text: str, language: str, colour: str) -> None:
         text = visible(text.rstrip("\n"))
@@ -170,13 +168,13 @@ def _parts(reply: str) -> Iterator[RenderableType]:
 
 
 def _changes(before: str, after: str) -> str:
-    """What changed, without the places: a candidate is short."""
+    """The changed lines, without positions: a candidate is short."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
 def _instead(failure: Failure, example: Example) -> Iterator[str]:
-    """What an example must give, and what it gave."""
+    """Yield an example with the expected and the actual result."""
     first, *rest = example.source.rstrip("\n").split("\n")
     yield f">>> {first}"
     yield from (f"... {line}" for line in rest)

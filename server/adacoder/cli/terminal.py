@@ -1,4 +1,4 @@
-"""What people read: lines, progress and diffs, in colour on a terminal and as plain text elsewhere.
+"""Lines, progress and diffs, in colour on a terminal and as plain text elsewhere.
 
 All of it goes through streams that `__main__` made visible, or through a `Screen`: no text is escaped by hand that is
 printed as it is.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""Seconds after which somebody who sees no moving line is told what is waited for."""
+"""Seconds after which a long wait is reported where there is no terminal."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
@@ -33,7 +33,7 @@ def complain(message: str) -> None:
 
 
 class Plain:
-    """Where no terminal is: lines of text, as they are."""
+    """A console that is no terminal: plain lines."""
 
     is_terminal = False
 
@@ -47,7 +47,7 @@ class Plain:
 
 
 class StandingLine:
-    """The line that moves on a terminal, where there is none: of what takes long it says once what it is."""
+    """A stand-in for the moving line without a terminal: it reports a long wait once."""
 
     def __init__(self) -> None:
         self._timer: asyncio.TimerHandle | None = None
@@ -78,7 +78,7 @@ class StandingLine:
 
 
 def console(*, stderr: bool = False) -> Screen | Plain:
-    """What lines are printed on: a Screen on a terminal; elsewhere that is not worth what it takes to be imported."""
+    """A Screen on a terminal, else a Plain, which needs no import of rich."""
     stream = sys.stderr if stderr else sys.stdout
     # The variables by which rich is told to draw elsewhere too.
     draws = stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
@@ -96,7 +96,7 @@ def screen(*, stderr: bool = False) -> Screen:
 
 
 def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
-    """What says on a terminal what is waited for."""
+    """A line that shows what is waited for."""
     if isinstance(console, Plain) or not console.is_terminal:
         return StandingLine()
     from adacoder.cli.screen import MovingLine
@@ -122,7 +122,7 @@ class Progress:
         self._name = name
         self._most_rounds = most_rounds
         self._tokens = 0
-        """Of the steps that have ended."""
+        """Tokens of the steps that have ended."""
         self._line = moving_line(console)
 
     def __enter__(self) -> Self:

@@ -2,73 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from adacoder import report
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.output import Output
-from adacoder.cli.place import Place, chosen, workspace
-from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
+from adacoder.cli.place import Place, chosen
+from adacoder.domain import AdaCoderError, Outcome, Status, TargetError
 from adacoder.journal import Journal
-from adacoder.service import Project, Service, current, from_reply
-from adacoder.settings import Settings
+from adacoder.project import Project, folder_of
+from adacoder.service import Service, from_reply
 from adacoder.source.locate import Documented
 from adacoder.source.text import SourceFile, read
-from adacoder.strategies import most_rounds
-
-ServiceCall = Callable[[Service, Target, Settings, Project, Journal], Awaitable[Outcome]]
-"""What a command asks of the service for one function."""
+from adacoder.task import Mode, Task
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """One of the commands that work on functions."""
 
-    request: ServiceCall
+    mode: Mode
     chooses: Callable[[Documented], bool]
     """Which functions of a file it takes where none is named."""
     wanted: str
     """These functions, in words."""
-    is_started: bool = True
-    """Whether a request begins with a candidate."""
-    takes_one: bool = False
+    reply: str | None = None
+    """Text that holds the candidate to begin with; it can be for one function only."""
     passes_over: bool = False
-    """Whether a function that was not named, and that nothing is to be done about, is not mentioned."""
-    calls_model: bool = True
-
-
-async def _generate(
-    service: Service, target: Target, settings: Settings, project: Project, journal: Journal
-) -> Outcome:
-    return await service.run(target, None, settings, project, journal)
-
-
-async def _fix(service: Service, target: Target, settings: Settings, project: Project, journal: Journal) -> Outcome:
-    return await service.run(target, current(target), settings, project, journal)
+    """True to leave out functions that were not named and have nothing to fix."""
 
 
 def _has_examples(one: Documented) -> bool:
     return bool(one.target.examples or one.target.of_class) or one.unreadable is not None
 
 
-GENERATE = Command(
-    _generate, lambda one: one.target.is_stub, "function with a docstring and no body yet", is_started=False
-)
-FIX = Command(_fix, _has_examples, "function with examples", passes_over=True)
+GENERATE = Command(Mode.GENERATE, lambda one: one.target.is_stub, "function with a docstring and no body yet")
+FIX = Command(Mode.FIX, _has_examples, "function with examples", passes_over=True)
 
 
 def apply(reply: str) -> Command:
-    """The command that puts `reply` in place: the loop with no rounds after the first, so that no model is asked."""
-
-    async def request(
-        service: Service, target: Target, settings: Settings, project: Project, journal: Journal
-    ) -> Outcome:
-        return await service.run(target, from_reply(reply, target), settings, project, journal)
-
-    return Command(request, lambda _: True, "function with a docstring", takes_one=True, calls_model=False)
+    """The command that puts `reply` in place: no model is asked."""
+    return Command(Mode.REPAIR, lambda _: True, "function with a docstring", reply)
 
 
 class Work:
@@ -104,10 +81,10 @@ class Work:
             return [place]
         try:
             file = read(place.path)
-            found = list(chosen(file, workspace(file), self._command.chooses))
+            found = list(chosen(file, folder_of(file.path, file.text), self._command.chooses))
             if not found:
                 raise TargetError(f"There is no {self._command.wanted} in {place.path}.")
-            if self._command.takes_one and len(found) > 1:
+            if self._command.reply is not None and len(found) > 1:
                 raise TargetError(f"There are {len(found)} functions in {place.path}: name one, as PATH::NAME.")
         except AdaCoderError as error:
             self._could_not_run(str(error))
@@ -117,15 +94,17 @@ class Work:
     async def _work_on(self, place: Place, service: Service, *, passes_over: bool) -> None:
         try:
             file = read(place.path)
-            folder = workspace(file)
+            folder = folder_of(file.path, file.text)
             target = place.find(file, folder)
-            settings = self._settings(folder)
+            settings = self._choices.settings(folder)
         except AdaCoderError as error:
             self._could_not_run(str(error))
             return
-        with self._output.watch(target, most_rounds(settings, is_started=self._command.is_started)) as listener:
-            journal = Journal(*([listener] if listener else []))
-            outcome = await self._command.request(service, target, settings, Project(folder), journal)
+        mode, reply = self._command.mode, self._command.reply
+        with self._output.watch(target, service.most_rounds(mode, settings)) as listener:
+            start = None if reply is None else from_reply(reply, target)
+            task = Task(target, settings, Project(folder), Journal(*([listener] if listener else [])), start)
+            outcome = await service.perform(mode, task)
         if not (passes_over and not outcome.edits and outcome.status in (Status.VERIFIED, Status.UNVERIFIED)):
             self._shown += 1
             self._show(outcome, file, folder)
@@ -135,10 +114,6 @@ class Work:
         self._codes.append(report.exit_code([shown]))
         if shown.status is Status.ERROR:
             self._could_not_run(report.summary(shown))
-
-    def _settings(self, folder: Path) -> Settings:
-        settings = self._choices.settings(folder)
-        return settings if self._command.calls_model else replace(settings, max_iterations=0)
 
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)

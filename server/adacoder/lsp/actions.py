@@ -1,4 +1,4 @@
-"""Code actions: what can be done with the function under the cursor.
+"""Code actions for the function under the cursor.
 
 Editors ask at every movement of the cursor, so this looks at line structure only, and starts nothing. An
 action carries a command, never an edit: writing a function takes too long for any editor's
@@ -17,7 +17,7 @@ from adacoder.domain import JSON, Target, TargetError
 from adacoder.lsp.snapshot import Snapshot
 
 COMMAND = "adacoder.server."
-"""What the ids of all commands begin with."""
+"""Prefix of the ids of all commands."""
 GENERATE_KIND = "refactor.rewrite.adacoder"
 FIX_KIND = types.CodeActionKind.QuickFix.value
 KINDS = [GENERATE_KIND, FIX_KIND]
@@ -26,13 +26,13 @@ KINDS = [GENERATE_KIND, FIX_KIND]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An action before it is put into the client's terms."""
+    """An action, independent of the client's capabilities."""
 
     kind: str
     title: str
     command: str
     obstacle: str | None = None
-    """Why it cannot be done here."""
+    """The reason why it cannot be done here."""
 
 
 def code_actions(
@@ -64,7 +64,7 @@ def _offers(target: Target | None, obstacle: str | None) -> list[Offer]:
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether a client that asks for the kinds `only` wants `kind`; `a.b` is one of the kind `a`."""
+    """True if a client that asks for the kinds `only` wants `kind`; `a.b` is of the kind `a`."""
     return not only or any(not each or f"{kind}.".startswith(f"{each}.") for each in map(_text, only))
 
 
@@ -73,7 +73,7 @@ def _text(kind: str) -> str:
 
 
 def _function_around(snapshot: Snapshot, line: int) -> tuple[Target | None, str | None]:
-    """The function around `line`, or why there is none to offer anything for."""
+    """The function around `line`, or the reason why there is none."""
     from adacoder.source.locate import locate
 
     try:
@@ -94,7 +94,7 @@ def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str,
 def _in_terms_of(
     client: types.ClientCapabilities, offer: Offer, arguments: list[dict[str, JSON]]
 ) -> types.CodeAction | types.Command:
-    """An offer as what the client understands: some know only commands."""
+    """Convert an offer to what the client understands: some know only commands."""
     command = types.Command(title=offer.title, command=offer.command, arguments=arguments)
     if get_capability(client, "text_document.code_action.code_action_literal_support", None) is None:
         return command

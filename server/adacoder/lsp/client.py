@@ -14,7 +14,7 @@ from adacoder.lsp.pygls_fixes import Protocol
 log = logging.getLogger(__name__)
 
 _MOST_NOTICES = 50
-"""How many boxes of what is ignored may be opened; nobody reads more."""
+"""Maximum number of message boxes about ignored settings."""
 
 
 class Client(LanguageServer):

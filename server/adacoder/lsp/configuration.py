@@ -25,7 +25,7 @@ _PATIENCE = 5.0
 
 
 class Configuration:
-    """What the editor says about section `adacoder`.
+    """The editor's values of section `adacoder`.
 
     Editors that answer `workspace/configuration` are asked anew each time: then nothing goes out of date,
     and no editor has to announce a change.

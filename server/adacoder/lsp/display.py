@@ -1,4 +1,4 @@
-"""The door of all that an editor is sent: what it may show is visible, and no link comes of it.
+"""The door of all that an editor is sent: settings are spelled as an editor's, all is visible, and no link comes of it.
 
 Only what a client sends back or puts into a file goes as it is; of the rest nobody has to know which client shows what.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
+from adacoder.messages import Text
 from adacoder.report import in_a_message, visible
 
 T = TypeVar("T")
@@ -20,14 +21,15 @@ _MESSAGES = frozenset(
 """Members that clients show as a message, a title or an entry of a list. Some make links of what looks like one."""
 
 _LINK = re.compile(r"\](?=\(\s{0,9}\S{0,40}:)")
-"""What other texts have where Markdown has a link. That of code means the same with a space after it."""
+"""A link of Markdown in a text that is no message; code means the same with a space in it."""
 
 
 def displayed(value: T, member: str = "") -> T:
     """`value`, which is JSON, with its texts as an editor may show them; `member` is where it stands."""
     shown: object = value
     if isinstance(value, str):
-        shown = in_a_message(value) if member in _MESSAGES else _LINK.sub("] ", visible(value))
+        text = value.in_editor if isinstance(value, Text) else value
+        shown = in_a_message(text) if member in _MESSAGES else _LINK.sub("] ", visible(text))
     elif isinstance(value, dict):
         shown = {key: inner if key in _EXACT else displayed(inner, key) for key, inner in value.items()}
     elif isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""From an Outcome to text in the editor: whether, where, and in the client's own units.
+"""Insert an Outcome's edits in the editor.
 
 Nothing is inserted that is not verified for the text it goes into, unless the person wants it so.
 """
@@ -16,11 +16,12 @@ from pygls.exceptions import JsonRpcException
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import Edit, Outcome, Status, Target, TargetError
+from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.lsp.workspace import encoding_of
+from adacoder.messages import Named
 from adacoder.settings import OnUnverified
-from adacoder.source.text import PositionEncoding, position_at
+from adacoder.source.text import PositionEncoding, range_of
 
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
@@ -32,7 +33,9 @@ _EDITING = 60.0
 _ASKING = 600.0
 """Seconds a person has to answer."""
 _ATTEMPTS = 3
-"""How often an edit is tried, while the text changes under it."""
+"""Tries to make an edit while the text changes under it."""
+_ON_UNVERIFIED = Named("onUnverified")
+_INSERT_ALWAYS = Named("onUnverified", OnUnverified.INSERT)
 _INSERT = "Insert anyway"
 _DISCARD = "Discard"
 
@@ -40,8 +43,8 @@ Recheck = Callable[[Snapshot, Target], Awaitable[Outcome]]
 """Evaluates a job's candidate once more, in another text."""
 
 
-class NotInsertedError(Exception):
-    """Why an edit was not made: one sentence."""
+class NotInsertedError(AdaCoderError):
+    """The reason why an edit was not made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,14 @@ class OutcomeInText:
 
 
 class Insertion:
-    """The way of one job's Outcome into the editor."""
+    """The insertion of one job's Outcome."""
 
     def __init__(self, client: Client, on_unverified: OnUnverified, recheck: Recheck) -> None:
         self._client = client
         self._on_unverified = on_unverified
         self._recheck = recheck
         self.is_sent = False
-        """Whether the edit is on its way, so that nothing can call it back."""
+        """True while the edit is on its way and cannot be called back."""
 
     async def insert(self, finding: OutcomeInText) -> Outcome:
         """Make the Outcome's edits in the editor. Returns the Outcome for the text that they were made in.
@@ -77,18 +80,16 @@ class Insertion:
                 return finding.outcome
             if self._taken(finding).same_as(finding.snapshot):
                 break  # it was not the text that the editor minded
-        raise NotInsertedError(refusal)
+        raise NotInsertedError(refusal or "")
 
     async def _allow_unverified(self, outcome: Outcome) -> None:
-        """Find out whether a candidate that nothing verified may be inserted; raise if not."""
+        """Raise NotInsertedError unless an unverified candidate may be inserted."""
         if self._on_unverified is OnUnverified.INSERT:
             return
         if self._on_unverified is OnUnverified.DISCARD:
-            raise NotInsertedError("It was discarded, as adacoder.onUnverified says.")
+            raise NotInsertedError("It was discarded, as ", _ON_UNVERIFIED, " says.")
         if get_capability(self._client.client_capabilities, "window.show_message", None) is None:
-            raise NotInsertedError(
-                "It was discarded, for this editor cannot ask: let adacoder.onUnverified be 'insert'."
-            )
+            raise NotInsertedError("It was discarded, for this editor cannot ask: set ", _INSERT_ALWAYS, ".")
         question = types.ShowMessageRequestParams(
             type=types.MessageType.Warning,
             message=report.summary(outcome),
@@ -103,7 +104,7 @@ class Insertion:
             raise NotInsertedError("It was discarded.")
 
     async def _brought_up_to_date(self, finding: OutcomeInText) -> OutcomeInText:
-        """The finding for the text as it is now: evaluated once more if anything that it rests on changed."""
+        """The Outcome for the text as it is now, evaluated again if anything that it depends on has changed."""
         for _ in range(_ATTEMPTS):
             now = self._taken(finding)
             if now.same_as(finding.snapshot):
@@ -115,7 +116,7 @@ class Insertion:
         try:
             return take(self._client.workspace, finding.snapshot.uri)
         except TargetError as error:
-            raise NotInsertedError(f"{error} Nothing was inserted.") from error
+            raise NotInsertedError(str(error), " Nothing was inserted.") from error
 
     async def _found_again(self, finding: OutcomeInText, now: Snapshot) -> OutcomeInText:
         from adacoder.source.locate import locate_again
@@ -125,6 +126,10 @@ class Insertion:
         target = await aside(locate_again, outcome.target, now.text, now.folder)
         if target is None:
             raise NotInsertedError(f"'{name}' changed while AdaCoder was working; nothing was inserted.")
+        if outcome.candidate is None:  # examples for its docstring, which only moved
+            by = target.definition.start - outcome.target.definition.start
+            moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
+            return OutcomeInText(replace(outcome, target=target, edits=moved), now)
         again = await self._recheck(now, target)
         if again.status is not outcome.status:
             raise NotInsertedError(
@@ -178,11 +183,5 @@ def workspace_edit(client: Client, finding: OutcomeInText) -> types.WorkspaceEdi
 
 def text_edits(text: str, edits: Sequence[Edit], encoding: PositionEncoding) -> list[types.TextEdit]:
     """Edits of `text` in the units that the client counts in."""
-
-    def position(offset: int) -> types.Position:
-        return types.Position(*position_at(text, offset, encoding))
-
-    return [
-        types.TextEdit(range=types.Range(position(edit.start), position(edit.end)), new_text=edit.text)
-        for edit in edits
-    ]
+    ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, text, encoding))) for edit in edits)
+    return [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]

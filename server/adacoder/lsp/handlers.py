@@ -1,9 +1,8 @@
-"""What the server answers: thin handlers that read parameters, take a snapshot, and hand over.
+"""Handlers of the server: they read parameters, take a snapshot, and hand over.
 
 A command on a function answers at once with `{accepted, jobId, reason}`, since editors block on commands; the
-request `adacoder/run` waits for its job and answers with the object that `--json` prints, `applied` and
-`failureReason` added. What a user can mend is an answer with a `reason`, never an error: editors show errors
-twice.
+request `adacoder/run` waits for its job and answers with the object that `--json` prints, and `applied` and
+`failureReason`. What a user can fix is an answer with a `reason`, never an error: editors show errors twice.
 """
 
 from __future__ import annotations
@@ -18,10 +17,11 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from adacoder.domain import AdaCoderError, TargetError
 from adacoder.lsp.actions import COMMAND, KINDS, code_actions
-from adacoder.lsp.jobs import Job, Mode
+from adacoder.lsp.jobs import Job
 from adacoder.lsp.pygls_fixes import RUN
 from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, take
+from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.models.catalog import Described
@@ -144,7 +144,7 @@ async def _started(
     announced: bool,
     token: types.ProgressToken | None = None,
 ) -> Job:
-    """A job on the function that is meant in the text as it is now, which is read off the event loop."""
+    """Start a job on a function of the text as it is now, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
     async with ls.looking_up:
         target = await asyncio.to_thread(find, snapshot, place)
@@ -179,14 +179,13 @@ def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
 async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     """`.models`: what the model server has installed and what it can do, or the reason why that cannot be told."""
     from adacoder.models.catalog import described
-    from adacoder.report import in_an_editor
 
     _cancel_with_request(ls)
     settings = await ls.configuration.settings(first_folder(ls.workspace))
     try:
         found = await described(settings.host)
     except AdaCoderError as error:
-        return {"models": [], "reason": in_an_editor(str(error))}
+        return {"models": [], "reason": str(error)}
     reason = f"The server has {found.others:,} more models, which are not listed." if found.others else None
     return {"models": [_model(each) for each in found], "reason": reason}
 

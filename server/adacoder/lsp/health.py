@@ -1,9 +1,8 @@
-"""The command `.doctor`: the examination of what works here, shown while it runs; and the part of it in `.status`."""
+"""The examination for the command `.doctor`, and its part in `.status`."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adacoder.doctor import Finding, interpreter
@@ -11,16 +10,15 @@ from adacoder.doctor import examine as examination
 from adacoder.domain import JSON, AdaCoderError
 from adacoder.lsp.progress import new_token, progress
 from adacoder.lsp.snapshot import first_folder, take
-from adacoder.report import in_an_editor
 
 if TYPE_CHECKING:
     from adacoder.lsp.server import AdaCoderServer
 
 
 async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding]:
-    """What works in the first folder of the workspace; with `probes_speed` models are measured, and progress is shown.
+    """Examine the first folder of the workspace; with `probes_speed`, measure models and show progress.
 
-    Who cancels the progress gets what was found until then.
+    Cancelling the progress keeps what was found until then.
     """
     findings: list[Finding] = []
     folder = first_folder(server.workspace)
@@ -28,13 +26,12 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
     token = await new_token(server) if probes_speed else None
 
     async def collect() -> None:
-        experience = (await server.service()).experience
+        session = (await server.service()).session
         async with progress(server, "AdaCoder: examining what works here", token, work.cancel) as show:
             async for finding in examination(
-                settings, folder, probes_speed=probes_speed, experience=experience, on_wait=show
+                settings, folder, probes_speed=probes_speed, session=session, on_wait=show
             ):
-                shown = _in_an_editor(finding)
-                findings.append(shown)  # one by one, since what was found counts, also where no more follows
+                findings.append(finding)  # noqa: PERF401  # what was found counts, also where no more follows
 
     work = asyncio.create_task(collect())
     try:
@@ -55,8 +52,4 @@ async def interpreter_for(server: AdaCoderServer, uri: str) -> dict[str, JSON]:
         return Finding("Interpreter", None, str(error)).json()
     near, folder = snapshot.path.parent, snapshot.folder
     settings = await server.configuration.settings(near, uri, top=folder)
-    return _in_an_editor(await asyncio.to_thread(interpreter, settings, near, folder)).json()
-
-
-def _in_an_editor(finding: Finding) -> Finding:
-    return replace(finding, text=in_an_editor(finding.text), advice=in_an_editor(finding.advice))
+    return (await asyncio.to_thread(interpreter, settings, near, folder)).json()

@@ -1,4 +1,4 @@
-"""Jobs: requests that run in the background, one a function, until they are done or cancelled.
+"""Jobs: requests that run in the background, at most one per function.
 
 A job belongs to no request of the protocol: a command answers at once and its job goes on, while
 `adacoder/run` waits for its job. When the server ends, all jobs are cancelled and waited for, so that
@@ -11,8 +11,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -23,37 +22,22 @@ from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
 from adacoder.lsp.progress import new_token, progress
 from adacoder.lsp.workspace import encoding_of
-from adacoder.source.locate import Documented
+from adacoder.messages import Text
+from adacoder.project import Project
+from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
-    from adacoder.domain import Candidate
     from adacoder.lsp.client import Client
     from adacoder.lsp.configuration import Configuration
     from adacoder.lsp.snapshot import Snapshot
-    from adacoder.service import Project, Service
-    from adacoder.settings import Settings
+    from adacoder.service import Service
 
 log = logging.getLogger(__name__)
 
 _KEPT = 16
-"""How many finished jobs are kept for the journal."""
+"""Finished jobs that are kept for the journal."""
 _PATIENCE = 10.0
 """Seconds that cancelled jobs have to end when the server does."""
-
-
-class Mode(StrEnum):
-    """What is done with a function."""
-
-    GENERATE = "generate"
-    """Write it."""
-    FIX = "fix"
-    """Begin with what is there; write it only if that cannot be mended."""
-    CHECK = "check"
-    """Only run the examples."""
-    REPAIR = "repair"
-    """Begin with what is there, and mend it by rule only."""
-    SUGGEST_EXAMPLES = "suggestExamples"
-    """Let a model suggest examples for the docstring."""
 
 
 _DOING = {
@@ -73,12 +57,11 @@ class Job:
     snapshot: Snapshot
     target: Target
     apply: bool
-    """Whether the edit is made in the editor."""
+    """True to make the edit in the editor."""
     announced: bool
-    """Whether we show the person that it runs and how it ended; otherwise a request waits for it, and the
-    client does."""
+    """True if we show progress and result; otherwise a request waits for it, and the client shows them."""
     token: types.ProgressToken | None = None
-    """Under which such a client wants to hear of progress, if at all."""
+    """The token for progress that such a client sent, if any."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     message: str = "starting"
     """The latest progress."""
@@ -96,11 +79,11 @@ class Job:
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
         """Turn what happens in the Journal into progress."""
-        self.message = report.in_an_editor(report.progress(event, self.most_rounds))
+        self.message = report.progress(event, self.most_rounds)
         self.show(self.message)
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
-        """Cancel it, once: a second time would disturb its cleaning up. False if it is too late to."""
+        """Cancel it, once: a second time would disturb its clean-up. False if it is too late."""
         if self.insertion is not None and self.insertion.is_sent and not even_if_sent:
             return False
         if not self._cancelled:
@@ -111,37 +94,37 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a job ended."""
+    """The end of a job."""
 
     outcome: Outcome
     applied: bool = False
-    """Whether the edit was made; True too where it was sent to a client that does not say."""
+    """True if the edit was made, or sent to a client that does not answer."""
     failure_reason: str | None = None
-    """Why it was not made, although there was one to make: one sentence."""
+    """The reason why an edit was not made: one sentence."""
 
     @property
     def is_good(self) -> bool:
-        """Whether there is nothing to warn of."""
+        """True if there is nothing to warn of."""
         return self.outcome.status is Status.VERIFIED and self.failure_reason is None
 
     @property
     def message(self) -> str:
-        """All of it for a person."""
+        """The summary for a person."""
         summary = report.summary(self.outcome)
-        return f"{summary} {self.failure_reason}" if self.failure_reason else summary
+        return Text(summary, " ", self.failure_reason) if self.failure_reason else summary
 
 
 class Jobs:
     """All jobs of a server."""
 
     def __init__(self, client: Client, configuration: Configuration, service: Callable[[], Awaitable[Service]]) -> None:
-        """`service` gives what runs requests, as soon as it is there."""
+        """`service` returns the Service once it is imported."""
         self._client = client
         self._configuration = configuration
         self._service = service
         self._running: dict[str, Job] = {}
         self._finished: dict[str, dict[str, JSON]] = {}
-        """What came of the latest finished jobs, by id, the latest last."""
+        """The answers of the latest finished jobs, by id, the latest last."""
         self._closing = False
 
     def start(self, job: Job) -> None:
@@ -159,7 +142,7 @@ class Jobs:
         job.task.add_done_callback(lambda _: self._running.pop(job.id))
 
     async def result(self, job: Job) -> dict[str, JSON]:
-        """What comes of a job. Cancelling this cancels the job, and ends when nothing of it is left."""
+        """Wait for the answer of a job. Cancelling this cancels the job, and waits until it has ended."""
         try:
             return await asyncio.shield(job.task)
         except asyncio.CancelledError:
@@ -181,7 +164,7 @@ class Jobs:
         ]
 
     def journal(self, job_id: str | None) -> dict[str, JSON] | None:
-        """What came of a finished job, or without an id of the latest; None if it is not known."""
+        """The answer of a finished job, or without an id of the latest; None if it is not known."""
         latest = next(reversed(self._finished), None)
         return self._finished.get(job_id or latest or "")
 
@@ -195,7 +178,7 @@ class Jobs:
             await asyncio.wait({job.task for job in jobs}, timeout=_PATIENCE)
 
     async def _perform(self, job: Job) -> dict[str, JSON]:
-        """Do a job's work; keep and tell whatever becomes of it."""
+        """Run a job, and keep and show its answer."""
         journal = Journal(job.listen)
         title = f"AdaCoder: {_DOING[job.mode]} '{job.target.name}'"
         try:
@@ -216,19 +199,17 @@ class Jobs:
     async def _work(self, job: Job, journal: Journal) -> Ending:
         snapshot = job.snapshot
         settings = await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
-        if job.mode is Mode.REPAIR:
-            settings = replace(settings, max_iterations=0)
-        outcome = report.for_an_editor(await self._outcome(job, settings, journal))
+        service = await self._service()
+        job.most_rounds = service.most_rounds(job.mode, settings)
+        task = Task(job.target, settings, _project(snapshot), journal)
+        outcome = await service.perform(job.mode, task)
         if not (job.apply and outcome.edits):
             return Ending(outcome)
 
         async def recheck(snapshot: Snapshot, target: Target) -> Outcome:
             job.show("the text changed; running the examples again")
-            candidate = outcome.candidate or _current(target)
-            project, service = _project(snapshot), await self._service()
-            return report.for_an_editor(
-                await service.recheck(target, candidate, settings, project, Journal(job.listen))
-            )
+            task = Task(target, settings, _project(snapshot), Journal(job.listen), outcome.candidate)
+            return await service.recheck(task)
 
         job.insertion = Insertion(self._client, settings.on_unverified, recheck)
         try:
@@ -237,21 +218,8 @@ class Jobs:
             return Ending(outcome, failure_reason=str(why))
         return Ending(inserted, applied=True)
 
-    async def _outcome(self, job: Job, settings: Settings, journal: Journal) -> Outcome:
-        service, project, target = await self._service(), _project(job.snapshot), job.target
-        job.most_rounds = _most_rounds(job.mode, settings)
-        match job.mode:
-            case Mode.GENERATE:
-                return await service.run(target, None, settings, project, journal)
-            case Mode.FIX | Mode.REPAIR:
-                return await service.run(target, _current(target), settings, project, journal)
-            case Mode.CHECK:
-                return await service.check(Documented(target), settings, project, journal)
-            case Mode.SUGGEST_EXAMPLES:
-                return await service.suggest(target, settings, project, journal)
-
     def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
-        """Keep what came of a job, and tell it: in one message, if no request waits for it."""
+        """Keep the answer of a job, and show it in one message if no request waits for it."""
         answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
         answer |= {
             "summary": ending.message,
@@ -269,23 +237,7 @@ class Jobs:
 
 
 def _project(snapshot: Snapshot) -> Project:
-    from adacoder.service import Project
-
     return Project(snapshot.folder, snapshot.overlays)
-
-
-def _current(target: Target) -> Candidate:
-    from adacoder.service import current
-
-    return current(target)
-
-
-def _most_rounds(mode: Mode, settings: Settings) -> int:
-    if mode in (Mode.CHECK, Mode.SUGGEST_EXAMPLES):
-        return 1
-    from adacoder.strategies import most_rounds  # it has come with the service
-
-    return most_rounds(settings, is_started=mode is not Mode.GENERATE)
 
 
 def _same_function(one: Job, other: Job) -> bool:
@@ -293,5 +245,5 @@ def _same_function(one: Job, other: Job) -> bool:
 
 
 def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
-    """The Outcome of a job that was not let come to one."""
+    """The Outcome of a job that was cancelled or failed."""
     return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)

@@ -1,4 +1,4 @@
-"""Where pygls 2.1.1 does not do what the protocol asks, and what is done about it.
+"""Remedies for pygls 2.1.1 where it does not follow the protocol.
 
 Each remedy says what goes wrong without it. Only this file and `workspace.py`, the remedy for line ends,
 touch private parts of pygls; `pyproject.toml` pins its version.
@@ -29,7 +29,7 @@ RUN = "adacoder/run"
 """The request of our own. Its parameters arrive as they were sent."""
 
 Handled = Generator[Any, Any, Any]
-"""What pygls's built-in handlers are: generators that yield the handlers to run inside them."""
+"""A built-in handler of pygls: a generator that yields the handlers to run inside it."""
 
 
 @attrs.define
@@ -65,7 +65,7 @@ class Protocol(LanguageServerProtocol):
 
     @property
     def was_shut_down(self) -> bool:
-        """Whether the client has asked for `shutdown`."""
+        """True if the client has asked for `shutdown`."""
         return self._shutdown
 
     # Messages that cannot be read
@@ -102,8 +102,7 @@ class Protocol(LanguageServerProtocol):
         return displayed(super()._serialize_message(data))
 
     def prepare(self) -> None:
-        """Make what reads and writes an editor's usual messages, which takes 50 ms. It can be made in a thread, while
-        with the first message of each kind all others wait for it."""
+        """Create the converters of an editor's usual messages, which takes 50 ms: in a thread nobody waits for it."""
         for read in (types.CodeActionRequest, types.DidChangeTextDocumentNotification, types.ExecuteCommandRequest):
             self._converter.get_structure_hook(read)
         for written in (types.CodeAction, types.WorkDoneProgressCreateRequest, types.ApplyWorkspaceEditRequest):
@@ -123,7 +122,7 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
 
     def _refusal(self, method: str | None) -> types.ResponseError | None:
-        """Why a request or notification may not come now; None if it may."""
+        """The reason to refuse a request or notification at this time, if any."""
         if method is None or method == types.EXIT:
             return None
         if self._shutdown:
@@ -214,7 +213,7 @@ class _ClientsFaults(logging.Filter):
     that cannot be read, of which `Protocol` tells in a line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log the record; some lose their traceback."""
+        """Return False to drop a record; some lose their traceback."""
         if record.exc_info and isinstance(record.exc_info[1], JsonRpcException):
             record.exc_info = None
         return not record.getMessage().startswith("Unable to deserialize message")

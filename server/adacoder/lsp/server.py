@@ -27,7 +27,7 @@ class AdaCoderServer(Client):
         self._importing = asyncio.Lock()
 
     async def service(self) -> Service:
-        """What runs requests. It brings in much, for which neither `initialize` nor any other message waits."""
+        """The Service; its import takes long, so no message waits for it that does not need it."""
         async with self._importing:
             if self._service is None:
                 self._service = (await asyncio.to_thread(_service))()

@@ -1,7 +1,7 @@
-"""What a request works on: one document and what surrounds it, as they were at one moment.
+"""A snapshot of one document and its surroundings.
 
-Open documents change under a running job. So a job looks at nothing but its snapshot, and takes a new one to
-see whether what it found still holds.
+Open documents change under a running job. So a job reads only its snapshot, and takes a new one to see if its result
+still holds.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ from urllib.parse import unquote
 from pygls.uris import to_fs_path, uri_scheme
 
 from adacoder.domain import AdaCoderError, Target, TargetError
+from adacoder.project import folder_of
 
 if TYPE_CHECKING:
     from pygls.workspace import Workspace
 
-_PROJECT_MARKS = ("pyproject.toml", ".git", "setup.py")
-"""What stands in a project's folder, where the editor did not say which that is."""
-
 
 class ParametersError(AdaCoderError):
-    """What a client sent is not what the request asks for."""
+    """Invalid parameters from a client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +40,24 @@ class Snapshot:
     """The texts of the other open Python files, by path."""
 
     def same_as(self, other: Snapshot) -> bool:
-        """Whether a Verdict on the one is a Verdict on the other."""
+        """True if a Verdict on one holds for the other."""
         return self.text == other.text and self.overlays == other.overlays
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionPlace:
-    """Which function a client means."""
+    """A client's reference to a function."""
 
     uri: str
     version: int | None = None
-    """Of the text that the client was looking at."""
+    """The version of the text that the client saw."""
     line: int | None = None
     """0-based."""
     qualname: str | None = None
 
 
 def read_place(value: object) -> FunctionPlace:
-    """A Place out of `{uri, version?, position | qualifiedName}`.
+    """Read `{uri, version?, position | qualifiedName}`.
 
     Raises:
         ParametersError: something is missing, or of another type.
@@ -82,7 +80,7 @@ def read_place(value: object) -> FunctionPlace:
 
 
 def take(workspace: Workspace, uri: str) -> Snapshot:
-    """The document `uri` and its surroundings as they are now; a file that is not open is read from disk.
+    """Take a snapshot of the document `uri`; a file that is not open is read from disk.
 
     Raises:
         TargetError: it is no file, or cannot be read.
@@ -106,30 +104,22 @@ def take(workspace: Workspace, uri: str) -> Snapshot:
         for other in workspace.text_documents.values()
         if (other_path := _path(other.uri)) not in (None, path) and other_path.suffix == ".py"
     }
-    return Snapshot(uri, path, text, version, folder_of(workspace, path, text), overlays)
+    return Snapshot(uri, path, text, version, _workspace_folder(workspace, path, text), overlays)
 
 
-def folder_of(workspace: Workspace, path: Path, text: str) -> Path:
-    """The innermost workspace folder around `path`; without one, the nearest folder with a project in it, else the
-    one that the module is imported from."""
+def _workspace_folder(workspace: Workspace, path: Path, text: str) -> Path:
+    """The innermost workspace folder around `path`, else the folder of its project."""
     around = [folder for folder in _folders(workspace) if path.is_relative_to(folder)]
-    if around:
-        return max(around, key=lambda folder: len(folder.parts))
-    for folder in path.parents:
-        if any((folder / mark).exists() for mark in _PROJECT_MARKS):
-            return folder
-    from adacoder.source.locate import module_of
-
-    return module_of(path, text, Path(path.anchor)).root
+    return max(around, key=lambda folder: len(folder.parts)) if around else folder_of(path, text)
 
 
 def first_folder(workspace: Workspace) -> Path:
-    """The folder for what is asked of no document."""
+    """The folder for requests that name no document."""
     return next(iter(_folders(workspace)), Path.cwd())
 
 
 def _folders(workspace: Workspace) -> list[Path]:
-    """The workspace folders that are on disk, and the root of editors that know only one."""
+    """The workspace folders on disk, and the root of editors that know only one."""
     folders = [_path(folder.uri) for folder in workspace.folders.values()]
     if workspace.root_path is not None:
         folders.append(Path(workspace.root_path))

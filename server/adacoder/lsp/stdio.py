@@ -6,7 +6,6 @@ import asyncio
 import gc
 import logging
 import os
-import signal
 import sys
 import threading
 from collections.abc import AsyncGenerator
@@ -20,8 +19,6 @@ from adacoder.lsp.handlers import register
 from adacoder.lsp.server import AdaCoderServer
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from pygls.io_ import AsyncReader
 
 log = logging.getLogger(__name__)
@@ -71,7 +68,6 @@ def serve_stdio(server: AdaCoderServer) -> int:
     # What exists by now lives as long as we do; the first requests would spend 20 ms on looking at it again.
     gc.freeze()
     sys.setswitchinterval(_SLICE)
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         asyncio.run(_serve(server, stdin, must_block=are_one))
     except KeyboardInterrupt:
@@ -93,15 +89,6 @@ class _Writer:
     def close(self) -> None:
         with suppress(ConnectionError):
             self._stream.close()
-
-
-def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Do on SIGTERM, which some editors send, what asyncio does on SIGINT: end in good order.
-
-    Also where SIGINT is ignored, as in what a shell runs in the background.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _take_stdio() -> tuple[BinaryIO, BinaryIO]:

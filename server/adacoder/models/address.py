@@ -1,4 +1,4 @@
-"""Where a model server is: its address as a user may write it, and what may be sent there."""
+"""Address of a model server, as a user may write it, and the data that may be sent there."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ _HOME = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a model server."""
+    """Address of a model server."""
 
     url: str
-    """Scheme, host, port and, where there is one, path: `http://127.0.0.1:11434`."""
+    """Scheme, host, port and optional path: `http://127.0.0.1:11434`."""
     loopback: bool
-    """Whether it is this machine; then no proxy stands between."""
+    """True for this machine; no proxy is used then."""
     named: bool
-    """Whether the user named it, so that it is not merely Ollama's default."""
+    """True if the user named it; False for Ollama's default."""
 
     @property
     def may_have_key(self) -> bool:
-        """Whether a key may go there: only where the user said, never in clear over a network."""
+        """True if an API key may be sent: the user named the server, and no network carries the key unencrypted."""
         return self.named and (self.loopback or self.url.startswith("https:"))
 
-    async def is_at_home(self) -> bool:
-        """Whether it is this machine or in a network of the user's own: whether its name means addresses in such
-        networks, and no others. Asks the system what a name means, and no model server anything.
+    async def is_private(self) -> bool:
+        """True if all addresses behind the host's name are on this machine or in a private network. This asks name
+        servers, but no model server.
 
         Raises:
             OSError, UnicodeError: the name means nothing.
@@ -61,8 +61,8 @@ class Address:
         return all(_is_home(str(place[0])) for *_, place in found)
 
 
-async def stay_at_home(place: Address, kind: Kind, seconds: float) -> None:
-    """Return if `place` is on this machine or in a network of the user's own.
+async def require_private(place: Address, kind: Kind, seconds: float) -> None:
+    """Return if `place` is on this machine or in a private network.
 
     Raises:
         LeavesNetwork: it is not.
@@ -70,15 +70,15 @@ async def stay_at_home(place: Address, kind: Kind, seconds: float) -> None:
     """
     try:
         async with asyncio.timeout(seconds):
-            is_at_home = await place.is_at_home()
+            is_private = await place.is_private()
     except (OSError, UnicodeError):  # a TimeoutError is an OSError
         raise NotRunning(place.url, kind) from None
-    if not is_at_home:
+    if not is_private:
         raise LeavesNetwork(place.url, kind)
 
 
 def address(host: str | None) -> Address:
-    """The address of an Ollama server that `host` means, else that of `OLLAMA_HOST`, else Ollama's default.
+    """Read the address of an Ollama server from `host`, else from `OLLAMA_HOST`, else take Ollama's default.
 
     Read as Ollama reads `OLLAMA_HOST`: blanks and quotes around it do not count, a bare host has port 11434,
     `http://` 80 and `https://` 443; an address to listen on, such as `0.0.0.0`, stands for this machine.
@@ -94,7 +94,7 @@ def address(host: str | None) -> Address:
 
 
 def base_url(written: str | None) -> Address:
-    """The address of an OpenAI-compatible server that `written` means. Its path is kept: most servers have `/v1`.
+    """Read the address of an OpenAI-compatible server, with its path: most servers have `/v1`.
 
     Blanks and quotes around it do not count; without a scheme `http://` is meant, without a port that of the scheme.
 
@@ -112,7 +112,7 @@ def base_url(written: str | None) -> Address:
 
 
 def _read(written: str, bare_port: int) -> Address:
-    """The address that `written` means, with `bare_port` where it names neither a scheme nor a port.
+    """Read an address; `bare_port` is the port where neither a scheme nor a port is written.
 
     Raises:
         ValueError: it is no address.
@@ -131,7 +131,7 @@ def _read(written: str, bare_port: int) -> Address:
 
 
 def _bracketed(rest: str) -> str:
-    """`rest` with brackets around it if it is a bare IPv6 address."""
+    """Put brackets around a bare IPv6 address."""
     try:
         return f"[{ipaddress.IPv6Address(rest)}]"
     except ValueError:
@@ -139,7 +139,7 @@ def _bracketed(rest: str) -> str:
 
 
 def _machine(name: str) -> tuple[str, bool]:
-    """A host's name as a URL spells it, and whether it is this machine.
+    """Return a host's name as a URL spells it, and True if it is this machine.
 
     Raises:
         ValueError: it is no name of a host.
@@ -156,7 +156,7 @@ def _machine(name: str) -> tuple[str, bool]:
 
 
 def _is_home(number: str) -> bool:
-    """Whether an IP address is this machine's, or of a network of the user's own."""
+    """True if an IP address is this machine's, or in a private network."""
     ip = ipaddress.ip_address(number)
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped

@@ -1,6 +1,6 @@
-"""What every model backend is: the ChatModel protocol, and the lease.
+"""Interface of every model backend: the ChatModel protocol, and the lease.
 
-The rest of AdaCoder sees no more of a backend than this file and `errors.py`.
+Agents see no more of a model than `Answering`, `window.py` and `errors.py`.
 """
 
 from __future__ import annotations
@@ -15,33 +15,31 @@ from adacoder.domain import Message, Reply
 from adacoder.models.window import Window
 
 Enough = Callable[[str], bool]
-"""Told the reply's text so far whenever it has grown; True ends the reply (`Ended.STOPPED_EARLY`)."""
-
-
+"""Called with the reply's text whenever it has grown; returning True ends the reply (`Ended.STOPPED_EARLY`)."""
 OnWait = Callable[[str], None]
-"""Told what a request waits for, such as `waiting for the model, 1 ahead`."""
+"""Called with the reason of a wait, such as `waiting for the model, 1 ahead`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are chosen, where that is not left to the settings."""
+    """Sampling parameters of one request."""
 
     temperature: float | None = None
-    """None: that of the settings."""
+    """None: from the settings."""
     top_p: float | None = None
-    """None: what the server does by itself."""
+    """None: the server's default."""
 
 
 class Answering(Protocol):
-    """What answers chats: as much of a model as Agents see."""
+    """A model as Agents see it."""
 
     @property
     def name(self) -> str | None:
-        """Its id as a user names it, such as `ollama:qwen2.5-coder:7b`; None: it has not been needed yet."""
+        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`; None: no model was needed yet."""
         ...
 
     async def window(self) -> Window:
-        """How much the model can read, and how texts are measured for it; the same for the whole request.
+        """Return the context window and the measure of texts in it; they stay the same for a whole request.
 
         Raises:
             ModelError: the model may not be used, or there is no such model.
@@ -70,21 +68,21 @@ class ChatModel(Answering, Protocol):
 
     @property
     def name(self) -> str:
-        """The model's id as a user names it, such as `ollama:qwen2.5-coder:7b`."""
+        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`."""
         ...
 
     @property
     def lease_key(self) -> Hashable:
-        """What one request holds at a time: a model of a server."""
+        """Key of the lease: a model of a server."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections and files."""
+        """Close connections and files."""
         ...
 
 
 class Leases:
-    """Who may use which model now. Owned by whoever starts requests; there is no other queue.
+    """Exclusive use of models by requests. Owned by the caller of the service; there is no other queue.
 
     One request holds a model from its first call to its last, because a server that reads the prompts of two
     requests by turns forgets each time what those of one request have in common.

@@ -1,4 +1,4 @@
-"""What an Ollama server has installed and loaded, and which of it to use when nobody named a model."""
+"""Models of an Ollama server, installed and loaded, and the choice among them when no model is named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from adacoder.models.address import address
 from adacoder.models.errors import BadReply, ModelError, ModelMissing
-from adacoder.models.names import family_and_tag, is_cloud, may_chat, whole
+from adacoder.models.names import canonical, family_and_tag, is_cloud, may_chat
 from adacoder.models.numbers import count
 from adacoder.models.ollama import OllamaServer
 from adacoder.models.server import Deadlines, Facts, Running
@@ -43,86 +43,84 @@ _WORTH: tuple[tuple[str, float], ...] = (
     ("codegemma", 0.12),
     ("codellama", 0.1),
 )
-"""What a billion parameters of a family is worth in writing Python: so many billions of qwen2.5-coder solve the
-same share of tasks. Ten tasks in a hundred more are about twice the worth. Rough on purpose: it only orders what
-somebody has installed. The first entry that a model's name begins with counts."""
+"""Value of a billion parameters of a family for writing Python: the billions of qwen2.5-coder that solve the same share
+of tasks. Ten percent more tasks are about twice the value. It is rough on purpose, since it only ranks what is
+installed. The first matching prefix counts."""
 _UNKNOWN_WORTH = 0.05
 
 _MEMORY_SHARE = 2 / 3
-"""How much of this machine's memory a model may take and still be chosen unasked. The rest is for its window, the
-editor and the system; where graphics share the memory, they may use about as much."""
+"""Share of this machine's memory that a model chosen by default may take. The rest is for its window, the editor and
+the system; graphics that share the memory may use about as much."""
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
-"""Of a model as Ollama usually quantizes it."""
+"""With Ollama's usual quantization."""
 _AT_ONCE = 4
-"""How many models a server is asked about at a time."""
+"""Maximum number of parallel requests about models."""
 _MOST_MODELS = 500
-"""How many models of a server are looked at: those changed last."""
+"""Maximum number of a server's models to look at, the last changed first."""
 _MOST_ASKED = 50
-"""How many of them the server is asked about, where one that will do is looked for."""
+"""Maximum number of requests in a search for a suitable model."""
 _ASKING = 20.0
-"""Seconds that a server has to describe all its models."""
+"""Timeout in seconds for describing all models."""
 _LONGEST_NAME = 1000
-"""Of a model, and of all else that a server calls by a name. No model with a longer one is looked at."""
+"""Maximum length of a name from a server. Models with longer ones are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model that a server has."""
+    """An installed model."""
 
     name: str
-    """As a user names it: `qwen2.5-coder:7b`."""
+    """Name as a user writes it, such as `qwen2.5-coder:7b`."""
     billions: float
-    """Its size in billions of parameters; 0.0 if that is unknown."""
+    """Size in billions of parameters; 0.0 if unknown."""
     cloud: bool = False
-    """Whether it runs on another machine."""
+    """True if it runs on another machine."""
     size: int = 0
-    """The bytes that it takes on disk, and at least takes in memory; 0 if that is unknown."""
+    """Bytes on disk, the minimum in memory; 0 if unknown."""
     quantization: str = ""
-    """Such as `Q4_K_M`; empty if that is unknown."""
+    """Such as `Q4_K_M`; empty if unknown."""
     is_too_large: bool = False
-    """Whether it runs on this machine and takes more of its memory than a model chosen unasked may."""
+    """True if it runs on this machine and takes more of its memory than a default model may."""
 
     @property
     def worth(self) -> float:
-        """What it can be expected to do, as the size of the qwen2.5-coder that does the same."""
+        """Expected performance, as the size in billions of an equal qwen2.5-coder."""
         family, _ = family_and_tag(self.name)
         known = (worth for begin, worth in _WORTH if family.startswith(begin))
         return self.billions * next(known, _UNKNOWN_WORTH)
 
     @property
     def chats(self) -> bool:
-        """Whether its name leaves it possible that it follows instructions."""
+        """True unless its name says that it does not follow instructions."""
         return may_chat(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An installed model, with all that its server tells of it."""
+    """An installed model with its properties and state."""
 
     model: InstalledModel
     facts: Facts | None
-    """What it can do; None where the server does not say."""
+    """None: the server does not tell."""
     running: Running | None
-    """None: it is not loaded, or the server does not say."""
+    """None: not loaded, or the server does not tell."""
 
 
 Named = TypeVar("Named", InstalledModel, Running)
-
-
 T = TypeVar("T")
 
 
 class Listing(tuple[T, ...]):
-    """The models that a server has installed, as far as they were looked at."""
+    """Installed models of a server, limited in number."""
 
     others: int = 0
-    """How many it has besides."""
+    """Number of further models."""
 
 
 async def installed(host: str | None) -> Listing[InstalledModel]:
-    """The models of the server at `host`, in its order: the last changed first.
+    """List the models of the server at `host`, the last changed first.
 
     Raises:
         ModelError: no server answers there.
@@ -158,7 +156,7 @@ async def described(host: str | None) -> Listing[Described]:
 
 
 async def facts(host: str | None, model: str) -> Facts:
-    """What `model` of the server at `host` can do.
+    """Return the properties of a model of the server at `host`.
 
     Raises:
         ModelMissing: the server does not have it.
@@ -169,7 +167,7 @@ async def facts(host: str | None, model: str) -> Facts:
 
 
 async def running(host: str | None) -> tuple[Running, ...] | None:
-    """The models that the server at `host` has loaded; None where it does not tell.
+    """List the loaded models of the server at `host`; None if it does not tell.
 
     Raises:
         ModelError: no server answers there.
@@ -179,7 +177,7 @@ async def running(host: str | None) -> tuple[Running, ...] | None:
 
 
 async def version(host: str | None) -> str:
-    """The version of the server at `host`, such as `0.24.0`.
+    """Return the version of the server at `host`, such as `0.24.0`.
 
     Raises:
         ModelError: no server answers there.
@@ -189,7 +187,7 @@ async def version(host: str | None) -> str:
 
 
 async def best(host: str | None, deadlines: Deadlines | None = None) -> InstalledModel | None:
-    """The best model for writing code that the server at `host` has, and that can do so; None if none will do.
+    """Choose the best model for code that the server at `host` has; None if none is suitable.
 
     The first models are asked about in the order of `rank`, until one is known to answer chats.
 
@@ -205,7 +203,7 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
 
 
 def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
-    """Those of `models` that may be used unasked, the best first.
+    """Models that may be used by default, the best first.
 
     They run where the server is and follow instructions. Before all others come those that are not too large, the one
     worth most first, of equals the last changed; then the others, the smallest first.
@@ -215,12 +213,12 @@ def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
 
 
 def find(name: str, models: Iterable[Named]) -> Named | None:
-    """The one of `models` that a user means by `name`."""
-    return next((model for model in models if whole(model.name) == whole(name)), None)
+    """Find the model that a user means by `name`."""
+    return next((model for model in models if canonical(model.name) == canonical(name)), None)
 
 
 def memory() -> int | None:
-    """The bytes of this machine's memory; None where the system does not tell."""
+    """Bytes of this machine's memory; None if the system does not tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and systems differ in what they name
@@ -237,7 +235,7 @@ async def _models(server: OllamaServer) -> Listing[InstalledModel]:
 
 
 async def _facts(server: OllamaServer, model: str) -> Facts | None:
-    """What `model` can do; None where the server does not say, as of one whose files are broken."""
+    """Return the properties of `model`; None if the server does not tell, as when its files are broken."""
     try:
         return await server.facts(model)
     except (BadReply, ModelMissing):
@@ -252,7 +250,7 @@ async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
 
 
 def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
-    """What an entry of `/api/tags` says. A model may well take of `most` bytes of memory what may be taken."""
+    """Read an entry of `/api/tags`. `most` is the size of this machine's memory, if models run here."""
     name, size = str(tag.get("name")), count(tag.get("size"))
     details = tag.get("details")
     stated = details if isinstance(details, dict) else {}

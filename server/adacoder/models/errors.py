@@ -1,6 +1,6 @@
-"""The closed set of errors that a model server, or the way to it, can end a request with: each a sentence for its user.
+"""Errors that a model server, or the way to it, can end a request with: each is one sentence for the user.
 
-Options are named as on the command line; an editor's door names its settings instead (`report.in_an_editor`).
+Settings are parts of their own in them, which each door spells in its way (`messages.Text`).
 """
 
 from __future__ import annotations
@@ -10,96 +10,97 @@ from dataclasses import dataclass
 from typing import Self
 
 from adacoder.domain import AdaCoderError
+from adacoder.messages import Named, Text
 from adacoder.models.window import Bound
+
+MODEL = Named("model")
+HOST = Named("ollama.host")
+BASE_URL = Named("openai.baseUrl")
+CONTEXT_TOKENS = Named("contextTokens")
+ALLOW_CLOUD = Named("allowCloud")
+TOKEN_TIMEOUT = Named("tokenTimeout")
+FIRST_TOKEN_TIMEOUT = Named("firstTokenTimeout")
+REPLY_TIMEOUT = Named("replyTimeout")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of model server, as far as what users are told depends on it."""
+    """Kind of model server: the wording of messages that depends on it."""
 
     name: str
     write: str
-    """How to write its address, as the end of a sentence."""
-    start: str
-    """How to have a server, as the end of a sentence."""
-    name_it: str
-    """How to name a server."""
+    """Instruction: write its address. This and the fragments below end a sentence."""
+    start: Text
+    """Instruction: start a server."""
+    name_it: Text
+    """Instruction: name a server."""
     get: str
-    """How to have a model, likewise; `{model}` stands for its name."""
+    """Instruction: get a model; `{model}` stands for its name."""
     look: str
-    """How to see what a server does, likewise."""
+    """Instruction: see what a server is doing."""
     free: str
-    """How to end what holds up a model that is loaded, likewise, or nothing; `{model}` stands for its name."""
+    """Instruction: unload a loaded model that does not answer; empty if there is none."""
     key: str
-    """The environment variable that holds the key."""
+    """Environment variable of the API key."""
 
 
 OLLAMA = Kind(
     "Ollama",
     write="write HOST:PORT or http://HOST:PORT (or https)",
-    start="start it with `ollama serve`, or name another with --host or OLLAMA_HOST",
-    name_it="with --host or OLLAMA_HOST",
+    start=Text("start it with `ollama serve`, or name another with ", HOST, " or OLLAMA_HOST"),
+    name_it=Text("with ", HOST, " or OLLAMA_HOST"),
     get="run `ollama pull {model}`",
     look="see what it is doing with `ollama ps`",
     free="unload the model with `ollama stop {model}` if it is loaded and not in use",
     key="OLLAMA_API_KEY",
 )
-
-
 OPENAI = Kind(
     "OpenAI-compatible",
     write="write http://HOST:PORT/v1 (or https), without a user or a password",
-    start="start it, or name another with --base-url",
-    name_it="with --base-url (most end in /v1)",
+    start=Text("start it, or name another with ", BASE_URL),
+    name_it=Text("with ", BASE_URL, " (most end in /v1)"),
     get="serve it there",
     look="see what it is doing in its log",
     free="",
     key="OPENAI_API_KEY",
 )
-
-
 _WIDEN = {
-    Bound.SETTING: "raise --context-tokens, or choose a model with a larger window",
-    Bound.UNTOLD: "start the server with a larger window, and set --context-tokens to that",
-    Bound.SERVER: "start the server with a larger window, or choose another model with --model",
-    Bound.MODEL: "it was trained with no more, so choose a model with a larger window with --model",
+    Bound.SETTING: Text("raise ", CONTEXT_TOKENS, ", or choose a model with a larger window"),
+    Bound.UNTOLD: Text("start the server with a larger window, and set ", CONTEXT_TOKENS, " to that"),
+    Bound.SERVER: Text("start the server with a larger window, or choose another model with ", MODEL),
+    Bound.MODEL: Text("it was trained with no more, so choose a model with a larger window with ", MODEL),
 }
-"""How to have a larger window, as the end of a sentence."""
-
-
+"""Instruction: get a larger window, as the end of a sentence."""
 _QUOTED_CHARACTERS = 200
-"""What an error may quote of a server's own words."""
-
-
+"""Maximum length of a quotation from a server."""
 _NAMED_MODELS = 12
-"""How many of a server's models an error may name."""
+"""Maximum number of a server's models that an error names."""
 
 
 class ModelError(AdaCoderError):
-    """A model could not reply. The text says what to do."""
+    """A model could not reply. The message says what to do."""
 
 
 class BadHost(ModelError):
-    """What was named as the model server is no address."""
+    """The name of the model server is not an address."""
 
     def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
         super().__init__(f"'{host}' is no address of an {kind.name} server: {kind.write}.")
 
 
 class Nameless(ModelError):
-    """A kind of model was named, and none of that kind."""
+    """A kind of model was named, but no model."""
 
     def __init__(self, kind: str, what: str) -> None:
-        super().__init__(f"'{kind}:' alone names no model: write {kind}:{what} with --model.")
+        super().__init__(f"'{kind}:' alone names no model: write {kind}:{what} with ", MODEL, ".")
 
 
 class NoBaseUrl(ModelError):
-    """An OpenAI-compatible server is to be asked, and none was named."""
+    """No OpenAI-compatible server was named."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "No OpenAI-compatible server is named: give its address, such as http://localhost:8000/v1, with --base-url."
-        )
+        what = "No OpenAI-compatible server is named: give its address, such as http://localhost:8000/v1, with "
+        super().__init__(what, BASE_URL, ".")
 
 
 class NotInstalled(ModelError):
@@ -118,18 +119,19 @@ class OtherScheme(ModelError):
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         scheme, _, rest = url.partition("://")
         other = "http" if scheme == "https" else "https"
-        super().__init__(f"The server at {url} speaks {other}, not {scheme}: write {other}://{rest} {kind.name_it}.")
+        what = f"The server at {url} speaks {other}, not {scheme}: write {other}://{rest} "
+        super().__init__(what, kind.name_it, ".")
 
 
 class NotRunning(ModelError):
     """Nothing answers at the model server's address."""
 
     def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
-        super().__init__(f"No {kind.name} server answers at {host}: {kind.start}.")
+        super().__init__(f"No {kind.name} server answers at {host}: ", kind.start, ".")
 
 
 class CannotConnect(ModelError):
-    """The environment keeps us from talking to the model server."""
+    """The environment prevents a connection to the model server."""
 
     def __init__(self, host: str, what: str, kind: Kind = OLLAMA) -> None:
         super().__init__(
@@ -139,13 +141,11 @@ class CannotConnect(ModelError):
 
 
 class NoModel(ModelError):
-    """No model was named, and none that is installed will do."""
+    """No model was named, and no suitable one is installed."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(
-            f"No model is named, and none that writes code is installed at {host}:"
-            " run `ollama pull qwen2.5-coder:7b`, or name a model with --model."
-        )
+        what = f"No model is named, and none that writes code is installed at {host}"
+        super().__init__(f"{what}: run `ollama pull qwen2.5-coder:7b`, or name a model with ", MODEL, ".")
 
 
 class ModelMissing(ModelError):
@@ -153,57 +153,52 @@ class ModelMissing(ModelError):
 
     def __init__(self, model: str, host: str, installed: Sequence[str] = (), kind: Kind = OLLAMA) -> None:
         get = kind.get.format(model=model)
-        super().__init__(f"The server at {host} has no model '{model}': {get}{_or_choose(installed)}.")
+        super().__init__(f"The server at {host} has no model '{model}': {get}", _or_choose(installed), ".")
 
 
 class BadName(ModelError):
-    """What was named as a model can be none."""
+    """The name cannot be that of a model."""
 
     def __init__(self, model: str, installed: Sequence[str] = ()) -> None:
-        super().__init__(
-            f"'{_quoted(model)}' is no name of a model: write one as `ollama list` shows it{_or_choose(installed)}."
-        )
+        what = f"'{_quoted(model)}' is no name of a model: write one as `ollama list` shows it"
+        super().__init__(what, _or_choose(installed), ".")
 
 
 class CloudRefused(ModelError):
-    """The model would run on someone else's machine, and nobody allowed that."""
+    """The model runs on someone else's machine, and that was not allowed."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(
-            f"The model '{model}' runs on Ollama's servers, so your code would leave this machine:"
-            " choose a local model with --model, or allow it with --allow-cloud."
-        )
+        what = f"The model '{model}' runs on Ollama's servers, so your code would leave this machine"
+        super().__init__(what, ": choose a local model with ", MODEL, ", or allow it with ", ALLOW_CLOUD, ".")
 
 
 class CloudDisabled(ModelError):
-    """The model would run on someone else's machine, and the server is set up never to let it."""
+    """The model runs on someone else's machine, and the server is set up to refuse that."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(
-            f"The model '{model}' runs on Ollama's servers, and your server is set up without them:"
-            " choose a local model with --model, or start the server without OLLAMA_NO_CLOUD."
-        )
+        what = f"The model '{model}' runs on Ollama's servers, and your server is set up without them: choose a local"
+        super().__init__(what, " model with ", MODEL, ", or start the server without OLLAMA_NO_CLOUD.")
 
 
 class LeavesNetwork(ModelError):
-    """The server is out in the internet, and nobody allowed that."""
+    """The server is on the internet, and that was not allowed."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
-        super().__init__(
-            f"The server at {url} is neither on this machine nor in a private network, so your code would leave yours:"
-            f" name one that is {kind.name_it}, or allow it with --allow-cloud."
+        what = (
+            f"The server at {url} is neither on this machine nor in a private network, so your code would leave yours"
         )
+        super().__init__(what, ": name one that is ", kind.name_it, ", or allow it with ", ALLOW_CLOUD, ".")
 
 
 class NoChat(ModelError):
-    """The model is made for something else than to answer."""
+    """The model does not chat."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(f"The model '{model}' cannot answer chats: choose another with --model.")
+        super().__init__(f"The model '{model}' cannot answer chats: choose another with ", MODEL, ".")
 
 
 class Denied(ModelError):
-    """The server asks for credentials, or refuses those it got."""
+    """The server asks for credentials, or refuses the ones it got."""
 
     def __init__(self, host: str, status: int, kind: Kind = OLLAMA) -> None:
         super().__init__(
@@ -213,37 +208,35 @@ class Denied(ModelError):
 
 
 class ContextOverflow(ModelError):
-    """The prompt is larger than the model's window, so that the model would not see all of it."""
+    """The prompt is larger than the model's context window."""
 
     def __init__(self, what: str, bound: Bound) -> None:
         """`what` does not fit, as a clause."""
-        super().__init__(f"{what}: {_WIDEN[bound]}.")
+        super().__init__(f"{what}: ", _WIDEN[bound], ".")
 
     @classmethod
     def by(cls, model: str, bound: Bound = Bound.SETTING) -> Self:
-        """The error for a prompt that `model` cannot see all of."""
+        """Return the error for a prompt that is too large for `model`."""
         return cls(f"The prompt does not fit into the context window of '{model}'", bound)
 
 
 class OutOfMemory(ModelError):
-    """The server cannot hold the model."""
+    """The server has not enough memory for the model."""
 
     def __init__(self, model: str, said: str) -> None:
-        super().__init__(
-            f"There is not enough memory to run '{model}' ({_quoted(said)}):"
-            " choose a smaller model with --model, or lower --context-tokens."
-        )
+        what = f"There is not enough memory to run '{model}' ({_quoted(said)})"
+        super().__init__(what, ": choose a smaller model with ", MODEL, ", or lower ", CONTEXT_TOKENS, ".")
 
 
 class Busy(ModelError):
-    """The server turned the request away because of others."""
+    """The server's queue is full."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"The server at {host} has too many requests waiting: try again when it has worked them off.")
 
 
 class Loading(ModelError):
-    """The server still loads the model, and answers nothing meanwhile."""
+    """The server is still loading the model."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"The server at {host} is still loading its model: try again when it has.")
@@ -253,42 +246,38 @@ class Stalled(ModelError):
     """The server went silent."""
 
     def __init__(
-        self, host: str, seconds: float, kind: Kind = OLLAMA, option: str = "--token-timeout", model: str = ""
+        self, host: str, seconds: float, kind: Kind = OLLAMA, setting: Named = TOKEN_TIMEOUT, model: str = ""
     ) -> None:
-        """`option` is how to wait longer; `model` is what was asked, if that was a model."""
+        """`setting` makes it wait longer; `model` is what was asked, if that was a model."""
         free = f" {kind.free.format(model=model)}," if kind.free and model else ""
-        super().__init__(
-            f"The server at {host} has sent nothing for {seconds:g} s:"
-            f" {kind.look},{free} wait longer with {option}, or choose a smaller model with --model."
-        )
+        what = f"The server at {host} has sent nothing for {seconds:g} s: {kind.look},{free} wait longer with "
+        super().__init__(what, setting, ", or choose a smaller model with ", MODEL, ".")
 
 
 class TooSlow(ModelError):
-    """The reply took longer than the user allows."""
+    """The reply took longer than the user's limit."""
 
     def __init__(self, model: str, seconds: float) -> None:
-        super().__init__(
-            f"The reply of '{model}' was not whole after {seconds:g} s:"
-            " raise --reply-timeout, or choose a smaller model with --model."
-        )
+        what = f"The reply of '{model}' was not whole after {seconds:g} s: raise "
+        super().__init__(what, REPLY_TIMEOUT, ", or choose a smaller model with ", MODEL, ".")
 
 
 class OnlyThought(ModelError):
-    """All that the model wrote were thoughts."""
+    """The model wrote thoughts and no reply."""
 
     def __init__(self, model: str, *, ran_out: bool = True) -> None:
         """`ran_out`: it might have come to a reply with more tokens."""
-        super().__init__(
-            f"The model '{model}' spent all its tokens on thinking and did not come to a reply:"
-            " raise --context-tokens, or choose a model that does not think with --model."
-            if ran_out
-            else f"All that the model '{model}' wrote were thoughts, as its server tells them from a reply:"
-            " have the server keep it from thinking, or choose a model that does not think with --model."
-        )
+        if ran_out:
+            what = f"The model '{model}' spent all its tokens on thinking and did not come to a reply"
+            remedy = Text("raise ", CONTEXT_TOKENS)
+        else:
+            what = f"All that the model '{model}' wrote were thoughts, as its server tells them from a reply"
+            remedy = Text("have the server keep it from thinking")
+        super().__init__(what, ": ", remedy, ", or choose a model that does not think with ", MODEL, ".")
 
 
 class BadReply(ModelError):
-    """What came is no whole reply."""
+    """The answer is not a whole reply."""
 
     def __init__(self, host: str, what: str) -> None:
         super().__init__(
@@ -298,32 +287,28 @@ class BadReply(ModelError):
 
 
 class NothingCame(BadReply):
-    """The stream ended before anything came, of a server that does not tell how much it can read."""
+    """The stream ended before its first part, at a server that does not tell its context window."""
 
     def __init__(self, host: str) -> None:
-        ModelError.__init__(
-            self,
-            f"The server at {host} ended the reply before it began, as some do with a prompt that does not fit into"
-            f" their context window: {_WIDEN[Bound.UNTOLD]}, or see its log.",
-        )
+        what = f"The server at {host} ended the reply before it began, as some do with a prompt that does not fit into"
+        ModelError.__init__(self, what, " their context window: ", _WIDEN[Bound.UNTOLD], ", or see its log.")
 
 
 class OtherServer(BadReply):
-    """What answers is another kind of server."""
+    """The address is that of another kind of server."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
-        ModelError.__init__(
-            self, f"What answers at {url} is no {kind.name} server: name the address of one {kind.name_it}."
-        )
+        what = f"What answers at {url} is no {kind.name} server: name the address of one "
+        ModelError.__init__(self, what, kind.name_it, ".")
 
 
-def _or_choose(installed: Sequence[str]) -> str:
-    """What else there is to choose, as the end of a sentence."""
+def _or_choose(installed: Sequence[str]) -> Text:
+    """Other models to choose, as the end of a sentence."""
     names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
-    return f", or choose one that is there with --model ({', '.join(names)})" if names else ""
+    return Text(", or choose one that is there with ", MODEL, f" ({', '.join(names)})") if names else Text()
 
 
 def _quoted(said: str) -> str:
-    """A server's own words, or a library's, as part of a sentence: on one line and printable anywhere."""
+    """Quote a server or a library: on one line, printable, and shortened."""
     words = " ".join("".join(char if char.isprintable() else " " for char in said).split()).rstrip(".")
     return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""What all model servers behind HTTP have in common: how they are talked to, and what their failures mean.
+"""HTTP for all model servers: client settings, and the meaning of failures.
 
 Imports httpx, which takes long: at the first request only.
 """
@@ -32,18 +32,16 @@ from adacoder.models.errors import (
     OtherServer,
     OutOfMemory,
 )
-from adacoder.models.lines import guard
+from adacoder.models.response_guard import guard
 
 _OVERFLOW_WORDS = ("context length", "context size", "context window", "context_length", "exceed_context")
 _MEMORY_WORDS = ("system memory", "out of memory", "allocate", "signal: killed")
-
-
 _NO_TLS_WORDS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
-"""What OpenSSL says where the other side answers in clear."""
+"""OpenSSL's words for an answer without TLS."""
 
 
 class ClientSettings(TypedDict):
-    """How an httpx client is set up."""
+    """Settings of an httpx client."""
 
     headers: Mapping[str, str]
     timeout: httpx.Timeout
@@ -56,7 +54,7 @@ class ClientSettings(TypedDict):
 
 
 def client_settings(address: Address, key: str | None, connect_seconds: float) -> ClientSettings:
-    """How to talk to the server at `address`, with `key` if it may have one. Deadlines are the caller's.
+    """Return the client settings for the server at `address`, with `key` if it may have one. Timeouts are the caller's.
 
     Raises:
         ValueError: nothing can be sent with such a key.
@@ -87,8 +85,8 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
 
 
 @contextmanager
-def setting_up(url: str, kind: Kind) -> Iterator[None]:
-    """Within this block, in which a client for the server at `url` is made, what goes wrong becomes a ModelError."""
+def client_setup(url: str, kind: Kind) -> Iterator[None]:
+    """Turn what goes wrong while a client for the server at `url` is made into a ModelError."""
     try:
         httpx.URL(url)
     except httpx.InvalidURL:
@@ -101,8 +99,8 @@ def setting_up(url: str, kind: Kind) -> Iterator[None]:
 
 
 @contextmanager
-def failures_told(url: str, kind: Kind) -> Iterator[None]:
-    """Within this block what goes wrong between us and the server at `url` becomes a ModelError."""
+def translated_failures(url: str, kind: Kind) -> Iterator[None]:
+    """Turn what goes wrong while talking to the server at `url` into a ModelError."""
     try:
         yield
     except httpx.ConnectError as error:
@@ -122,7 +120,7 @@ def failures_told(url: str, kind: Kind) -> Iterator[None]:
 
 
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
-    """The error for what a server said instead of an answer; `status` is -1 where a stream had begun."""
+    """Return the error for a refusal by a server; `status` is -1 in the middle of a stream."""
     lower = said.lower()
     if status == 503 and "loading" in lower:  # llama-server, as long as it has no model yet
         return Loading(url)

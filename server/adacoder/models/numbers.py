@@ -1,16 +1,16 @@
-"""What servers count and measure, as far as it can be true: wrong numbers must mislead nobody, nor break a reply."""
+"""Numbers from servers: wrong ones must not mislead anybody, or break a reply."""
 
 from __future__ import annotations
 
 _MOST = 2**53
-"""Beyond this a float does not tell whole numbers apart; nothing that is counted here comes near."""
+"""Largest integer that a float represents exactly."""
 
 
 def count(value: object) -> int:
-    """A count; 0 for what is none."""
+    """Return a count; 0 if `value` is not a count."""
     return value if type(value) is int and 0 <= value <= _MOST else 0
 
 
 def seconds(value: object, unit: float) -> float:
-    """A duration of `value` times `unit`, in seconds; 0.0 for what is none."""
+    """Return `value` times `unit`; 0.0 if `value` is not a duration."""
     return value * unit if isinstance(value, int | float) and 0 <= value <= _MOST else 0.0

@@ -15,83 +15,79 @@ import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
-from adacoder.models.errors import OLLAMA, BadName, BadReply, ContextOverflow, Kind, ModelError, ModelMissing, Stalled
-from adacoder.models.names import may_chat, meant, whole
+from adacoder.models.errors import OLLAMA, BadName, BadReply, ContextOverflow, ModelError, ModelMissing
+from adacoder.models.names import canonical, may_chat, suggestions
 from adacoder.models.numbers import count, seconds
-from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
+from adacoder.models.server import Chat, Connection, Deadlines, End, Facts, Part, Running, Thinking
 
 if TYPE_CHECKING:
     import httpx
     import ollama
 
 _STOP = re.compile(r"^stop[ \t]+(.+)$", re.MULTILINE)
-"""A line of the parameters that a model is set up with, as `/api/show` writes them."""
+"""A stop sequence among a model's parameters, as `/api/show` prints them."""
 _THINKS_ALWAYS = ("gpt-oss", "gptoss")
-"""Families that can be told to think less, but not to leave it."""
+"""Model families whose thinking can be reduced, but not switched off."""
 _NO_REPLY = ("load", "unload")
-"""Why a stream may end that is the answer to nothing."""
+"""`done_reason` of a stream that holds no reply."""
 _SYSTEM = re.compile(r"\.(System|Messages)\b")
-"""What a template has that lets a model see a system message."""
+"""Fields of a chat template that show the model a system message."""
 _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
-"""The line of a model that Ollama renders chats for by itself, whatever its template."""
+"""Modelfile line of a model whose chats Ollama renders itself, ignoring the template."""
 _MOST_OFFERED = 12
-"""How many models are offered in place of one that is missing."""
+"""Maximum number of models offered in place of a missing one."""
 _ALIKE = 30
-"""So many parts alike at its end tell why a stream stops without a word: up to 0.33 the next would be the last that
-Ollama's guard against repetition lets pass, white space put aside, or has been."""
+"""Number of equal parts at the end of a stream that explains a silent end: up to version 0.33, Ollama's guard against
+repetition allows about as many (white space aside)."""
 _GUARDED = "token repeat limit reached"
-"""What that guard says in later versions."""
+"""Error message of that guard in later versions."""
 _MIDSTREAM = -1
-"""The status of an error that a stream ends with."""
+"""Status of an error in the middle of a stream."""
 _NANOSECOND = 1e-9
 _LOOKING = 3.0
-"""Seconds that Ollama has to say what is loaded, where a request waits for that."""
+"""Timeout in seconds for the list of loaded models while a request waits for it."""
 
 
-class OllamaServer:
-    """One Ollama server. Nothing is imported and no connection made before the first request.
+class _Clients(NamedTuple):
+    """Both clients of one server."""
 
-    Chats go through the `ollama` package. It has no `/api/version`, and of `/api/show` it drops whether the
-    model really runs elsewhere; so what is not a chat is read as it comes.
+    chats: ollama.AsyncClient
+    plain: httpx.AsyncClient
+
+
+class OllamaServer(Connection[_Clients]):
+    """One Ollama server.
+
+    Chats go through the `ollama` package. All other requests are plain HTTP: the package has no `/api/version`, and
+    drops from `/api/show` the field that says whether the model runs elsewhere.
     """
 
+    kind = OLLAMA
+
     def __init__(self, host: str | None, deadlines: Deadlines | None = None) -> None:
-        self._address = address(host)
-        self._deadlines = deadlines or Deadlines()
-        self._open: _Clients | None = None
-        self._opening = asyncio.Lock()
-
-    @property
-    def url(self) -> str:
-        """The server's address."""
-        return self._address.url
-
-    @property
-    def kind(self) -> Kind:
-        """What kind of server it is."""
-        return OLLAMA
+        super().__init__(address(host), deadlines)
 
     async def aclose(self) -> None:
         """Close every connection."""
-        clients, self._open = self._open, None
+        clients, self._opened = self._opened, None
         if clients is not None:
             await clients.chats.close()  # type: ignore[no-untyped-call]  # the package leaves it untyped
             await clients.plain.aclose()
 
     async def version(self) -> str:
-        """The server's version, such as `0.24.0`."""
+        """Return the server's version, such as `0.24.0`."""
         return str((await self._ask("GET", "/api/version")).get("version"))
 
     async def tags(self) -> list[Mapping[str, object]]:
-        """What is installed, as `/api/tags` lists it."""
+        """List the installed models (`/api/tags`)."""
         return _objects((await self._ask("GET", "/api/tags")).get("models"))
 
     async def running(self) -> list[Running]:
-        """What is loaded, as `/api/ps` lists it."""
+        """List the loaded models (`/api/ps`)."""
         return list(map(_running, _objects((await self._ask("GET", "/api/ps")).get("models"))))
 
     async def facts(self, model: str) -> Facts:
@@ -105,9 +101,9 @@ class OllamaServer:
         return _facts(model, shown)
 
     async def _instead_of(self, model: str) -> Sequence[str]:
-        """What is installed, can chat, and may be meant by `model`, which is not installed."""
+        """Installed chat models that `model`, which is missing, may stand for."""
         names = [name for tag in await self.tags() if may_chat(name := str(tag.get("name")))]
-        for group in meant(model, names):
+        for group in suggestions(model, names):
             if able := [name for name in group[:_MOST_OFFERED] if await self._chats(name)]:
                 return able
         return ()
@@ -123,7 +119,7 @@ class OllamaServer:
         not tell while it loads any model; the chat will show."""
         try:
             async with asyncio.timeout(_LOOKING):
-                return next((one for one in await self.running() if whole(one.name) == whole(model)), None)
+                return next((one for one in await self.running() if canonical(one.name) == canonical(model)), None)
         except (ModelError, TimeoutError):
             return Running(model)
 
@@ -134,7 +130,7 @@ class OllamaServer:
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`. A reply that the server's guard against endless repetition ends, up to 0.33 without a
         word, has an end all the same."""
-        chats, _ = await self._clients()
+        chats, _ = await self._client()
         _, refused = _package()
         options: dict[str, object] = {
             "num_ctx": chat.context_tokens,
@@ -147,14 +143,15 @@ class OllamaServer:
             options["seed"] = chat.seed
         if chat.stop:
             options["stop"] = list(chat.stop)
-        with self._told(chat.model):
+        with self._translated_errors(chat.model):
             stream = await chats.chat(
                 chat.model,
                 [{"role": message.role, "content": message.content} for message in chat.messages],
                 stream=True,
                 options=options,
                 keep_alive=chat.keep_alive,
-                think=_think(chat.thinking),
+                # A model that cannot think may refuse the field.
+                think={Thinking.NEVER: None, Thinking.UNLESS_TOLD: False, Thinking.ALWAYS: "low"}[chat.thinking],
             )
             # The package promises an iterator; what it gives is a generator, and only that can be closed.
             async with aclosing(cast("AsyncGenerator[ollama.ChatResponse]", stream)) as responses:
@@ -174,10 +171,10 @@ class OllamaServer:
                         raise
                     alike = _ALIKE
                 if alike >= _ALIKE:
-                    yield Part(end=End(Ended.LENGTH, in_circles=True))
+                    yield Part(end=End(Ended.LENGTH, repeats_itself=True))
 
     def _check(self, response: ollama.ChatResponse, chat: Chat) -> None:
-        """Raise what the last part of a stream says between its lines."""
+        """Raise the error that the last part of a stream implies."""
         if response.done_reason in _NO_REPLY:
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
         read, written = count(response.prompt_eval_count), count(response.eval_count)
@@ -187,15 +184,12 @@ class OllamaServer:
             raise ContextOverflow.by(chat.model)
 
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
-        """The JSON object that answers a request which needs no model to run."""
-        _, plain = await self._clients()
+        """Send a request that needs no loaded model, and return the JSON object of the answer."""
+        _, plain = await self._client()
         _, refused = _package()
-        with self._told(str(body["model"]) if body else ""):
-            try:
-                async with asyncio.timeout(self._deadlines.next):
-                    response = await plain.request(method, path, json=body)
-            except TimeoutError:
-                raise Stalled(self.url, self._deadlines.next) from None
+        with self._translated_errors(str(body["model"]) if body else ""):
+            async with self._answered_soon():
+                response = await plain.request(method, path, json=body)
             if not response.is_success:
                 raise refused(response.text, response.status_code)
             answer = response.json()
@@ -203,46 +197,32 @@ class OllamaServer:
                 raise TypeError(answer)
             return answer
 
-    async def _clients(self) -> _Clients:
-        async with self._opening:
-            if self._open is None:
-                self._open = await asyncio.to_thread(self._connect)
-            return self._open
-
     def _connect(self) -> _Clients:
         import httpx
 
-        from adacoder.models.http import client_settings, setting_up
+        from adacoder.models.http import client_settings, client_setup
 
         client, _ = _package()
-
-        with setting_up(self.url, OLLAMA):
+        with client_setup(self.url, OLLAMA):
             settings = client_settings(self._address, os.environ.get("OLLAMA_API_KEY"), self._deadlines.connect)
             return _Clients(client(self.url, **settings), httpx.AsyncClient(base_url=self.url, **settings))
 
     @contextmanager
-    def _told(self, model: str) -> Iterator[None]:
-        """Within this block whatever goes wrong becomes a ModelError."""
-        from adacoder.models.http import failures_told, refusal
+    def _translated_errors(self, model: str) -> Iterator[None]:
+        """Turn whatever goes wrong in this block into a ModelError."""
+        from adacoder.models.http import refusal, translated_failures
 
         _, refused = _package()
-        with failures_told(self.url, OLLAMA):
+        with translated_failures(self.url, OLLAMA):
             try:
                 yield
             except refused as error:
                 raise refusal(error.status_code, str(error.error), model, self.url, OLLAMA) from None
 
 
-class _Clients(NamedTuple):
-    """Both ways to talk to one server."""
-
-    chats: ollama.AsyncClient
-    plain: httpx.AsyncClient
-
-
 def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:
-    """What is used of the `ollama` package, without its own beginning: that makes one more client, for the proxies,
-    certificates, host and key that the environment names, and cannot be imported where it does not understand them."""
+    """Import the two classes needed of the `ollama` package without its `__init__`: that makes one more client, for the
+    proxies, certificates, host and key in the environment, and fails where it does not understand them."""
     spec = importlib.util.find_spec("ollama") if "ollama" not in sys.modules else None
     if spec is not None:
         sys.modules["ollama"] = importlib.util.module_from_spec(spec)
@@ -257,7 +237,7 @@ def _objects(value: object) -> list[Mapping[str, object]]:
 
 
 def _facts(model: str, shown: Mapping[str, object]) -> Facts:
-    """What an answer of `/api/show` says."""
+    """Read an answer of `/api/show`."""
     capabilities = shown.get("capabilities")
     can = set(map(str, capabilities)) if isinstance(capabilities, list) else {"completion"}
     info = shown.get("model_info")
@@ -269,7 +249,7 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
     thinking = Thinking.NEVER
     if "thinking" in can:
         family = str(info.get("general.architecture")) if isinstance(info, dict) else ""
-        always = family.startswith(_THINKS_ALWAYS) or whole(model).rpartition("/")[2].startswith(_THINKS_ALWAYS)
+        always = family.startswith(_THINKS_ALWAYS) or canonical(model).rpartition("/")[2].startswith(_THINKS_ALWAYS)
         thinking = Thinking.ALWAYS if always else Thinking.UNLESS_TOLD
     template = str(shown.get("template") or "")
     is_remote = bool(shown.get("remote_host") or shown.get("remote_model"))
@@ -279,33 +259,19 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
         window=min(windows, default=None),
         remote=is_remote,
         chats="completion" in can,
-        hears_system=".Prompt" not in template or bool(is_rendered or _SYSTEM.search(template)),
+        reads_system=".Prompt" not in template or bool(is_rendered or _SYSTEM.search(template)),
         stop=tuple(_stops(str(shown.get("parameters") or ""))),
     )
 
 
 def _stops(parameters: str) -> Iterator[str]:
-    """Where a model is set up to stop."""
+    """Stop sequences among a model's parameters."""
     for match in _STOP.finditer(parameters):
         written = match[1].strip()
         try:
             yield str(json.loads(written))
         except ValueError:
             yield written
-
-
-def _think(thinking: Thinking) -> bool | Literal["low"] | None:
-    """What to tell a model of thinking: it takes its tokens from the reply, and is on unless it is switched off.
-
-    One that cannot think may refuse to hear of it.
-    """
-    match thinking:
-        case Thinking.NEVER:
-            return None
-        case Thinking.UNLESS_TOLD:
-            return False
-        case Thinking.ALWAYS:
-            return "low"
 
 
 def _part(response: ollama.ChatResponse) -> Part:
@@ -330,7 +296,7 @@ def _part(response: ollama.ChatResponse) -> Part:
 
 
 def _running(entry: Mapping[str, object]) -> Running:
-    """What an entry of `/api/ps` says."""
+    """Read an entry of `/api/ps`."""
     size, on_gpu = count(entry.get("size")), entry.get("size_vram")
     return Running(
         str(entry.get("name")),
@@ -342,7 +308,7 @@ def _running(entry: Mapping[str, object]) -> Running:
 
 
 def _moment(written: object) -> datetime | None:
-    """A time as Go writes it; one without a zone is UTC."""
+    """Read a time as Go prints it; one without a zone is UTC."""
     try:
         moment = datetime.fromisoformat(str(written))
     except ValueError:

@@ -1,4 +1,4 @@
-"""OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others that speak as they do.
+"""OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others with the same protocol.
 
 The only file that imports `openai`: at the first request, in a thread, because that takes a good part of a
 second. These servers agree on the form of a chat, and differ in what else they say and take: their lists of
@@ -7,7 +7,6 @@ models, the words of their errors, how a model is kept from thinking. What is pa
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import time
@@ -21,17 +20,15 @@ from adacoder.models.address import base_url
 from adacoder.models.errors import (
     OPENAI,
     BadReply,
-    Kind,
     ModelError,
     ModelMissing,
     NothingCame,
     NotInstalled,
     OtherServer,
-    Stalled,
 )
 from adacoder.models.names import may_chat
 from adacoder.models.numbers import count, seconds
-from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Running, Thinking
+from adacoder.models.server import Chat, Connection, Deadlines, End, Facts, Part, Running, Thinking
 from adacoder.models.window import Bound
 
 if TYPE_CHECKING:
@@ -42,22 +39,22 @@ if TYPE_CHECKING:
 _HEADERS = frozenset(
     {"host", "connection", "user-agent", "accept", "accept-encoding", "content-type", "content-length"}
 )
-"""What a request needs. The library adds what it knows of this machine, and of an account with OpenAI."""
+"""Headers that a request needs. The library adds others, about this machine and an account with OpenAI."""
 _MOST_STOPS = 4
-"""How many texts to stop at the protocol allows."""
+"""Maximum number of stop sequences that the protocol allows."""
 _MISSING = re.compile(
     r"model_not_found|invalid model name|\bmodel\b.{0,200}\b(not found|not exist|identifier)\b", re.IGNORECASE
 )
 _TELLING_CODES = ("context_length_exceeded", "exceed_context_size_error", "model_not_found")
-"""Names of errors whose words need not tell what they are."""
+"""Error codes that identify an error whose message need not."""
 _THINKS_ALWAYS = "gpt-oss"
-"""A family of models that can be told to think less, but not to leave it."""
+"""Model family whose thinking can be reduced, but not switched off."""
 _GAVE_UP = ("abort", "content_filter", "error")
-"""Reasons to finish a reply that is not whole."""
+"""Finish reasons of an incomplete reply."""
 _MILLISECOND = 1e-3
 
 
-class OpenAIServer:
+class OpenAIServer(Connection["openai.AsyncOpenAI"]):
     """One OpenAI-compatible server. Nothing is imported and no connection made before the first request.
 
     Raises:
@@ -65,70 +62,57 @@ class OpenAIServer:
         BadHost: it is no address.
     """
 
+    kind = OPENAI
+
     def __init__(self, url: str | None, deadlines: Deadlines | None = None) -> None:
-        self._address = base_url(url)
-        self._deadlines = deadlines or Deadlines()
-        self._open: openai.AsyncOpenAI | None = None
-        self._opening = asyncio.Lock()
+        super().__init__(base_url(url), deadlines)
         self._listed: list[Mapping[str, object]] = []
-        self._left_out = 0
-        """How many of the ways to ask for more than all servers understand this one has refused."""
+        self._refused = 0
+        """Number of sets of optional fields that this server has refused, of those that `_optional_fields` gives."""
         self._unloaded: set[str] = set()
 
     @property
-    def url(self) -> str:
-        """The server's address."""
-        return self._address.url
-
-    @property
-    def kind(self) -> Kind:
-        """What kind of server it is."""
-        return OPENAI
-
-    @property
     def known(self) -> Sequence[str]:
-        """All names of the models in its list, since it was asked for facts."""
+        """All names of the models in the server's list, once `facts` has read it."""
         return [name for card in self._listed for name in _names(card)]
 
     async def aclose(self) -> None:
         """Close every connection."""
-        client, self._open = self._open, None
+        client, self._opened = self._opened, None
         if client is not None:
             await client.close()
 
-    async def models(self) -> list[Mapping[str, object]]:
-        """The server's models, as it lists them; empty if it keeps no list.
+    async def _list(self) -> list[Mapping[str, object]]:
+        """List the server's models; empty if it keeps no list.
 
         Raises:
             ModelError: it does not answer, or not as such a server does.
         """
         client = await self._client()
-        with self._told(""):
+        with self._translated_errors(""):
             import openai
 
             try:
-                async with asyncio.timeout(self._deadlines.next):
+                async with self._answered_soon():
                     listed = await client.get("/models", cast_to=object)
-            except TimeoutError:
-                raise Stalled(self.url, self._deadlines.next, OPENAI) from None
             except openai.NotFoundError:
-                await self._find_chats(client)
+                await self._require_chats(client)
                 return []
             cards = _object(listed).get("data")
         if not isinstance(cards, list):
             raise OtherServer(self.url, OPENAI)
         return [card for card in cards if isinstance(card, dict)]
 
-    async def _find_chats(self, client: openai.AsyncOpenAI) -> None:
-        """Return if the server has chats under this path, of which an empty request starts none.
+    async def _require_chats(self, client: openai.AsyncOpenAI) -> None:
+        """Return if the server has chats under this path. The request is empty, so that it starts none.
 
         Raises:
-            OtherServer: it has not.
+            NotFoundError: it has not.
         """
         import openai
 
         try:
-            async with asyncio.timeout(self._deadlines.next):
+            async with self._answered_soon():
                 await client.post("/chat/completions", body={}, cast_to=object)
         except openai.NotFoundError as error:
             if not isinstance(self._refusal(error, ""), ModelMissing):
@@ -137,12 +121,11 @@ class OpenAIServer:
             pass  # it looked at the request
 
     async def facts(self, model: str) -> Facts:
-        """As `Server.facts`. Most servers answer for names that they do not list, so that only one which surely does
-        not is taken at its word."""
-        cards = await self.models()
-        self._listed = cards
+        """As `Server.facts`. Most servers also answer for names that they do not list, so a name that is not listed is
+        an error only with those known not to."""
+        cards = self._listed = await self._list()
         card = _card(model, cards)
-        if card is None and any(map(_insists_on_names, cards)):
+        if card is None and any(map(_serves_only_listed, cards)):
             raise self._missing(model)
         if card is not None and _status(card) not in (None, "loaded"):
             self._unloaded.add(model)
@@ -172,14 +155,15 @@ class OpenAIServer:
         reason: object = None
         usage: Mapping[str, object] = {}
         timings: Mapping[str, object] = {}
-        with self._told(chat.model):
+        with self._translated_errors(chat.model):
             async with await self._begin(client, chat) as stream:
                 if "text/event-stream" not in stream.response.headers.get("content-type", ""):
                     raise TypeError("no stream of events")
                 try:
                     async for chunk in stream:
                         said = chunk.to_dict(warnings=False)
-                        choice = _first(said.get("choices"))
+                        choices = said.get("choices")
+                        choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
                         # The counts come with the last choice, or after it; where they were asked for, with each.
                         usage = _object(said.get("usage")) or usage
                         timings = _object(said.get("timings")) or timings
@@ -202,26 +186,21 @@ class OpenAIServer:
                 raise NothingCame(self.url)
 
     async def _begin(self, client: openai.AsyncOpenAI, chat: Chat) -> openai.AsyncStream[ChatCompletionChunk]:
-        """The stream of a reply. What only some servers understand is left out if this one does not."""
+        """Open the stream of a reply, without the optional fields that this server refuses."""
         import openai
 
-        besides = _besides(chat, _card(chat.model, self._listed))
-        for number, some in list(enumerate(besides))[self._left_out :]:
+        choices = _optional_fields(chat, _card(chat.model, self._listed))
+        refused = self._refused
+        while True:
             try:
-                stream = await _create(client, chat, some)
+                stream = await _create(client, chat, choices[refused])
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if some is besides[-1] or not isinstance(self._refusal(error, chat.model), BadReply):
+                refused += 1
+                if refused == len(choices) or not isinstance(self._refusal(error, chat.model), BadReply):
                     raise
             else:
-                self._left_out = number
+                self._refused = refused
                 return stream
-        raise AssertionError("the last is either taken or refused")
-
-    async def _client(self) -> openai.AsyncOpenAI:
-        async with self._opening:
-            if self._open is None:
-                self._open = await asyncio.to_thread(self._connect)
-            return self._open
 
     def _connect(self) -> openai.AsyncOpenAI:
         try:
@@ -230,9 +209,9 @@ class OpenAIServer:
             raise NotInstalled from None
         import httpx
 
-        from adacoder.models.http import client_settings, setting_up
+        from adacoder.models.http import client_settings, client_setup
 
-        with setting_up(self.url, OPENAI):
+        with client_setup(self.url, OPENAI):
             settings = client_settings(self._address, os.environ.get("OPENAI_API_KEY"), self._deadlines.connect)
             authorize = settings["auth"]
 
@@ -250,14 +229,14 @@ class OpenAIServer:
             )
 
     @contextmanager
-    def _told(self, model: str) -> Iterator[None]:
-        """Within this block whatever goes wrong becomes a ModelError."""
+    def _translated_errors(self, model: str) -> Iterator[None]:
+        """Turn whatever goes wrong in this block into a ModelError."""
         import httpx
         import openai
 
-        from adacoder.models.http import failures_told
+        from adacoder.models.http import translated_failures
 
-        with failures_told(self.url, OPENAI):
+        with translated_failures(self.url, OPENAI):
             try:
                 yield
             except openai.APIConnectionError as error:
@@ -268,7 +247,7 @@ class OpenAIServer:
                 raise self._refusal(error, model) from None
 
     def _refusal(self, error: openai.APIError, model: str) -> ModelError:
-        """The error for what the server said instead of a reply, or in the middle of one."""
+        """Return the error for a refusal, at the start or in the middle of a stream."""
         import openai
 
         from adacoder.models.http import refusal
@@ -285,7 +264,7 @@ class OpenAIServer:
 
 
 async def _create(
-    client: openai.AsyncOpenAI, chat: Chat, besides: Mapping[str, object]
+    client: openai.AsyncOpenAI, chat: Chat, optional: Mapping[str, object]
 ) -> openai.AsyncStream[ChatCompletionChunk]:
     from openai import omit
 
@@ -300,35 +279,30 @@ async def _create(
         top_p=omit if chat.top_p is None else chat.top_p,
         seed=omit if chat.seed is None else chat.seed,
         stop=list(chat.stop[:_MOST_STOPS]) or omit,
-        extra_body=besides,
+        extra_body=optional,
     )
 
 
-def _besides(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
-    """What a request may have besides what all servers understand, from most to nothing; `card` is its model's.
+def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
+    """Fields that only some servers understand, to be tried in this order; the last is empty. `card` describes the
+    model in the server's list.
 
-    llama-server counts in each part of a stream if it is asked to, so that one that is closed has its counts.
+    Thinking takes its tokens from the reply, and chat templates have it on unless told otherwise; they ignore arguments
+    that they do not know. llama-server, if asked, sends counts with each part, so that a closed stream has them too.
     """
-    template = _template_arguments(chat.thinking)
-    counting = [{**template, "timings_per_token": True}] if card and card.get("owned_by") == "llamacpp" else []
-    return *counting, template, {}
-
-
-def _template_arguments(thinking: Thinking) -> Mapping[str, object]:
-    """What to tell a model of thinking, by way of its chat template: it takes its tokens from the reply, and is on
-    unless it is switched off. Templates leave aside what they do not know."""
-    match thinking:
-        case Thinking.NEVER:
-            return {}
-        case Thinking.UNLESS_TOLD:
-            return {"chat_template_kwargs": {"enable_thinking": False}}
-        case Thinking.ALWAYS:
-            effort = {"reasoning_effort": "low"}
-            return {**effort, "chat_template_kwargs": effort}
+    effort = {"reasoning_effort": "low"}
+    by_thinking: Mapping[Thinking, Mapping[str, object]] = {
+        Thinking.NEVER: {},
+        Thinking.UNLESS_TOLD: {"chat_template_kwargs": {"enable_thinking": False}},
+        Thinking.ALWAYS: {**effort, "chat_template_kwargs": effort},
+    }
+    thinking = by_thinking[chat.thinking]
+    counting = [{**thinking, "timings_per_token": True}] if card and card.get("owned_by") == "llamacpp" else []
+    return *counting, thinking, {}
 
 
 def _card(model: str, cards: Sequence[Mapping[str, object]]) -> Mapping[str, object] | None:
-    """What a server's list says of the model that it would answer for `model` with; None: that does not show."""
+    """Entry in a server's list for the model that answers for `model`; None if that cannot be told."""
     for card in cards:
         if model in _names(card):
             return card
@@ -338,25 +312,25 @@ def _card(model: str, cards: Sequence[Mapping[str, object]]) -> Mapping[str, obj
 
 
 def _names(card: Mapping[str, object]) -> list[str]:
-    """All names of a model, the one to be shown first."""
+    """All names of a model, the one to show first."""
     aliases = card.get("aliases")
     return [str(name) for name in (card.get("id"), *(aliases if isinstance(aliases, list) else ()))]
 
 
-def _insists_on_names(card: Mapping[str, object]) -> bool:
-    """Whether a server that has `card` in its list surely answers for no model that is not there: vLLM does not, nor
-    does a llama-server with several models, which alone tells whether they are loaded."""
+def _serves_only_listed(card: Mapping[str, object]) -> bool:
+    """True if a server with this entry in its list refuses names that are not listed: vLLM does, and a llama-server
+    with several models, the only one that tells whether they are loaded."""
     return card.get("owned_by") == "vllm" or _status(card) is not None
 
 
 def _status(card: Mapping[str, object]) -> object:
-    """What a llama-server with several models tells of one, such as `loaded`; None: nothing."""
+    """Load state of a model (such as `loaded`), known only of a llama-server with several models."""
     status = card.get("status") if card.get("owned_by") == "llamacpp" else None
     return status.get("value") if isinstance(status, dict) else None
 
 
 def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> tuple[int | None, int | None]:
-    """The windows that a server's list tells of a model: the one it is served with, and the one of its training.
+    """Context windows of a model: as served, and as trained.
 
     vLLM and SGLang tell the first (`max_model_len`), of an adapter only with the model that it adapts. llama-server
     tells that of one slot (`n_ctx`) while the model is loaded.
@@ -369,7 +343,7 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
-    """What has come with one chunk. One that brings nothing is no part: some servers send such before they begin."""
+    """Parts in one chunk. A chunk may be empty: some servers send such before they begin."""
     if thought := _text(delta.get("reasoning_content") or delta.get("reasoning")):
         yield Part(thought, thought=True)
     if text := _text(delta.get("content")):
@@ -377,7 +351,7 @@ def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
 
 
 def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object], took: float) -> End:
-    """The end of a reply that `took` so many seconds, with what its server tells; `timings` only llama-server has."""
+    """End of a reply that took `took` seconds. Only llama-server sends `timings`."""
     known, read, written = (count(timings.get(name)) for name in ("cache_n", "prompt_n", "predicted_n"))
     cached = _object(usage.get("prompt_tokens_details")).get("cached_tokens", timings.get("cache_n"))
     prompt, generation = (seconds(timings.get(name), _MILLISECOND) for name in ("prompt_ms", "predicted_ms"))
@@ -391,7 +365,7 @@ def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object
 
 
 def _said(error: openai.APIError) -> str:
-    """A server's own words, with its name for the error where that tells more."""
+    """The server's error message, with its error code where that tells more."""
     body = error.body
     words = (body.get("message") or body.get("detail")) if isinstance(body, dict) else body
     names = [name for name in (error.code, error.type) if name in _TELLING_CODES]
@@ -399,7 +373,7 @@ def _said(error: openai.APIError) -> str:
 
 
 def _object(value: object) -> Mapping[str, object]:
-    """A JSON object; empty for null.
+    """Return a JSON object; empty for null.
 
     Raises:
         TypeError: it is something else.
@@ -409,11 +383,6 @@ def _object(value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise TypeError(f"no object: {value!r}")
     return value
-
-
-def _first(value: object) -> Mapping[str, object]:
-    """The first of a list of JSON objects; empty if there is none."""
-    return _object(value[0]) if isinstance(value, list) and value else {}
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""A model that answers from a recorded conversation: for the demonstration, tests and bug reports."""
+"""Replay of a recorded conversation as a model: for the demonstration, tests and bug reports."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from adacoder.models.recording.about import About
 
 _LINES_BEFORE = 2
-"""Lines that a mismatch shows before those that differ."""
+"""Number of equal lines shown before the ones that differ."""
 _LINE_LENGTH = 160
-"""What it shows of a line."""
+"""Maximum length of a line shown."""
 
 
 class ReplayMismatch(ModelError):
-    """What is asked is not what was recorded; where they differ follows the first line."""
+    """A request is not the recorded one; the difference follows the first line."""
 
 
 class ReplayModel:

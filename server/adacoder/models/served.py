@@ -1,4 +1,4 @@
-"""A model on a server: the one ChatModel behind every kind of server.
+"""ServedModel: the one ChatModel behind every kind of server.
 
 What a server must be able to do is the protocol `Server`, in `server.py`. What no server does well is done here, once
 for all: its window, its silence about prompts that it cut, the end of a reply as soon as enough of it has come; and in
@@ -27,25 +27,25 @@ from adacoder.models.errors import (
 )
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
 from adacoder.models.waiting import Begun, FirstPart
-from adacoder.models.window import Bound, Calibration, Window, least
+from adacoder.models.window import Bound, Calibration, Window, lower_estimate
 
 T = TypeVar("T")
 
 _LEAST_REPLY = 256
-"""Tokens that a reply may always take: what is left of a window is known too roughly to give it less."""
+"""Minimum number of tokens allowed for a reply: the space left in a window is only known roughly."""
 _THOUGHT_TOKENS = 2048
-"""What a reply may take besides where the model cannot be kept from thinking first."""
+"""Additional tokens for a model whose thinking cannot be switched off."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
-"""What a reply may have, its thoughts included: a server that heeds none of what it is asked for must neither fill our
-memory nor go on for ever."""
+"""Maximum length of a reply with its thoughts: a server that ignores `max_tokens` must not fill our memory or go on
+forever."""
 _THINKS = "<think>\n"
-"""What models, and who reads their replies, know as the beginning of thoughts."""
+"""Start of thoughts, as models write it and readers of replies know it."""
 _LIVELY = 0.2
 """Minimum temperature for a repeated request."""
 _WARMER = 0.3
-"""What is added to it after each reply that only repeated itself."""
+"""Added to the temperature after each reply that only repeated itself."""
 _WARMEST = 1.0
-"""What it is raised to at most by that."""
+"""Maximum temperature that this leads to."""
 
 
 class ServedModel:
@@ -82,11 +82,11 @@ class ServedModel:
         self._asked: Counter[tuple[tuple[Message, ...], tuple[str, ...]]] = Counter()
         self._first_part = FirstPart(server, model, deadlines, calibration, on_wait)
         self._warmth = 0.0
-        """What is added to the temperature, since the model has only repeated itself."""
+        """Sum of what was added to the temperature."""
 
     @property
     def name(self) -> str:
-        """Its id: its kind and its name."""
+        """Model id: kind and name."""
         return f"{self._prefix}:{self._model}"
 
     @property
@@ -95,7 +95,7 @@ class ServedModel:
         return self._server.url, self._model
 
     async def close(self) -> None:
-        """Close the connections to the server, also if this is cancelled meanwhile."""
+        """Close the connections to the server, even if cancelled."""
         await asyncio.shield(self._server.aclose())
 
     async def window(self) -> Window:
@@ -118,9 +118,9 @@ class ServedModel:
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
                 window, facts = await self.window(), await self._permitted()
-                if not facts.hears_system:
+                if not facts.reads_system:
                     messages = _without_system(messages)
-                if least(messages) > window.tokens or (
+                if lower_estimate(messages) > window.tokens or (
                     # Of several messages a server may drop the oldest, which no count betrays.
                     len(messages) > 2 and window.measure_chat(messages) > window.tokens
                 ):
@@ -136,7 +136,7 @@ class ServedModel:
             raise TooSlow(self._model, self._deadlines.whole) from None
 
     async def _permitted(self) -> Facts:
-        """What the server says of the model, once it is clear that the model may be used."""
+        """Facts about the model, once it is clear that it may be used."""
         if self._facts is None:
             facts = await self._patiently(lambda: self._server.facts(self._model))
             self._facts = permitted(self._model, facts, allow_cloud=self._allow_cloud)
@@ -151,7 +151,7 @@ class ServedModel:
         stop: Sequence[str],
         sampling: Sampling,
     ) -> Chat:
-        """The request, such that the server need not cut anything.
+        """Build a request that the server need not truncate.
 
         One that was made before, word for word, is made because the reply to it failed; so another must be possible.
         (With other texts to stop at it is another: there more of the same reply is asked for.)
@@ -180,7 +180,7 @@ class ServedModel:
         )
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """What `ask` gives. It is asked again where the server has too much to do just now, and as long as it loads."""
+        """Await `ask`, and repeat it while the server is busy or loading."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._deadlines.first
         pauses = iter(self._deadlines.busy)
@@ -221,7 +221,7 @@ class ServedModel:
                     return self._concluded(chat, _encodable(text), parts, so_far, spent)
                 part = await self._next(begun.rest)
         text += part.text
-        if part.end.in_circles:
+        if part.end.repeats_itself:
             self._warmth += _WARMER
         elif thoughts.strip() and not text.strip():
             if part.end.ended is Ended.LENGTH:
@@ -232,23 +232,22 @@ class ServedModel:
         return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
     async def _next(self, stream: AsyncGenerator[Part]) -> Part:
-        """The next part, which must come soon."""
+        """Next part of a stream, within the token timeout."""
         seconds = self._deadlines.next
         try:
             async with asyncio.timeout(seconds):
                 return self._there(await anext(stream, None))
         except TimeoutError:
-            raise Stalled(self._server.url, seconds, self._server.kind, "--token-timeout", self._model) from None
+            raise Stalled(self._server.url, seconds, self._server.kind, model=self._model) from None
 
     def _there(self, part: Part | None) -> Part:
-        """`part`, of a stream that has not ended without saying so."""
+        """Return `part`; a stream must not end without its last part."""
         if part is None:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
     def _clocked(self, chat: Chat, begun: Begun, began: float, first: float) -> Timing:
-        """Where the time of a stream went that was waited for since `began`, and whose first part came at the moment
-        `first`, as far as it shows from outside.
+        """Time spent on a stream, as seen from outside: waiting began at `began`, the first part came at `first`.
 
         Where the model had to be loaded, that took what the prompt cannot have taken.
         """
@@ -262,7 +261,7 @@ class ServedModel:
         )
 
     def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
-        """The reply that `end` ends, whether it was ended here or there; what that does not tell is estimated."""
+        """Build the Reply. Counts that `end` does not have are estimated."""
         learned = self._calibration
         if end.prompt:
             if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
@@ -284,7 +283,7 @@ class ServedModel:
 
 
 def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """`messages` with what the system says at the beginning of the first of the user's."""
+    """Move the system message to the beginning of the first user message."""
     system = [message.content for message in messages if message.role == "system"]
     others = [message for message in messages if message.role != "system"]
     text = "\n\n".join([*system, *(message.content for message in others[:1])])
@@ -292,6 +291,6 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _encodable(text: str) -> str:
-    """`text` with U+FFFD for lone surrogates, which some editors and servers send and nothing can encode; two that
-    belong together, as where a server cut a character into two parts, become that character."""
+    """Replace lone surrogates, which some editors and servers send and nothing can encode, by U+FFFD; a pair that was
+    split between two parts becomes its character."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,72 +1,78 @@
-"""What a model server must be able to do, whatever its kind: the protocol `Server`, and the words it is asked in.
+"""Interface of a model server: the protocol `Server`, its requests and answers, and the connection all kinds share.
 
-`ollama.py` and `openai.py` each have one; `served.py` makes a ChatModel of any of them.
+`ollama.py` and `openai.py` implement it; `served.py` makes a ChatModel of any of them.
 """
 
 from __future__ import annotations
 
+import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from adacoder.domain import Ended, Message, Timing
-from adacoder.models.errors import CloudRefused, Kind, NoChat
+from adacoder.models.address import Address
+from adacoder.models.errors import CloudRefused, Kind, NoChat, Stalled
 from adacoder.models.window import Bound, Window
+
+ClientT = TypeVar("ClientT")
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """How long to wait for a server, in seconds."""
+    """Timeouts for a server, in seconds."""
 
     connect: float = 10.0
     first: float = 300.0
-    """For the first token: the model may have to be loaded, other clients served and the prompt read."""
+    """First token: loading the model, other clients and reading the prompt included."""
     loaded: float = 1.5
-    """For the first token of a model that is loaded, besides the time to read the prompt; then what holds it up is
-    found out."""
+    """First token of a loaded model, in addition to the time for reading the prompt; later than that, the reason is
+    looked for."""
     next: float = 60.0
-    """For the next token, and for an answer that needs no model."""
+    """Next token, and any answer that needs no model."""
     whole: float | None = None
-    """For a whole reply, its waits included; None: as long as it takes."""
+    """Whole reply, waiting included; None: unlimited."""
     sign: float = 3.0
-    """How often it is told that the first token has not come yet."""
+    """Interval of progress messages before the first token."""
     busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
-    """Before asking again a server that turned a request away because of others; then that is an error."""
+    """Pauses before repeating a request to a busy server; after the last it is an error."""
 
 
 class Thinking(Enum):
-    """What a model does before it answers."""
+    """Thinking of a model before it answers."""
 
     NEVER = "never"
     UNLESS_TOLD = "unless told"
-    """It thinks, but need not."""
+    """It thinks unless told not to."""
     ALWAYS = "always"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a server says of one of its models."""
+    """Properties of a model, as its server tells them."""
 
     thinking: Thinking = Thinking.NEVER
     window: int | None = None
-    """The most tokens it can read at once, whatever is asked for; None: not said."""
+    """Maximum number of tokens that the model can read; None: unknown."""
     bound: Bound = Bound.MODEL
-    """What sets that."""
+    """Reason for that maximum."""
     reads_as_asked: bool = True
-    """Whether it reads as much as a request asks for, up to that; else it may be less, and is not said."""
+    """True if the model reads as much as a request asks for, up to the maximum; else it may be less."""
     remote: bool = False
-    """Whether the server passes requests on to another machine."""
+    """True if the server forwards requests to another machine."""
     chats: bool = True
-    """Whether it can answer, and not only embed texts."""
+    """True if the model answers chats; some only embed texts."""
     stop: tuple[str, ...] = ()
-    """Where it is set up to stop; a request that names such texts must name these too, or it would not stop there."""
-    hears_system: bool = True
-    """Whether its chat template shows it what a system message says."""
+    """The model's own stop sequences. A request with others must repeat these, because it replaces them."""
+    reads_system: bool = True
+    """True if the chat template shows the model a system message."""
 
     def window_for(self, asked: int) -> Window:
-        """The window of requests that ask for so many tokens."""
+        """Return the window of a request for `asked` tokens."""
         if self.window is not None and self.window < asked:
             return Window(self.window, bound=self.bound)
         return Window(asked, bound=Bound.SETTING if self.reads_as_asked else Bound.UNTOLD)
@@ -74,20 +80,20 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A model that a server has loaded."""
+    """A loaded model."""
 
     name: str
     window: int | None = None
-    """The context window that it was loaded with, in tokens; None: not told."""
+    """Context window that it was loaded with, in tokens; None: unknown."""
     until: datetime | None = None
-    """When it will be unloaded, unless it is asked before; None: not told."""
+    """Time at which it will be unloaded if it is not used; None: unknown."""
     on_gpu: float | None = None
-    """The share of it that is in the memory of graphics hardware; None: not told."""
+    """Share of it in GPU memory; None: unknown."""
     size: int = 0
-    """The bytes of memory that it takes; 0: not told."""
+    """Bytes of memory; 0: unknown."""
 
     def has_window(self, tokens: int) -> bool:
-        """Whether a request for a window of so many tokens finds it; for any other it has to be loaded anew.
+        """True if it can serve a request with this window; for any other it has to be reloaded.
 
         What Ollama tells is the window of one request, in every version that tells one (0.10 and later), however many
         requests it serves side by side.
@@ -97,51 +103,51 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """What one chat asks of a server."""
+    """A chat request."""
 
     model: str
     messages: tuple[Message, ...]
     max_tokens: int
     context_tokens: int
-    """The window to load the model with; the same in all requests, since a change may make a server reload."""
+    """Window to load the model with; the same in all requests, since a change may make a server reload."""
     bound: Bound
-    """Of that window."""
+    """Reason for the size of that window."""
     temperature: float
     top_p: float | None
-    """None: the server's own choice."""
+    """None: the server's default."""
     seed: int | None
     stop: tuple[str, ...]
     thinking: Thinking
     keep_alive: str
-    """How long the model is to stay loaded afterwards, as Ollama spells durations."""
+    """Time the model stays loaded afterwards, as Ollama spells durations."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a stream ended, with what the server tells of it; counts of 0 are not told."""
+    """End of a stream; counts of 0 are unknown."""
 
     ended: Ended
     prompt: int = 0
     completion: int = 0
     cached: int | None = None
-    """None: not told."""
+    """None: unknown."""
     time: Timing | None = None
-    """None: not told."""
-    in_circles: bool = False
-    """Whether the server ended it because the model only repeated itself."""
+    """None: unknown."""
+    repeats_itself: bool = False
+    """True if the server ended it because the model only repeated itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a stream; about one token."""
+    """One part of a stream, about one token."""
 
     text: str = ""
     thought: bool = False
-    """Whether the part is one of the model's thoughts, which are no part of its reply."""
+    """True if it belongs to the model's thoughts, which are not part of the reply."""
     so_far: End | None = None
-    """The end of the reply, were it to end here; None: the server tells nothing of it before its end."""
+    """End of the reply if it were closed here; None: the server tells no counts before the end."""
     end: End | None = None
-    """With the last part, and only with it."""
+    """Set in the last part only."""
 
 
 class Server(Protocol):
@@ -149,16 +155,16 @@ class Server(Protocol):
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Address of the server."""
         ...
 
     @property
     def kind(self) -> Kind:
-        """What kind of server it is."""
+        """Kind of the server."""
         ...
 
     async def facts(self, model: str) -> Facts:
-        """What it says of `model`.
+        """Return the properties of `model`.
 
         Raises:
             ModelMissing: it does not have it; the error names those it has.
@@ -166,13 +172,11 @@ class Server(Protocol):
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """`model` as it is loaded, with no more than its name where the server does not tell; None: it must be loaded
-        first."""
+        """Return the state of `model`, with its name alone if the server does not tell; None: not loaded."""
         ...
 
     async def unload(self, model: str) -> None:
-        """Have `model` unloaded as soon as no request waits for it or reads its reply, where the server lets others do
-        so: no reply is ended by it.
+        """Unload `model` as soon as no request waits for it or reads its reply; no reply is ended by it.
 
         Raises:
             ModelError: the server does not do so.
@@ -180,7 +184,7 @@ class Server(Protocol):
         ...
 
     def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """The parts of a reply as they come. Closing this closes the connection, which ends the generation.
+        """Yield the parts of a reply. Closing the generator closes the connection, which ends the generation.
 
         Raises:
             ModelError: there is no reply to be had.
@@ -192,8 +196,46 @@ class Server(Protocol):
         ...
 
 
+class Connection(ABC, Generic[ClientT]):
+    """A server behind HTTP, with the library that talks to it.
+
+    The library is imported, and its client made, at the first request and in a thread: that takes up to a second.
+    """
+
+    kind: Kind
+
+    def __init__(self, address: Address, deadlines: Deadlines | None) -> None:
+        self._address = address
+        self._deadlines = deadlines or Deadlines()
+        self._opened: ClientT | None = None
+        self._opening = asyncio.Lock()
+
+    @property
+    def url(self) -> str:
+        """Address of the server."""
+        return self._address.url
+
+    async def _client(self) -> ClientT:
+        async with self._opening:
+            if self._opened is None:
+                self._opened = await asyncio.to_thread(self._connect)
+            return self._opened
+
+    @abstractmethod
+    def _connect(self) -> ClientT: ...
+
+    @asynccontextmanager
+    async def _answered_soon(self) -> AsyncGenerator[None]:
+        """Raise Stalled if the block, which awaits an answer that needs no model, takes too long."""
+        try:
+            async with asyncio.timeout(self._deadlines.next):
+                yield
+        except TimeoutError:
+            raise Stalled(self.url, self._deadlines.next, self.kind) from None
+
+
 def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
-    """`facts`, if they let `model` be used.
+    """Return `facts` if `model` may be used.
 
     Raises:
         CloudRefused: it runs elsewhere.

@@ -1,4 +1,4 @@
-"""How fast a model is here: it is loaded, reads some two hundred tokens and writes some."""
+"""Measure how fast a model is here: it is loaded, reads some two hundred tokens and writes some."""
 
 from __future__ import annotations
 
@@ -9,34 +9,36 @@ from adacoder.domain import Message, Timing
 from adacoder.models.base import ChatModel
 
 _COUNTED = 60
-"""How far the prompt counts: about three tokens a number are enough to tell how fast they are read."""
+"""Numbers in the prompt: at about three tokens each, enough to measure how fast they are read."""
 WRITTEN_TOKENS = 64
-"""Enough that the rate of all is near that of any: of ten, those that a busy machine held up or heaped together are
-too many. A model that writes one a second is still done in about a minute."""
+"""Enough for a steady rate: ten would suffer too much from a busy machine. At one token a second it still takes only a
+minute."""
 _LEAST_WRITTEN = 16
-"""Of fewer tokens no rate is told."""
+"""Minimum number of tokens for a rate."""
 _USUAL_PROMPT, _USUAL_REPLY = 1000, 200
 """Tokens of a request for a function of usual length, and of the reply to it."""
+_SLOW = 30.0
+"""Seconds for a function of usual length that are worth advice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Where the time of one short reply went."""
+    """The timing of one short reply."""
 
     time: Timing
     read: int
-    """Tokens of the prompt, without those that the server had read before."""
+    """Tokens of the prompt that were not cached."""
     written: int
     """Tokens of the reply."""
 
     @property
     def reading(self) -> float | None:
-        """Tokens read a second; None where nothing could be measured."""
+        """Tokens read per second; None if it could not be measured."""
         return self.read / self.time.prompt if self.time.prompt else None
 
     @property
     def writing(self) -> float | None:
-        """Tokens written a second; None where nothing could be measured.
+        """Tokens written per second; None if it could not be measured.
 
         The first is not counted: what it took belongs to the reading of the prompt, for servers as by our clock.
         """
@@ -45,25 +47,49 @@ class Speed:
 
     @property
     def usual(self) -> float | None:
-        """Seconds that one reply about a function of usual length takes, once the model is loaded."""
+        """Seconds for a typical reply, once the model is loaded."""
         if not (self.reading and self.writing):
             return None
         return _USUAL_PROMPT / self.reading + _USUAL_REPLY / self.writing
 
+    @property
+    def is_slow(self) -> bool:
+        """True if a function of usual length takes long."""
+        return (self.usual or 0) > _SLOW
+
+    @property
+    def pace(self) -> str:
+        """A description for people."""
+        before = [f"waited {_seconds(self.time.queue)} for others"] if self.time.queue > 1 else []
+        before += [f"loaded in {_seconds(self.time.load)}"] if self.time.load > 1 else []
+        rates = [f"reads {_rounded(self.reading)} tokens/s"] if self.reading else []
+        rates += [f"writes {_rounded(self.writing)} tokens/s"] if self.writing else []
+        usual = f": about {_seconds(self.usual)} a reply" if self.usual else ""
+        return "; ".join([*before, ", ".join(rates) or "it answers"]) + usual
+
 
 async def measure(model: ChatModel) -> Speed:
-    """Let `model` write `WRITTEN_TOKENS`.
+    """Let `model` write some tokens.
 
     Raises:
-        ModelError: no reply is to be had.
+        ModelError: there is no reply.
     """
     reply = await model.reply(_prompt(), enough=lambda _: False, max_tokens=WRITTEN_TOKENS)
     tokens = reply.tokens
     return Speed(reply.time or Timing(), tokens.prompt - tokens.cached, tokens.completion)
 
 
+def _seconds(seconds: float) -> str:
+    return f"{_rounded(seconds)} s"
+
+
+def _rounded(number: float) -> str:
+    """`number` with two digits or more."""
+    return f"{number:,.0f}" if number >= 9.95 else f"{number:.1f}"
+
+
 def _prompt() -> tuple[Message, Message]:
-    """A chat that begins as none before did, so that the server has to read all of it, and that has a long answer."""
+    """Build a chat with a new beginning, so that nothing of it is cached, and a long answer."""
     numbers = ", ".join(str(number) for number in range(1, _COUNTED + 1))
     return (
         Message("system", f"{secrets.token_hex(4)} is the number of this task. You count."),

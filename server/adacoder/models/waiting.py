@@ -1,4 +1,4 @@
-"""How long the first part of a reply is waited for, and what is done about a model that is loaded and stays silent.
+"""The wait for the first part of a reply, and the recovery of a loaded model that does not answer.
 
 Ollama can lose a model: a token that comes just while its stream is being closed blocks the handler of that stream for
 ever, and with it the slot that it holds (ollama/ollama#17131). From then on every request of every program waits, while
@@ -25,73 +25,73 @@ from enum import Enum, auto
 from typing import Self
 
 from adacoder.models.base import OnWait
-from adacoder.models.errors import ModelError, Stalled
+from adacoder.models.errors import FIRST_TOKEN_TIMEOUT, ModelError, Stalled
 from adacoder.models.server import Chat, Deadlines, Part, Running, Server
 from adacoder.models.window import Calibration
 
 _TIMES = 2
-"""How many times as long as expected it may read."""
+"""Tolerance for the expected time of reading a prompt."""
 _PER_BYTE = 1e-11
-"""Seconds that each byte of a model in main memory takes to read a token, as long as nothing is known of its speed:
-18 tokens a second for 7 billion parameters, which is slow."""
+"""Seconds per prompt token and byte of a model in main memory, until its speed is known: 18 tokens a second for 7
+billion parameters, which is slow."""
 _PER_GPU_BYTE = 1e-12
-"""The same of each byte in the memory of graphics hardware."""
+"""The same for GPU memory."""
 _USUAL_SIZE = 6_000_000_000
-"""The bytes of a model whose size is not told."""
+"""Size in bytes of a model whose server does not tell."""
 _PROOFS = 2
-"""How often it must show that nobody is left before a model is unloaded."""
+"""Number of proofs that nobody else uses a model before it is unloaded."""
 _LONGER = 2
-"""The second time we wait so many times as long: what was there the first time is over then, and of several programs
-behind the same stream, the one that knows most goes last. So long the others stay away, if they can."""
+"""Factor of the second wait: by then the first reason is gone, and of several programs behind the same stream, the one
+that knows most goes last. The others stay away as long, if they can."""
 _PATIENCE = 4
-"""Each time that others use the model and stay, we wait so many times as long before we look again."""
+"""Factor of the wait each time that others still use the model."""
 _LOOK = 0.25
-"""Seconds between two looks at most."""
+"""Maximum seconds between two looks at the model."""
 _LOOKS = 6
-"""How often we look at least."""
+"""Minimum number of looks."""
 _SETTLED = 0.3
-"""Seconds after which a request that was closed is surely no longer counted. What changes later is others' doing."""
+"""Seconds after which a closed request is no longer counted. Later changes are made by others."""
 _UNLOADING = 10.0
-"""Seconds that a model has to be unloaded; some take a while to return the memory of graphics hardware."""
+"""Seconds for unloading a model; some take a while to return GPU memory."""
 
 
 class _Left(Enum):
-    """What is left of a model, or with it, once our request has gone."""
+    """State of a model after our request was closed."""
 
     NOBODY = auto()
-    """It is loaded, and no other request refers to it."""
+    """Loaded, and no other request refers to it."""
     OTHERS = auto()
-    """Other requests refer to it, as far as can be seen."""
+    """Other requests seem to refer to it."""
     NOTHING = auto()
-    """It is no longer loaded."""
+    """No longer loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A stream whose first part has come."""
+    """A stream and its first part."""
 
     part: Part | None
-    """None: it ended before."""
+    """None: the stream is empty."""
     rest: AsyncGenerator[Part]
     waited: float
-    """Seconds until the request was made that was answered; 0.0 for the first."""
+    """Seconds until the answered request was made; 0.0 for the first."""
     loads: bool
-    """Whether the model had to be loaded for that."""
+    """True if the model had to be loaded."""
 
 
-class Mended(str):
-    """What is told of a wait when a model is unloaded because it answers nothing; worth knowing afterwards, too."""
+class Reloaded(str):
+    """Progress message about a model that was unloaded because it answered nothing; it stays as a note."""
 
     __slots__ = ()
 
     @classmethod
-    def told_of(cls, model: str) -> Self:
-        """The sentence for `model`."""
+    def note(cls, model: str) -> Self:
+        """Return the message for `model`."""
         return cls(f"{model} was loaded and answered nothing, though nobody else used it: unloaded, and asked again")
 
 
 class FirstPart:
-    """The wait for the first part of each reply of one model."""
+    """Wait for the first part of each reply of one model."""
 
     def __init__(
         self, server: Server, model: str, deadlines: Deadlines, calibration: Calibration, on_wait: OnWait
@@ -105,7 +105,7 @@ class FirstPart:
 
     @asynccontextmanager
     async def begun(self, chat: Chat, tokens: int) -> AsyncGenerator[Begun]:
-        """The stream of `chat`, whose prompt takes at most about `tokens`, once its first part has come.
+        """Open the stream of `chat`, whose prompt takes about `tokens` at most, and wait for its first part.
 
         Raises:
             Stalled: none came in time.
@@ -163,7 +163,7 @@ class FirstPart:
     async def _next(
         self, stream: AsyncGenerator[Part], chat: Chat, patience: float | None, until: float, before: list[Running]
     ) -> Part | None:
-        """The first part of `stream`, which must come by `until`, and if the model is loaded within `patience` seconds.
+        """First part of `stream`, by the time `until`, and within `patience` seconds if the model is loaded.
 
         What is then seen of the model, while our request still refers to it, is put into `before`.
 
@@ -189,7 +189,7 @@ class FirstPart:
                     await asyncio.wait({looking})
 
     def _patience(self, loaded: Running | None, tokens: int) -> float | None:
-        """Seconds within which a model that is loaded answers a prompt of `tokens`, unless something holds it up.
+        """Seconds in which a loaded model answers a prompt of `tokens` unless something blocks it.
 
         None: only the user's limit counts, since it has to be loaded, or its server does not tell of it, or since
         that limit is too short to tell anything.
@@ -204,15 +204,15 @@ class FirstPart:
 
     def _stalled(self) -> Stalled:
         limit, kind = self._deadlines.first, self._server.kind
-        return Stalled(self._server.url, limit, kind, "--first-token-timeout", self._model)
+        return Stalled(self._server.url, limit, kind, FIRST_TOKEN_TIMEOUT, self._model)
 
     async def _loaded(self, chat: Chat) -> Running | None:
-        """The model, if it is loaded with the window that `chat` asks for."""
+        """Return the model if it is loaded with the window that `chat` asks for."""
         loaded = await self._server.loaded(self._model)
         return loaded if loaded is not None and loaded.has_window(chat.context_tokens) else None
 
     async def _left(self, chat: Chat, before: Running, seconds: float) -> _Left:
-        """What shows within `seconds` to be left of a model that was as `before`."""
+        """Observe the model for `seconds`; `before` is its state while our request referred to it."""
         clock = asyncio.get_running_loop().time
         end, last = clock() + seconds, None
         while True:
@@ -228,12 +228,12 @@ class FirstPart:
             last = loaded.until
 
     async def _is_unloaded(self, chat: Chat) -> bool:
-        """Have the model unloaded; whether it is then, or even loaded anew.
+        """Unload the model; True if that worked, even if it was loaded again since.
 
         If others ask for it just now, it is not before they go, or not at all.
         """
         clock = asyncio.get_running_loop().time
-        self._on_wait(Mended.told_of(self._model))
+        self._on_wait(Reloaded.note(self._model))
         with suppress(ModelError):  # what stands between may forbid it; to ask again will show
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
@@ -249,7 +249,7 @@ class FirstPart:
 
     @contextmanager
     def _telling(self) -> Iterator[list[str]]:
-        """Within this block, tell every few seconds for how long nothing has come yet, with what the list holds."""
+        """Report every few seconds that nothing has come yet, and the reason in the list."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         why: list[str] = []

@@ -1,4 +1,5 @@
-"""May a file be read for, shown to, or sent from a workspace? The one place that answers, and that opens files for it.
+"""Access to the files around a workspace: the one place that decides if a file may be read, shown or sent, and that
+opens files for that.
 
 The real path decides: where a link leads, and not what it is called. That a file has a second name somewhere else, as
 a hard link gives it, cannot be told of it.
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import AdaCoderError
+from adacoder.messages import Named
 from adacoder.privacy.contents import READING, found_in
-from adacoder.privacy.names import NO_WISHES, Wishes, is_importable, judged
+from adacoder.privacy.names import HIDDEN_BY_WISH, NO_WISHES, Wishes, is_importable, privacy_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,43 +24,42 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 20
 _OUTSIDE = "it lies outside the workspace"
-_WISHED = "adacoder.hide names it"
 
 
 class AccessDenied(OSError):
-    """A file is not for this workspace, is no regular file, or is too long."""
+    """A file is not for this workspace, is not a regular file, or is too long."""
 
 
 class Access:
-    """What of the files around a workspace may be read for it, as long as one request takes."""
+    """Permission to read files for one request in a workspace."""
 
     def __init__(self, folders: Iterable[Path], wishes: Wishes = NO_WISHES) -> None:
-        """`folders`: the workspace, and what else belongs to it; where each really lies counts."""
+        """`folders` are the workspace and what else belongs to it; their real paths count."""
         self._tops = frozenset(Path(os.path.realpath(folder)) for folder in folders)
         self._wishes = wishes
         self._reals: dict[str, str] = {}
-        """Folders without links; what has changed since is noticed when a file is opened."""
+        """Cache of real paths of folders; changes are noticed when a file is opened."""
 
     @classmethod
     def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
-        """What may be read for `module` in `workspace`: that, the module's package where it is the larger one, and
-        `others`."""
+        """Return the Access for `module` in `workspace`: to the workspace, to the module's package if that is larger,
+        and to `others`."""
         package = module.root / module.name.partition(".")[0]
         own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
         return cls((*own, *others), wishes)
 
     def refusal(self, path: Path) -> str | None:
-        """Why a file may not be read for, shown to, or sent from the workspace; None if it may. It need not exist.
+        """Reason why a file, which need not exist, may not be read, shown or sent for the workspace; None if it may.
 
         What is in it is not looked at: `read` does that.
         """
         try:
             return self._refusal(os.path.realpath(path))
         except (OSError, ValueError):
-            return "it cannot be told where it lies"
+            return "its real path cannot be found"
 
     def read(self, path: Path, *, most: int) -> bytes:
-        """The bytes of a regular file, of at most so many.
+        """Read a regular file of at most `most` bytes.
 
         Raises:
             AccessDenied: it may not be read.
@@ -76,16 +77,15 @@ class Access:
         return data
 
     def require(self, path: Path) -> None:
-        """Raise an AdaCoderError that says what to do, unless a file may be read for the workspace."""
+        """Raise an AdaCoderError that says what to do if a file may not be read for the workspace."""
         refusal = self.refusal(path)
         if refusal is None:
             return
         real = os.path.realpath(path)
         if refusal == _OUTSIDE:
             raise AdaCoderError(f"{path} leads out of the workspace, to {real}: name that file itself.")
-        raise AdaCoderError(
-            f"{path} stays unread, since {real} is private ({refusal}): let adacoder.show name it if it is not."
-        )
+        what = f"{path} stays unread, since {real} is private ("
+        raise AdaCoderError(what, refusal, "): let ", Named("show"), " name it if it is not.")
 
     def _refusal(self, real: str) -> str | None:
         places = self._places(real)
@@ -94,17 +94,17 @@ class Access:
         if any(map(self._wishes.shows, places)):
             return None
         if any(map(self._wishes.hides, places)):
-            return _WISHED
+            return HIDDEN_BY_WISH
         # The innermost folder tells: in what that lies is no matter.
-        return judged(min(places, key=len))
+        return privacy_reason(min(places, key=len))
 
     def _places(self, real: str) -> list[tuple[str, ...]]:
-        """The parts of a real path as seen from each folder that it lies in."""
+        """Parts of a real path, relative to each folder that it lies in."""
         path = Path(real)
         return [path.relative_to(top).parts or (path.name,) for top in self._tops if path.is_relative_to(top)]
 
     def _real(self, path: Path) -> str:
-        """`path` without links."""
+        """Return `path` without links."""
         if os.path.islink(path):  # noqa: PTH114  # Path.is_link() is slower, and these are many
             return os.path.realpath(path)
         folder, name = os.path.split(path)
@@ -114,7 +114,7 @@ class Access:
 
 
 def read_regular(path: Path, *, most: int) -> bytes:
-    """The bytes of a file that the user has named, if it is a regular one of at most so many.
+    """Read a regular file of at most `most` bytes that the user has named.
 
     Raises:
         AccessDenied: it is something else, or too long.
@@ -124,13 +124,13 @@ def read_regular(path: Path, *, most: int) -> bytes:
 
 
 def leads_out(path: Path, workspace: Path) -> bool:
-    """Whether `path` is called a file of `workspace`, but really lies elsewhere."""
+    """True if `path` is written as a path in `workspace`, but really lies elsewhere."""
     is_called_so = Path(os.path.abspath(path)).is_relative_to(workspace)  # noqa: PTH100  # links are what is asked for
     return is_called_so and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))
 
 
 def _read(real: str, most: int) -> bytes:
-    """The bytes of the regular file at a path without links: of that very one, or of none."""
+    """Read the regular file at a path without links: that very file, or none."""
     # A named pipe or a device is not even opened, unless it took the file's place just now: then nothing waits for it.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is no regular file")

@@ -1,4 +1,4 @@
-"""By what is in it: does a file hold a private key, or a token that a well-known service gives out?
+"""Secrets by content: private keys, and tokens of well-known services.
 
 The one place that knows what these look like. Every form has a text that begins it and a bounded length, so that
 looking for them is fast, and linear in what is looked at.
@@ -9,27 +9,27 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""How a file is opened so that no link is followed and nothing is waited for, as far as the system knows of that."""
+"""Flags for opening a file without following links or waiting, as far as the system knows them."""
 
 MOST_BYTES = 64 * 1024
-"""Of a file its beginning is looked at; what is longer is data."""
+"""Only the beginning of a file is searched; longer files are data."""
 LARGEST = 4 * 1024 * 1024
-"""Bytes of a file that is looked at all."""
+"""Maximum size of a file that is searched at all."""
 _MOST_KEPT = 50_000
-_CONCEALED = "…"
+_MASK = "…"
 _LETTERS = (
     bytes(ord("a") if chr(code).isalnum() or chr(code) in "_-+/=" else ord(" ") for code in range(128)) + b" " * 128
 )
 _RUN = b"a" * 20
-"""Nearly every form has so many letters in a row, which is quickly told."""
+"""Nearly every form has this many letters in a row, which is a fast test."""
 _TELLS_OF_THE_REST = frozenset({"a secret of Kubernetes", "a vault of Ansible"})
-"""What is private there is not what was found, but what follows."""
+"""Kinds whose match is only a mark: the secret follows it."""
 
 _B64 = r"[A-Za-z0-9+/=]"
 _LINE_END = r"[ \t]{0,9}(?:\r?\n|\\r|\\n|\Z)"
@@ -153,7 +153,7 @@ def _forms() -> tuple[_Form, ...]:
 
 
 def found_in(data: bytes) -> str | None:
-    """What private thing is in `data`, the beginning of a file in whatever encoding; None if there is none."""
+    """Kind of secret in `data`, the beginning of a file in any encoding; None if there is none."""
     if b"\0" in data:
         data = data.replace(b"\0", b"")  # as UTF-16 has them
     if _RUN not in data.translate(_LETTERS) and b"Secret" not in data and b"PRIVATE KEY" not in data:
@@ -165,39 +165,30 @@ def found_in(data: bytes) -> str | None:
     return None
 
 
-def concealed(text: str) -> str:
-    """`text` without the keys and tokens in it, be they real or made up."""
+def without_secrets(text: str) -> str:
+    """Mask the keys and tokens in `text`, real or made up."""
     for form in _forms():
         if form.what not in _TELLS_OF_THE_REST and any(sign in text for sign in form.signs):
-            text = form.pattern.sub(_CONCEALED, text)
+            text = form.pattern.sub(_MASK, text)
     return text
 
 
-@dataclass(slots=True)
-class Contents:
-    """What was found in files, kept as long as they do not change."""
-
-    _known: dict[tuple[int, int, int, int], str | None] = field(default_factory=dict)
-
-    def found_in(self, path: str) -> str | None:
-        """What private thing a regular file holds; None where there is none, or it cannot be read."""
-        try:
-            status = os.lstat(path)
-            if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= LARGEST:
-                return None
-            key = status.st_dev, status.st_ino, status.st_ctime_ns, status.st_size
-            if key not in self._known:
-                if len(self._known) >= _MOST_KEPT:
-                    self._known.clear()
-                self._known[key] = found_in(_beginning(path))
-            return self._known[key]
-        except OSError:
-            return None  # what cannot be read here cannot be read in confinement either
+def found_in_file(path: str) -> str | None:
+    """Kind of secret in a regular file; None if there is none, or the file cannot be read."""
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= LARGEST:
+            return None
+        return _found_in_state(path, status.st_dev, status.st_ino, status.st_ctime_ns, status.st_size)
+    except OSError:
+        return None  # what cannot be read here cannot be read in confinement either
 
 
-def _beginning(path: str) -> bytes:
+@lru_cache(maxsize=_MOST_KEPT)
+def _found_in_state(path: str, *state: int) -> str | None:
+    del state  # in another state it is looked at again
     handle = os.open(path, READING)
     try:
-        return os.read(handle, MOST_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+        return found_in(os.read(handle, MOST_BYTES)) if stat.S_ISREG(os.fstat(handle).st_mode) else None
     finally:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""By its name: is a file or a folder private? The names are data, in `names.txt`."""
+"""Privacy by name of files and folders. The names are data, in `names.txt`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LIST = Path(__file__).with_name("names.txt")
 _LONGEST_NAME = 255
-"""Characters of a name that are looked at: more no file system has."""
+"""Maximum length of a name that is looked at: no file system has longer ones."""
 _GLOB = re.compile(r"[*?\[]")
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -28,54 +28,56 @@ _ENDS_OF_COPIES = frozenset("0123456789)yY~")
 
 
 class Secrecy(IntEnum):
-    """How private a folder is."""
+    """Secrecy of a folder."""
 
     OPEN = auto()
     STORE = auto()
-    """All in it that Python cannot import."""
+    """Everything in it that Python cannot import is private."""
     WHOLE = auto()
-    """All in it."""
+    """Everything in it is private."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What is said beyond the list: patterns of names, or with a slash of paths as seen from the workspace."""
+    """Additions to the list and exceptions from it: patterns of names, or with a slash of paths relative to the
+    workspace."""
 
     hide: tuple[str, ...] = ()
-    """Private too. Anybody may say so."""
+    """Private too. Anybody may add these."""
     show: tuple[str, ...] = ()
-    """Not private, whatever else says so. Only the user may say it."""
+    """Not private in any case. Only the user may say this."""
 
     def hides(self, parts: Sequence[str]) -> bool:
-        """Whether a path, or a folder that it leads through, is named as private."""
+        """True if a path, or a folder above it, is named as private."""
         return bool(self.hide) and _names(self.hide, parts)
 
     def shows(self, parts: Sequence[str]) -> bool:
-        """Whether a path, or a folder that it leads through, is named as not private."""
+        """True if a path, or a folder above it, is named as not private."""
         return bool(self.show) and _names(self.show, parts)
 
     def reaches_into(self, parts: Sequence[str]) -> bool:
-        """Whether something in a folder may be named as not private, though the folder is."""
+        """True if something in a private folder may be named as not private."""
         return any(f"{parts[-1].lower()}/" in pattern.lower() for pattern in self.show)
 
 
 NO_WISHES = Wishes()
+HIDDEN_BY_WISH = "the setting 'hide' names it"
 
 
 def is_importable(name: str) -> bool:
-    """Whether Python could import a file of this name."""
+    """True if Python could import a file of this name."""
     return _suffix(name.lower()) in _known().importable
 
 
 def is_readable(name: str) -> bool:
-    """Whether a file of this name may hold text that tells of what is private."""
+    """True if a file of this name may hold text with secrets."""
     suffix = _suffix(name.lower())
     return suffix not in _known().importable and suffix not in _known().code
 
 
 @lru_cache(maxsize=1 << 15)
 def is_private(name: str) -> bool:
-    """Whether a file of this name, in whatever folder, is private."""
+    """True if a file of this name is private in any folder."""
     name = name[-_LONGEST_NAME:]
     if is_importable(name):
         return False
@@ -83,26 +85,26 @@ def is_private(name: str) -> bool:
 
 
 def is_private_in_store(name: str) -> bool:
-    """Whether a file of this name is private in a folder that is a store."""
+    """True if a file of this name is private in a folder that is a store."""
     return not (is_importable(name) or _known().harmless.matches(name.lower()) or _is_example(_words(name)))
 
 
 def is_private_entry(folder: str, name: str) -> bool:
-    """Whether the file or folder `name` is private because it lies in a folder called `folder`."""
+    """True if the file or folder `name` is private because it lies in a folder called `folder`."""
     patterns = _known().entries.get(folder.lower())
     return patterns is not None and not is_importable(name) and patterns.matches(name.lower())
 
 
 def secrecy(name: str) -> Secrecy:
-    """How private a folder of this name is."""
+    """Secrecy of a folder of this name."""
     name = name.lower()
     if name in _known().folders:
         return Secrecy.WHOLE
     return Secrecy.STORE if _known().stores.matches(name) else Secrecy.OPEN
 
 
-def judged(parts: Sequence[str]) -> str | None:
-    """Why a file is private, by its path as seen from the workspace; None if it is not."""
+def privacy_reason(parts: Sequence[str]) -> str | None:
+    """Reason why a file is private, by its path relative to the workspace; None if it is not."""
     *folders, name = parts
     in_store = False
     for number, folder in enumerate(folders):
@@ -127,7 +129,7 @@ def _is_example(words: Iterable[str]) -> bool:
 
 
 def _tells(name: str, words: Sequence[str]) -> bool:
-    """Whether the words in a name tell that it is private."""
+    """True if the words in a name say that it is private."""
     known = _known()
     suffix = _suffix(name)
     if suffix in known.code or not known.innocent.isdisjoint(words):
@@ -149,7 +151,7 @@ def _words(name: str) -> list[str]:
 
 
 def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
-    """A name and its words; and those of the file that it may be a copy of."""
+    """A name and its words, and those of the file that it may be a copy of."""
     yield name.lower(), _words(name)
     core = name.removeprefix(".#").strip("#").rstrip("~").strip()
     if core.lower().startswith("copy of "):
@@ -172,7 +174,7 @@ def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _suffix(name: str) -> str:
-    """The ending of a name after its last dot, which is not its first character."""
+    """Extension of a name; a dot at its beginning does not count."""
     start = name.rfind(".")
     return name[start:] if start > 0 else ""
 
@@ -198,7 +200,7 @@ def _any_of(patterns: Sequence[str]) -> re.Pattern[str] | None:
 
 
 class _Patterns:
-    """Patterns of names, found fast where they are mere names or endings."""
+    """Patterns of names, with fast paths for whole names, prefixes and endings."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         patterns = list(patterns)
@@ -209,7 +211,7 @@ class _Patterns:
         self._other = _any_of(sorted(others))
 
     def matches(self, name: str) -> bool:
-        """Whether one of them fits the whole of `name`, in small letters."""
+        """True if one of them matches the whole of `name`, in lower case."""
         if name in self._whole or name.endswith(self._endings) or name.startswith(self._begins):
             return True
         return self._other is not None and self._other.match(name) is not None
@@ -217,12 +219,12 @@ class _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What `names.txt` says, part by part."""
+    """Sections of `names.txt`."""
 
     files: _Patterns
     stores: _Patterns
     entries: Mapping[str, _Patterns]
-    """By the folder that they lie in."""
+    """By parent folder."""
     harmless: _Patterns
     folders: frozenset[str]
     importable: frozenset[str]

@@ -1,4 +1,5 @@
-"""Finds what must stay unseen in folders that a confined interpreter is shown: what is private, and doors to programs.
+"""Search of folder trees for what a confined interpreter must not see: private files, and sockets and pipes of
+programs.
 
 Names decide, and for files of which they say nothing what they hold. What a program imports is never hidden for its
 name, and neither are the templates that projects keep beside what is private.
@@ -10,14 +11,15 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
 from pathlib import Path
 
-from adacoder.privacy.contents import Contents
+from adacoder.privacy.contents import found_in_file
 from adacoder.privacy.names import (
+    HIDDEN_BY_WISH,
     NO_WISHES,
     Secrecy,
     Wishes,
@@ -27,79 +29,73 @@ from adacoder.privacy.names import (
     is_readable,
     secrecy,
 )
+from adacoder.project import FOREIGN
 
 _NOT_WALKED = frozenset(
     {
-        *("__pycache__", "node_modules", "site-packages", "dist-packages"),
+        *FOREIGN,
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs"),
     }
 )
-"""Folders of what was installed from elsewhere or can be made anew: large, and no place for secrets."""
+"""Folders that are installed from elsewhere or can be made anew: large, and no place for secrets."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 MOST_ENTRIES = 200_000
-"""Entries of one folder tree that are looked at: less than a second's work, and once."""
+"""Maximum number of entries in a tree: less than a second's work, once."""
 MOST_IN_FOLDER = 5_000
-"""Entries of one folder that are looked at; what holds more is data, and is hidden as a whole."""
+"""Maximum number of entries in a folder; one with more is data, and is hidden as a whole."""
 MOST_READ = 3_000
-"""Files of one folder tree, the uppermost first, that are looked into."""
+"""Maximum number of files of a tree that are read, the uppermost first."""
 LOOK_AGAIN_SECONDS = 10.0
-"""How long what a file was found to hold is taken for granted, where its folder did not change."""
+"""Time for which the contents of files are not checked again while their folder does not change."""
 _UNSETTLED_NS = 2_000_000_000
-"""A folder that changed so shortly before it was listed may have changed again within the tick of its clock."""
+"""A folder that changed this shortly before it was listed may have changed again within the tick of its clock."""
 _KEPT = 1024
-_CONTENTS = Contents()
 
 _NAMED = "its name"
 _DOOR = "it is no file but a door to a program"
 _DATA = "it holds too much to be looked through"
-_WISHED = "adacoder.hide names it"
 _STORED = "it lies in a folder of secrets"
 
 
 class TooLargeError(Exception):
-    """A folder tree has more entries than can be looked at."""
+    """A tree has too many entries to search."""
 
 
 def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None) -> Mapping[Path, str]:
-    """What must be hidden of `folder` and the folders below it, in order, with why; links that lead out of it are
-    resolved.
+    """Paths to hide in `folder` and below it, in order, each with the reason; links that lead out of it are resolved.
 
-    `levels`: of what is installed, how many levels of folders are looked at, it being the first; there only names tell,
-    and what is large is not hidden. No link is followed. What was looked at once is looked at again only where it
-    changed: then this costs one `stat` a folder, and at times one a file that was looked into.
+    `levels` is for installed files: the number of levels of folders to search, by names only; large folders are not
+    hidden then. Links are not followed. A second search only looks at what changed: it costs one `stat` for each
+    folder, and at times one for each file that was read.
 
     Raises:
-        TooLargeError: there is too much to look at, so that nothing can be said.
+        TooLargeError: there is too much to search.
     """
-    return _tree(str(folder), wishes, levels).hidden()
-
-
-@lru_cache(maxsize=_KEPT)
-def _tree(folder: str, wishes: Wishes, levels: int | None) -> _Tree:
-    return _Tree(folder, wishes, levels)
+    return _Tree(str(folder), wishes, levels).hidden()
 
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """What one folder holds, as far as it matters here."""
+    """Relevant entries of one folder."""
 
     state: tuple[int, int, int] | None
-    """By which a change is noticed; None: it must be listed again."""
+    """State by which a change is noticed; None: list it again."""
     size: int = 0
     folders: Mapping[str, Secrecy] = field(default_factory=dict)
-    """Those to be walked, each with what holds for all in it."""
+    """Folders to walk, each with the secrecy of its contents."""
     hidden: Mapping[str, str] = field(default_factory=dict)
-    """Each with why."""
+    """Entries to hide, each with the reason."""
     readable: tuple[str, ...] = ()
-    """The files of which only what they hold can tell."""
+    """Files that only their contents can tell."""
     is_hidden: bool = False
-    """Whether nothing of it may be seen."""
+    """True if nothing of it may be seen."""
 
 
+@lru_cache(maxsize=_KEPT)
 class _Tree:
-    """A folder and those below it, as they were listed."""
+    """A folder tree with its last listings."""
 
     def __init__(self, folder: str, wishes: Wishes, levels: int | None) -> None:
         self._folder = folder
@@ -107,7 +103,7 @@ class _Tree:
         self._levels = levels
         self._listings: dict[str, _Listing] = {}
         self._held: dict[str, dict[str, str]] = {}
-        """What the files of each folder hold that is private."""
+        """Secrets found in the files of each folder."""
         self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
@@ -137,7 +133,8 @@ class _Tree:
             readable = listing.readable[: MOST_READ - read] if self._levels is None else ()
             read += len(readable)
             if path not in known or listing is not self._listings.get(path):
-                held[path] = {place: f"it holds {what}" for place, what in _held_by(path, readable)}
+                files = (os.path.join(path, name) for name in readable)  # noqa: PTH118  # many
+                held[path] = {file: f"it holds {what}" for file in files if (what := found_in_file(file))}
             else:
                 held[path] = known[path]
             found |= held[path]
@@ -187,16 +184,16 @@ class _Tree:
         return _Listing(settled, len(kinds), folders, hidden, tuple(readable), is_hidden)
 
     def _inside(self, parts: tuple[str, ...], within: Secrecy) -> Secrecy:
-        """What holds for all in a folder that is walked."""
+        """Secrecy of the contents of a folder to walk."""
         return Secrecy.OPEN if self._wishes.shows(parts) else max(within, secrecy(parts[-1]))
 
     def _why(self, parts: tuple[str, ...], kind: _Kind, parent: str, within: Secrecy) -> str | None:
-        """Why an entry is to be hidden; None if it is not."""
+        """Reason to hide an entry; None if it is not hidden."""
         name = parts[-1]
         if self._wishes.shows(parts):
             return None
         if self._wishes.hides(parts):
-            return _WISHED
+            return HIDDEN_BY_WISH
         if kind is not _Kind.FILE and secrecy(name) is Secrecy.WHOLE:
             return _NAMED
         if within is Secrecy.WHOLE:
@@ -210,14 +207,6 @@ class _Tree:
         return _STORED if within is Secrecy.STORE and is_private_in_store(name) else None
 
 
-def _held_by(folder: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The files in a folder that hold something private, with what that is."""
-    for name in names:
-        path = os.path.join(folder, name)  # noqa: PTH118  # many
-        if what := _CONTENTS.found_in(path):
-            yield path, what
-
-
 def _state(path: str) -> tuple[int, int, int]:
     found = os.stat(path)  # noqa: PTH116  # many
     return found.st_dev, found.st_ino, found.st_ctime_ns
@@ -228,7 +217,7 @@ class _Kind(Enum):
     FILE = auto()
     LINK = auto()
     DOOR = auto()
-    """A socket, a named pipe or a device: someone may listen behind it."""
+    """A socket, a named pipe or a device: a program may listen behind it."""
 
 
 def _kind(entry: os.DirEntry[str]) -> _Kind:
@@ -248,7 +237,7 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """The place to hide for an entry: of a link it is where that leads, if it leads somewhere private."""
+    """Path to hide for an entry: the target of a link, if that is private."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many

@@ -23,7 +23,7 @@ from adacoder.pytext.lines import (
     line_start,
     normalize,
 )
-from adacoder.pytext.logical import LogicalLine, dedent, logical_lines, statements, string_interiors
+from adacoder.pytext.logical import LogicalLine, dedent, indented, logical_lines, statements, string_interiors
 from adacoder.pytext.strings import leaves_string_open, long_strings, skip_string, string_literals
 from adacoder.pytext.trees import UNREADABLE, error_line, parsed, symbols, unmarked
 
@@ -41,6 +41,7 @@ __all__ = [
     "error_line",
     "functions_around",
     "indent_width",
+    "indented",
     "leaves_string_open",
     "line_ending",
     "line_number",

@@ -18,7 +18,7 @@ _DEEPEST = 100
 """Levels of indentation that Python reads at most."""
 _STRING_START = re.compile(r"(?P<prefix>[rRuU]?)(?=['\"])")
 _FILLER = re.compile(r"(?:[ \t\f\r\n]|\\(?=[\r\n])|#[^\r\n]*)*")
-"""What may stand between the tokens of an expression in brackets."""
+"""White space, continuations and comments between the tokens of an expression in brackets."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Definition:
     lines: tuple[LogicalLine, ...]
     """Its logical lines: decorators, header, body."""
     header_index: int
-    """Which of `lines` is the header."""
+    """Index of the header in `lines`."""
 
     @property
     def qualname(self) -> str:
@@ -43,7 +43,7 @@ class Definition:
 
     @property
     def in_function(self) -> bool:
-        """Whether a function encloses it, so that nothing outside can reach it."""
+        """True if a function encloses it, so that nothing outside can reach it."""
         return any(not parent.is_class for parent in self.parents)
 
     @property

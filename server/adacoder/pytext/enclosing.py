@@ -40,7 +40,7 @@ def functions_around(text: str, offset: int) -> list[Definition]:
 
 
 def starts_logical_line(text: str, offset: int) -> bool:
-    """Whether a logical line of `text` starts at `offset`."""
+    """True if a logical line of `text` starts at `offset`."""
     return _Above(text, offset).is_start(offset)
 
 
@@ -62,11 +62,11 @@ class _Above:
         self._strings = long_strings(text, self._line_end)
 
     def is_in(self, definition: Definition) -> bool:
-        """Whether the line belongs to `definition`."""
+        """True if the line belongs to `definition`."""
         return definition.span.start <= self._line <= definition.span.end
 
     def is_start(self, offset: int) -> bool:
-        """Whether a logical line starts at `offset`, which is on the line."""
+        """True if a logical line starts at `offset`, which is on the line."""
         is_outside = next(self._upward(self._line)) == self._line
         return is_outside and self._content(self._line) == offset and self._is_logical(self._line)
 
@@ -132,7 +132,7 @@ class _Above:
             start = self._line_start(start - 1 - is_pair)
 
     def _line_start(self, offset: int) -> int:
-        """Where the line that holds `offset` starts."""
+        """Start of the line that holds `offset`."""
         newline = self._text.rfind("\n", 0, offset)
         return (max(newline, self._text.rfind("\r", 0, offset)) if self._has_returns else newline) + 1
 
@@ -143,13 +143,13 @@ class _Above:
         return None if self._text[content : content + 1] in ("", "\n", "\r", "#") else content
 
     def _is_certain(self, start: int) -> bool:
-        """Whether it is plain to see that a logical line starts at `start`, outside any string."""
+        """True if a logical line obviously starts at `start`, outside any string."""
         if not start:
             return True
         return STATEMENT_START.match(self._text, start) is not None and not is_continued(self._text, start)
 
     def _is_logical(self, start: int) -> bool:
-        """Whether a logical line starts at `start`."""
+        """True if a logical line starts at `start`."""
         if self._is_certain(start):
             return True
         above = logical_lines(self._text, self._certain(start), start)
@@ -160,7 +160,7 @@ class _Above:
         return next(filter(self._is_certain, self._upward(start)), 0)
 
     def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
-        """Whether the body of a definition goes on where the line begins.
+        """True if the body of a definition goes on where the line begins.
 
         Args:
             header_start: where its header starts.
@@ -203,11 +203,11 @@ class _Above:
         return above if has_decorator else header_start
 
     def _is_decorator(self, start: int) -> bool:
-        """Whether a line looks like a decorator."""
+        """True if a line looks like a decorator."""
         content = self._content(start)
         return content is not None and self._text[content] == "@"
 
 
 def _start(line: LogicalLine) -> int:
-    """Where its white space starts."""
+    """Start of its white space."""
     return line.start - len(line.indent)

@@ -55,7 +55,7 @@ class CountedLines(Lines):
         return line_number(self.text, offset)
 
 
-@lru_cache(maxsize=4)  # whoever goes through the functions of a file asks for each of them
+@lru_cache(maxsize=4)  # requested once for each function of a file
 def _starts(text: str) -> list[int]:
     terminator = LINE_END if has_lone_returns(text) else _NEWLINE  # which is found three times as fast
     return [0, *[match.end() for match in terminator.finditer(text)]]
@@ -85,7 +85,7 @@ def line_start(text: str, line: int) -> int | None:
 
 
 def has_lone_returns(text: str) -> bool:
-    """Whether a `\\r` without a `\\n` ends a line of `text`."""
+    """True if a `\\r` without a `\\n` ends a line of `text`."""
     return "\r" in text and text.count("\r") != text.count("\r\n")
 
 
@@ -116,7 +116,7 @@ def normalize(text: str) -> str:
 
 
 def content_end(text: str, position: int) -> int:
-    """Where the line that holds `position` ends, its terminator not counted."""
+    """End of the line that holds `position`, without its terminator."""
     match = LINE_END.search(text, position)
     return match.start() if match else len(text)
 

@@ -15,18 +15,18 @@ STATEMENT_START = re.compile(
     r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:\[]"
     r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
 )
-"""How a line starts that stands in no bracket, whatever is open above it."""
+"""Start of a line that is in no bracket, whatever is open above it."""
 _HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?[\r\n])*(?P<indent>[ \t\f]*)(?![ \t\f#\r\n]|\Z)")
-"""What comes before a logical line: the rest of the line above it, blank lines, comments, its indentation."""
+"""Text before a logical line: the rest of the line above it, blank lines, comments, its indentation."""
 _PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
-"""What neither ends a logical line nor changes how the rest of it is read."""
+"""Text that cannot end a logical line or change how the rest is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalLine:
     """One logical line: what stands between two NEWLINE tokens, over as many lines as its brackets and strings take.
 
-    Blank lines and lines with nothing but a comment are no logical lines.
+    Blank lines and lines with only a comment are not logical lines.
     """
 
     start: int
@@ -40,7 +40,7 @@ class LogicalLine:
     colon: int | None
     """Offset of the first colon outside brackets and strings; in the line of a `def` or `class`, its own."""
     closed: bool
-    """Whether its brackets and strings are closed."""
+    """True if its brackets and strings are closed."""
 
     @property
     def width(self) -> int:
@@ -140,6 +140,13 @@ def dedent(text: str) -> str:
         lines[i] if i in inside else lines[i].removeprefix(prefix) if lines[i].strip() else lines[i].lstrip(" \t")
         for i in range(len(lines))
     )
+
+
+def indented(text: str, indent: str) -> str:
+    """`text` with `indent` before every line but blank ones and those that begin inside strings."""
+    inside = string_interiors(text)
+    lines = Lines(text)
+    return "".join(lines[i] if i in inside or not lines[i].strip() else indent + lines[i] for i in range(len(lines)))
 
 
 def string_interiors(text: str) -> frozenset[int]:

@@ -28,22 +28,22 @@ _FORMATTED_PREFIX = re.compile(r"(?:\A|\W)(?:[fFtT][rR]?|[rR][fFtT])\Z")
 _WORD = rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[^\W\d]\w*"
 """A name; no keyword."""
 _TEXT_AFTER = re.compile(rf"[ \t\f]*(?:(?![rbuftRBUFT]{{1,2}}['\"]){_WORD}|>>>)")
-"""What never stands right after a string: a name, or a prompt."""
+"""Text that never follows a string directly: a name, or a prompt."""
 _TEXT_BELOW = re.compile(
     rf"[ \t\f]*(?:\r\n|\r|\n)\s*(?:>>>|(?!(?:match|case|type|print|exec)\b){_WORD}(?:[ \t]+{_WORD}|\.[ \t\f]*[\r\n]))"
 )
-"""The end of a line, and below it what is no code: a prompt, two names in a row, or a name with a full stop."""
+"""A line's end with no code below it: a prompt, two names in a row, or a name with a full stop."""
 
 _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]", re.DOTALL)
-"""What matters in a formatted string outside its fields: escapes, braces, quotes, line ends."""
+"""Escapes, braces, quotes and line ends in a formatted string, outside its fields."""
 _DEEPEST = 6
-"""How deep formatted strings and formats are followed into each other."""
+"""Depth to which nested formatted strings and formats are followed."""
 _LONGEST_FIELD = 150
 """Characters of a field in which quotes like its string's own are looked for, those of the fields in it included."""
 _LONGEST_FORMATTED = 2_000
 """Characters of a formatted string in which its fields are followed; of longer ones, few hold quotes of their own."""
 _FEW = 16
-"""So many quotes behind backslashes are passed over before all of a text are looked up."""
+"""Escaped quotes that are skipped one by one before all of a text are located."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
@@ -99,7 +99,7 @@ def long_strings(text: str, end: int) -> list[Span]:
 
 
 def leaves_string_open(text: str) -> bool:
-    """Whether a string between triple quotes in `text` is never closed."""
+    """True if a triple-quoted string in `text` is never closed."""
     return any(not skip_string(text, literal.start)[1] for literal in long_strings(text, len(text)))
 
 
@@ -120,17 +120,17 @@ def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
 
 
 def _line_start(text: str, least: int, offset: int) -> int:
-    """Where the line that holds `offset` starts, if after `least`; else `least`."""
+    """Start of the line that holds `offset`, or `least` if that is later."""
     return max(least, text.rfind("\n", least, offset) + 1, text.rfind("\r", least, offset) + 1)
 
 
 def is_continued(text: str, line_start: int) -> bool:
-    """Whether the line above ends in a backslash."""
+    """True if the line above ends in a backslash."""
     return text[max(line_start - 3, 0) : line_start].endswith(("\\\n", "\\\r", "\\\r\n"))
 
 
 def _quotes(text: str, quote_at: int) -> str:
-    """What closes the string that begins at `quote_at`: one quote, or three."""
+    """The quotes that close the string at `quote_at`: one, or three."""
     quote = text[quote_at]
     return quote * 3 if text.startswith(quote * 3, quote_at) else quote
 
@@ -155,19 +155,19 @@ def _plain_end(text: str, quote_at: int, closing: str, limit: int = sys.maxsize)
 
 @lru_cache(maxsize=4)
 def _closings(text: str, closing: str) -> tuple[int, ...]:
-    """Where `closing` stands in `text` behind no backslash that keeps it from closing a string."""
+    """Offsets of `closing` in `text` where no backslash escapes it."""
     found = re.finditer(rf"\\.|(?={closing})", text, re.DOTALL)
     return tuple(match.start() for match in found if not match.group())
 
 
 def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
-    """Where a string that begins with one quote meets the next one, or else the end of its line."""
+    """Offset of the closing quote of a single-quoted string, or else the end of its line."""
     match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 
 
 def _is_even(text: str, least: int, end: int) -> bool:
-    """Whether the backslashes before `end` pair up."""
+    """True if the number of backslashes before `end` is even."""
     begin = end
     while begin > least and text[begin - 1] == "\\":
         begin -= 1
@@ -175,10 +175,10 @@ def _is_even(text: str, least: int, end: int) -> bool:
 
 
 def _opens_another(text: str, start: int, end: int) -> bool:
-    """Whether the quotes that seem to close the string `start:end` rather open one, since `start` was left open.
+    """True if the quotes that seem to close the string `start:end` rather open one, since `start` was left open.
 
     No text that Python reads has such quotes. They are followed by what no string is followed by; below them, that
-    counts only where the line above them opens a block, for on a line of its own somebody may be typing.
+    counts only where the line above them opens a block, since a line of its own may be half typed.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
@@ -186,7 +186,7 @@ def _opens_another(text: str, start: int, end: int) -> bool:
 
 
 def _is_first_of_block(text: str, least: int, offset: int) -> bool:
-    """Whether the line above `offset`, blank ones aside, ends in a colon and is indented less than `offset` is."""
+    """True if the line above `offset`, blank ones aside, ends in a colon and is indented less."""
     if text[offset - 1] not in " \t\f\r\n":
         return False
     above = least + len(text[least:offset].rstrip(" \t\f\r\n"))
@@ -204,7 +204,7 @@ def _leading(text: str, line_start: int) -> str:
 
 
 def _is_formatted(text: str, quote_at: int) -> bool:
-    """Whether the quote at `quote_at` begins a formatted string."""
+    """True if the quote at `quote_at` begins a formatted string."""
     if text[quote_at - 1 : quote_at] not in _FORMATTED_LAST:
         return False
     return _FORMATTED_PREFIX.search(text[max(quote_at - 3, 0) : quote_at]) is not None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from symtable import SymbolTable
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What Python raises for a text that it cannot read: broken, with NUL characters, or nested too deeply."""
+"""Exceptions of Python's parser: broken text, NUL characters, or too deep nesting."""
 _LONGEST = 1_000_000
 """Characters of a text that is read: nothing stops the parser once it is at work, and all else waits for it."""
 _MANY_DOTS = 500

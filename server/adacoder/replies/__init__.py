@@ -8,7 +8,7 @@ it only repeats itself. In the order in which a reply with code goes through it:
     transcript    a block as Python would have it: without line numbers and a typesetter's characters
     passages      a block as something in which a function can be found: echoes, uses and lost signatures taken care of
     find          the target in the passages: by name, as a body, by another name
-    belongings    what comes with it: imports, helpers, constants
+    dependencies    what comes with it: imports, helpers, constants
     extract       all that as a Candidate
 
 `names` and `laziness` answer what names a piece uses, and whether a function was really written. Text is changed only

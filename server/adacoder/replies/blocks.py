@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from adacoder.pytext import leaves_string_open, logical_lines, parsed
+from adacoder.pytext.lines import content_end
 from adacoder.replies.structured import texts_in_json
 from adacoder.replies.transcript import readable
 
@@ -174,14 +175,9 @@ def runs(block: Block) -> list[Block]:
     text = block.text
     while (line := next(logical_lines(text, position), None)) is not None:
         position = line.end
-        if line.width == 0 and is_prose(first := text[line.start : _line_end(text, line.start)]):
+        if line.width == 0 and is_prose(first := text[line.start : content_end(text, line.start)]):
             run = text[begin : line.start]
             found.append(Block(run, ended=block.ended or not leaves_string_open(run)))
             begin = position = min(line.start + len(first) + 1, len(text))
     found.append(Block(text[begin:], block.ended))
     return [run for run in found if run.text.strip()]
-
-
-def _line_end(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end

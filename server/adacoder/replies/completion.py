@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""So many lines with nothing in them at the end of a reply: the model has nothing more to say, and cannot end."""
+"""Empty lines at the end of a reply by which a model shows that it is done but cannot stop."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )
 """The end of words that a block of code may have followed."""
 _EAGER = 8
-"""So many times a reply is looked at whenever its code may have ended; after that only when it has grown."""
+"""Looks at a reply whenever its code may have ended; after these it must have grown."""
 _LONGEST = 100_000
 """Characters of a reply in which a function is expected to end; others are waited for, to spare all looks at them."""
 _GROWTH = 8
-"""By at least one part in so many, so that all looks together cost as much as some at the whole reply."""
+"""Growth before the next look, as one part in this many, so that all looks together stay cheap."""
 
 
 def completion(target: Target) -> Callable[[str], bool]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Candidate, Ended
 from adacoder.pytext import dedent, leaves_string_open
-from adacoder.replies.belongings import belongings, is_as_in_module
+from adacoder.replies.dependencies import dependencies, is_as_in_module
 from adacoder.replies.filters import LONGEST_ANSWER, answer, unwrapped
 from adacoder.replies.find import find
 from adacoder.replies.names import free_names
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from adacoder.domain import Reply, Target
-    from adacoder.replies.belongings import Belonging
     from adacoder.replies.blocks import Block
+    from adacoder.replies.dependencies import Dependency
     from adacoder.replies.find import Found
 
 
 _MOST = 200
-"""So many imports, and so many definitions, come along with a function at most."""
+"""Most imports, and most definitions, that come with a function."""
 
 
 def extract(reply: Reply, target: Target) -> Candidate:
@@ -47,12 +47,12 @@ def extract(reply: Reply, target: Target) -> Candidate:
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
     """Make a Candidate of what was found, with what it needs of its own passage and of `others`."""
     text = found.passage.text
-    brought, end = _brought(found, others, target)
+    chosen, end = _chosen(found, others, target)
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
     is_open = not (found.passage.ended or goes_on)
     broke_off = is_open and (ended is Ended.LENGTH or (end == found.span.end and not found.is_closed))
-    imports = dict.fromkeys(each.text for each in brought if each.is_import)
-    definitions = dict.fromkeys(each.text for each in brought if not each.is_import)
+    imports = dict.fromkeys(each.text for each in chosen if each.is_import)
+    definitions = dict.fromkeys(each.text for each in chosen if not each.is_import)
     return Candidate(
         function=dedent(found.span.of(text)).rstrip(),
         imports=tuple(islice(imports, _MOST)),
@@ -61,8 +61,8 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
     )
 
 
-def _brought(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Belonging], int]:
-    """Dependencies of the function, and the end of what is used of its own passage.
+def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Dependency], int]:
+    """Choose the dependencies of the function; return the end of what it uses of its own passage too.
 
     That is what stands before it; and what it, or what comes with it, names: first what stands behind it, then
     what other passages have.
@@ -70,35 +70,33 @@ def _brought(found: Found, others: Sequence[Block], target: Target) -> tuple[lis
     function = dedent(found.span.of(found.passage.text))
     own = _offered(found.passage.text, found, target)
     before = [each for each in own if each.place.end <= found.span.start]
-    behind = _needed([each for each in own if each.place.start >= found.span.end], [function, *_texts(before)])
+    behind = _needed(
+        [each for each in own if each.place.start >= found.span.end], [function, *(each.text for each in before)]
+    )
     own = [*before, *behind]
     has = {name for each in own for name in each.binds}
-    lendable: list[Belonging] = []
+    lendable: list[Dependency] = []
     for passage in others:
         if passage is not found.passage:
             offered = [each for each in _offered(passage.text, found, target) if has.isdisjoint(each.binds)]
             has.update(name for each in offered for name in each.binds)
             lendable += offered
-    lent = _needed(lendable, [function, *_texts(own)])
+    lent = _needed(lendable, [function, *(each.text for each in own)])
     return [*own, *lent], max([found.span.end, *(each.place.end for each in behind)])
 
 
-def _texts(belongings: list[Belonging]) -> list[str]:
-    return [each.text for each in belongings]
-
-
-def _offered(text: str, found: Found, target: Target) -> list[Belonging]:
+def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
     """Dependencies in a passage, without other versions of the function and what the target's module has already."""
     ours = (found.name, target.name)
     return [
         each
-        for each in belongings(text)
+        for each in dependencies(text)
         if each.is_import or not (any(name in ours for name in each.binds) or is_as_in_module(each, target))
     ]
 
 
-def _needed(offered: list[Belonging], by: list[str]) -> list[Belonging]:
-    """Of `offered`, what the texts in `by` name, and what that names in turn."""
+def _needed(offered: list[Dependency], by: list[str]) -> list[Dependency]:
+    """Select what the texts in `by` name, and what that names in turn."""
     offers: dict[str, list[int]] = {}
     for index, each in enumerate(offered):
         for name in each.binds:

@@ -21,7 +21,7 @@ _LONGEST = 1_000_000
 
 
 def answer(text: str) -> str:
-    """Answer in a reply, without what the model thought before; cut where nobody would read on."""
+    """Answer in a reply, without the thoughts before it, and cut at a limit."""
     return without_thinking(text[:_LONGEST])[:LONGEST_ANSWER]
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Span
 from adacoder.pytext import definitions, logical_lines
-from adacoder.replies.belongings import is_in_module
 from adacoder.replies.blocks import Block, is_patch, marked_blocks, runs
+from adacoder.replies.dependencies import is_in_module
 from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import parameters
 from adacoder.replies.passages import (

@@ -66,7 +66,7 @@ def _statements(function: Definition) -> list[str]:
 
 
 def _leaves_out(function: Definition) -> Iterator[bool]:
-    """Of each line of the body, whether it stands for others: `... rest of code`, or dots that are all of a block."""
+    """Test each line of the body for `... rest of code`, or dots as a whole block."""
     text = function.text
     opener = function.header_line
     for line in function.body_lines:

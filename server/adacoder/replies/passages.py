@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Span
-from adacoder.pytext import Lines, dedent, logical_lines, normalize, parsed, statements, string_interiors
+from adacoder.pytext import dedent, indented, logical_lines, normalize, parsed, statements
 from adacoder.replies.blocks import Block, is_prose
 from adacoder.replies.names import free_names, parameters
 
@@ -42,7 +42,7 @@ _OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]
 def passages(run: Block, target: Target) -> Iterator[Block]:
     """The passages of a run of code, at column 0, cut where the target is used: by a test, or for show.
 
-    What follows its use is another version of it, or none of our business. A run that goes on where the
+    What follows its use is another version of it, or unrelated. A run that goes on where the
     target's docstring ends gets the target's signature.
     """
     text = run.text[blank.end() :] if (blank := _BLANK_LINES.match(run.text)) else run.text
@@ -172,7 +172,7 @@ def with_signature(text: str, target: Target) -> str:
     """
     lines = list(logical_lines(text))
     if lines and not lines[0].width:
-        text = _first_line_indented(text, lines) or _indented(text)
+        text = _first_line_indented(text, lines) or indented(text, _INDENT)
     return f"{normalize(target.signature)}\n{text}"
 
 
@@ -186,12 +186,3 @@ def _first_line_indented(text: str, lines: list[LogicalLine]) -> str | None:
     if not shallowest.width or (opens and others[0].width <= shallowest.width):
         return None
     return text[: lines[0].start] + shallowest.indent + text[lines[0].start :]
-
-
-def _indented(text: str) -> str:
-    inside = string_interiors(text)
-    lines = Lines(text)
-    return "".join(
-        lines[index] if index in inside or not lines[index].strip() else _INDENT + lines[index]
-        for index in range(len(lines))
-    )

@@ -10,7 +10,7 @@ _PERIOD = 400
 _TIMES = 20
 """Least number of times, one after the other."""
 _CHARACTERS = 1500
-"""Characters of them in all, at least, so that no table in a function is taken for a repetition."""
+"""Least number of repeated characters, so that a table in a function does not count."""
 _TELLING = 2 * _PERIOD * _TIMES
 """Characters at the end of a text in which numbers are left out of account."""
 _LONGEST = 100_000
@@ -20,7 +20,7 @@ _STEP = re.compile(
     r"^[ \t]{0,3}(?:[-#>][-#> ]*)?[*_]{0,2}(?:step[ \t]*)?(\d{1,6})[*_]{0,2}[.):]", re.MULTILINE | re.IGNORECASE
 )
 _STEPS = 40
-"""So many numbered lines in a row are no plan: at most eight are asked for, and no recorded reply has half of them."""
+"""Numbered lines in a row that are no plan: eight are asked for, and no recorded reply has half of these."""
 _CODE = re.compile(
     r"\A[ \t]|^[ \t]*(?:```|~~~|@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
     r"|from[ \t]+\S+[ \t]+import\b|return\b|[\w.]+[ \t]*(?::[^=\n]*)?=)",
@@ -30,7 +30,7 @@ _CODE = re.compile(
 
 
 def is_repetition(text: str) -> bool:
-    """Tell whether `text` ends in one passage over and over, or has come to nothing but numbered steps."""
+    """Tell whether `text` ends in a repeated passage, or consists of endless numbered steps."""
     if _repeats(text):
         return True
     if len(text) > _LONGEST or _CODE.search(text):

@@ -11,17 +11,17 @@ _PIECE = re.compile(r"^[ \t]*(?P<fence>```|~~~)(?:.|\n)*?(?:\n[ \t]*(?P=fence)[ 
 """A fence with what stands in it, or any other line that is not blank."""
 _STEP = re.compile(r"(?P<indent> {0,3})(?:#{1,6} +)?[*_]{0,2}(?:[Ss]tep +)?(?P<number>\d{1,2})[*_]{0,2}[.):]")
 _IN_STEP = re.compile(r"[ \t]|[-*+•] ")
-"""How what belongs to a step begins, even behind a blank line."""
+"""Beginning of a line that belongs to a step, even behind a blank line."""
 _ENDS_STEPS = re.compile(r"```|~~~|#")
-"""How what no step goes on with begins, even without a blank line before it."""
+"""Beginning of a line that ends a step, even without a blank line before it."""
 _ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
 """A line that says what comes next, which may be more steps: a heading, or what ends with a colon."""
 _PROMISES = re.compile(r":[*_ ]*\Z")
 """The end of a step that goes on with whatever follows."""
 _LEAST_STEPS = 3
-"""What a plan is asked to have at least; with fewer, what follows may still belong to it."""
+"""Least number of steps a plan is asked to have; with fewer, the following text may still belong to it."""
 _TELLING_CHARACTERS = 64
-"""What is longer announces nothing, and is no further step."""
+"""Longest line that announces steps."""
 
 
 @dataclass(slots=True)
@@ -31,13 +31,13 @@ class _Steps:
     start: int
     indent: int
     end: int
-    """Where the last piece ends that belongs to them."""
+    """End of the last piece that belongs to them."""
     number: int = 1
-    """That of the last step."""
+    """Number of the last step."""
     greatest: int = 1
     """The greatest number so far."""
     is_announced: bool = False
-    """Whether what stands behind them announces something."""
+    """True if the text behind them announces more."""
 
     def take(self, piece: re.Match[str], *, is_behind_blank: bool) -> bool:
         """Go on with `piece`; False if it is something else."""
@@ -52,12 +52,12 @@ class _Steps:
         return True
 
     def _is_next(self, step: re.Match[str]) -> bool:
-        """Whether it is no step within a step. Where steps were announced, they may begin with 1 again."""
+        """True unless it is a step within a step. Announced steps may begin with 1 again."""
         numbers = (self.number + 1, 1) if self.is_announced else (self.number + 1,)
         return len(step["indent"]) <= self.indent and int(step["number"]) in numbers
 
     def _holds(self, piece: re.Match[str], is_behind_blank: bool) -> bool:
-        """Whether the last step goes on with `piece`."""
+        """True if the last step goes on with `piece`."""
         if _IN_STEP.match(piece[0]) or _PROMISES.search(
             piece.string, max(self.start, self.end - _TELLING_CHARACTERS), self.end
         ):
@@ -74,7 +74,7 @@ def steps(text: str) -> str:
 
 
 def are_complete(text: str) -> bool:
-    """Whether a growing reply holds all the steps it will have: something else begins behind them."""
+    """True if a growing reply holds all the steps it will have: something else begins behind them."""
     if is_thinking(text):
         return False
     _, is_followed = _find(answer(text))
@@ -104,5 +104,5 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 
 def _is_telling(piece: re.Match[str]) -> bool:
-    """Whether enough of a piece has come to say that it is something else."""
+    """True if the piece is long enough to be recognised as something else."""
     return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

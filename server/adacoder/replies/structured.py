@@ -1,4 +1,4 @@
-"""Code that stands as a text in JSON: the call of a tool that nobody ran."""
+"""Code in JSON strings: tool calls that were not executed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _IS_CODE = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+|return\b|yield\b)", re.MULTILINE)
 _VALUE_BEGINS = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _ATTEMPTS = 32
-"""So many values of JSON in one reply are looked at."""
+"""Most JSON values of one reply that are read."""
 _DECODER = json.JSONDecoder(strict=False)
 
 

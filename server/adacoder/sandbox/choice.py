@@ -1,4 +1,5 @@
-"""Which Python is the project's. Nothing is run to find out: a wrapper is looked through, or passed over.
+"""Choice of the project's Python. Nothing is run for it: the Python behind a wrapper is found, or the wrapper is
+skipped.
 
 The user's environment variables say which Python is meant, not what may be seen of it: that is for `interpreter`.
 """
@@ -13,16 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adacoder.messages import Named, Text
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.places import beginning, is_environment, is_file, is_folder, is_installation, real
+from adacoder.sandbox.real_paths import beginning, is_environment, is_file, is_folder, is_installation, real
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SETTING = "setting 'adacoder.interpreter'"
+_SETTING = Named("interpreter")
 _ENVIRONMENTS = (".venv", "venv")
 _VERSION = re.compile(r"(?!\.)[\w.+-]+")
-"""What pyenv may call a version; a path is none, since the project's own file may name it."""
+"""Version name for pyenv. A path is none, since the project's own file may name it."""
 _MOST_BYTES = 1 << 12
 _OWN = (
     "it is AdaCoder's own, since the project has no .venv, no environment is activated, and PATH has no other python3"
@@ -31,18 +33,18 @@ _OWN = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A Python, and why it is the project's."""
+    """A Python, and the reason for its choice."""
 
     path: Path
     """Absolute; links are kept, since a virtual environment is recognised by the link inside it."""
     why: str
     """A clause without a full stop."""
     passed_over: tuple[str, ...] = ()
-    """Sentences about what came before it and cannot be used."""
+    """Sentences about unusable candidates that came before it."""
 
 
 def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
-    """The Python for files in folder `near` of `workspace`.
+    """Choose the Python for files in folder `near` of `workspace`.
 
     The setting; else the nearest `.venv` (or `venv`) from `near` up to `workspace`; else the activated environment;
     else the `python3` on PATH; else the one that runs AdaCoder.
@@ -51,7 +53,7 @@ def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
         SandboxError: there is none where the setting or the project says there is one.
     """
     if setting is not None:
-        return Choice(look_up(str(setting), workspace, SETTING), "it was chosen by name")
+        return Choice(look_up(str(setting), workspace), "it was chosen by name")
     for environment in _of_project(near, workspace):
         path = environment / "bin" / "python"
         _must_be_interpreter(path, str(path), f"create the virtual environment {environment} anew")
@@ -63,32 +65,30 @@ def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
     return Choice(*found, tuple(passed_over))
 
 
-def look_up(name: str, folder: Path, said_by: str) -> Path:
+def look_up(name: str, folder: Path) -> Path:
     """The absolute path of the interpreter that a user named: a command in PATH, or a path as seen from `folder`.
-
-    `said_by`: where it was named, for the message.
 
     Raises:
         SandboxError: there is none.
     """
-    remedy = f"correct the {said_by}"
+    remedy = Text("correct ", _SETTING)
     command = shutil.which(name) if os.sep not in name else None
     path = Path(os.path.abspath(folder / (command or name)))  # noqa: PTH100  # resolve() would follow the links
     if os.sep not in name and not is_file(path):
-        raise SandboxError(f"There is no Python interpreter '{name}' in PATH: {remedy}.")
+        raise SandboxError(f"There is no Python interpreter '{name}' in PATH: ", remedy, ".")
     _must_be_interpreter(path, name if name == str(path) else f"{name} ({path})", remedy)
     return path
 
 
 def _must_be_interpreter(path: Path, shown: str, remedy: str) -> None:
     if not _is_program(path):
-        raise SandboxError(f"There is no Python interpreter at {shown}: {remedy}.")
+        raise SandboxError(f"There is no Python interpreter at {shown}: ", remedy, ".")
     if _is_script(path):
-        raise SandboxError(f"{shown} is a script that chooses an interpreter, not an interpreter: {remedy}.")
+        raise SandboxError(f"{shown} is a script that chooses an interpreter, not an interpreter: ", remedy, ".")
 
 
 def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
-    """The virtual environments from `near` up to `workspace`, the nearest first."""
+    """Virtual environments from `near` up to `workspace`, the nearest first."""
     inside = near.is_relative_to(workspace)
     folders = [f for f in (near, *near.parents) if f.is_relative_to(workspace)] if inside else [near, workspace]
     for folder in folders:
@@ -98,7 +98,7 @@ def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
 
 
 def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
-    """The Python of the environment that the user activated; conda's base is none, since it is always there."""
+    """Python of the activated environment; conda's base does not count, since it is always active."""
     for variable, is_one in (("VIRTUAL_ENV", is_environment), ("CONDA_PREFIX", _is_of_conda)):
         named = os.environ.get(variable)
         prefix = Path(named or ".")
@@ -121,7 +121,7 @@ def _is_base(prefix: Path) -> bool:
 
 
 def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
-    """The first `python3` on PATH that is an interpreter; None if that is AdaCoder's own.
+    """First `python3` on PATH that is an interpreter; None if it is AdaCoder's own.
 
     A relative folder in PATH says something else wherever one stands, and is left out.
     """
@@ -139,14 +139,13 @@ def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
             found = _in_pyenv(root, version)
             if found is not None:
                 return None if _is_own(found) else (found, f"pyenv takes it for python3, as {said_by} says")
-        passed_over.append(
-            f"{path} only chooses a Python when it runs, which it does not here: name the Python in the {SETTING}."
-        )
+        what = f"{path} only chooses a Python when it runs, which it does not here: name the Python with "
+        passed_over.append(Text(what, _SETTING, "."))
     return None
 
 
 def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
-    """The version that pyenv would choose for files in `near`, and what says so."""
+    """Version that pyenv would choose for files in `near`, and the source of that choice."""
     if said := os.environ.get("PYENV_VERSION", ""):
         return said.partition(":")[0], "PYENV_VERSION"
     files = [*(folder / ".python-version" for folder in (near, *near.parents)), root / "version"]
@@ -158,7 +157,7 @@ def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
 
 
 def _in_pyenv(root: Path, version: str) -> Path | None:
-    """The Python of a version that pyenv installed, or of the newest that begins so; None if there is none."""
+    """Installed Python of a pyenv version, or of the newest with that prefix; None if there is none."""
     if not _VERSION.fullmatch(version):
         return None
     folders = sorted((root / "versions").glob(f"{version}.*"), key=_numbers, reverse=True)
@@ -171,14 +170,14 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _is_interpreter(path: Path) -> bool:
-    """Whether a path leads to a program that an environment or an installation of Python holds, as its `bin` does."""
+    """True if a path leads to a program in the `bin` of an environment or installation of Python."""
     if not _is_program(path) or _is_script(path):
         return False
     return is_environment(path.parent.parent) or is_installation(real(path).parent.parent)
 
 
 def _is_own(path: Path) -> bool:
-    """Whether it is that of the environment or installation that AdaCoder runs in."""
+    """True if it is the Python that runs AdaCoder, or of the same environment."""
     prefix = path.parent.parent
     of = prefix if is_environment(prefix) else real(path).parent.parent
     return real(of) == real(Path(sys.prefix))

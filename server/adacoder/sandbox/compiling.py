@@ -27,7 +27,7 @@ class BrokenTextError(Exception):
 
 
 class UnparsedError(Exception):
-    """A text does not compile, and where its statements begin is not known."""
+    """A text does not compile, and the starts of its statements are unknown."""
 
 
 def compile_around(
@@ -67,7 +67,7 @@ def compile_around(
 
 
 def normalized(text: str) -> str:
-    """A text as Python's parser takes it."""
+    """Normalize a text as Python's parser does."""
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
 
 

@@ -1,4 +1,4 @@
-"""What the sandbox tells a user when it cannot run anything. A candidate that fails is none."""
+"""Errors of the sandbox that a user is told. A failing candidate is none."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ class SandboxError(AdaCoderError):
 
 
 class IsolationRefused(SandboxError):
-    """What can isolate code here is weaker than the settings accept."""
+    """The isolation on this machine is weaker than the settings accept."""

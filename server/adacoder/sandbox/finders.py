@@ -1,4 +1,4 @@
-"""Runs in the *user's* interpreter, confined: which text a module is loaded from, and which may be imported ahead.
+"""Runs in the *user's* interpreter, confined: chooses the text of each module, and the modules imported ahead.
 
 Standard library only, Python 3.8 and later; `worker.py` and `template.py` use it. Modules may be found by anything:
 import hooks, `.pth` files and links lead to a project's files too. So it is never asked who found a module, but where
@@ -37,10 +37,10 @@ globals()["__builtins__"] = dict(vars(builtins))
 
 
 class Unsaved:
-    """The texts of files that are open and not saved."""
+    """Texts of open files that are not saved."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """`texts`: by the paths of the files."""
+        """`texts` are by path."""
         self.tails = {module_tail(path) for path in texts}
         self._written = texts
         self._names: set[str] | None = None
@@ -48,7 +48,7 @@ class Unsaved:
         self._compiled: tuple[str, CodeType] | None = None
 
     def text_of(self, path: str) -> str | None:
-        """The text of a file, whatever links lead to it; None if what is on disk counts."""
+        """Unsaved text of a file, through any link; None if the file on disk counts."""
         if self._names is None:
             self._names = {basename(realpath(each) if islink(each) else each) for each in self._written}
         if basename(path) not in self._names and not islink(path):
@@ -58,18 +58,18 @@ class Unsaved:
         return self._real.get(realpath(path))
 
     def keep(self, path: str, code: CodeType) -> None:
-        """Have this code be that of a file, under whatever name it is imported."""
+        """Set the code of a file, for any name it is imported by."""
         self._compiled = path, code
 
     def code_of(self, path: str) -> CodeType | None:
-        """The code that was kept of a file, whatever links lead to it."""
+        """Code that was set for a file, through any link."""
         if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # it takes long
             return None
         return self._compiled[1]
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
-    """From now on have what is not installed compiled from its source, saved or not, whoever finds it.
+    """Compile all modules but installed ones from their source, saved or not, whoever finds them.
 
     A `.pyc` would run in its place, which may have been compiled of anything: it bears the source's time and size at
     best, and some are not even compared.
@@ -97,11 +97,11 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
 _get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
 
 compiled: dict[str, tuple[bytes, CodeType]] = {}
-"""What was compiled of the project's files, some of it ahead, by their paths, with the texts it was compiled of."""
+"""Cache of compiled files of the project, by path, each with its source."""
 
 
 def compile_ahead(path: str) -> None:
-    """Compile a file in the template, for all evaluations in which it is still the same."""
+    """Compile a file in the template, for all evaluations in which it is unchanged."""
     try:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
@@ -112,11 +112,11 @@ def compile_ahead(path: str) -> None:
 
 
 _LARGEST = 1 << 20
-"""Bytes of a file that is compiled ahead."""
+"""Maximum size of a file that is compiled ahead."""
 
 
 def remember(path: str, text: str) -> None:
-    """Have tracebacks and `inspect` show `text` as that of the file `path`."""
+    """Make tracebacks and `inspect` show `text` for the file `path`."""
     # No modification time, so that `linecache` never goes to look at the file instead.
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
 
@@ -129,7 +129,7 @@ class TextLoader(SourceFileLoader):
         self.text = text
         self.code = code
         self.namespace: Mapping[str, object] = {}
-        """The module's globals, also when its import failed half way."""
+        """The module's globals, also if its import failed half way."""
 
     def get_source(self, fullname: str) -> str:
         return self.text
@@ -144,7 +144,7 @@ class TextLoader(SourceFileLoader):
 
 
 class TextFinder:
-    """Finds the module under test by its name, and what else has an unsaved text whoever else finds it."""
+    """Finds the module under test by its name, and replaces the text of unsaved modules that other finders find."""
 
     def __init__(self, name: str, loader: TextLoader, unsaved: Unsaved) -> None:
         self._name = name
@@ -166,7 +166,7 @@ class TextFinder:
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-        """What PathFinder would find if all texts were saved, as far as one of them is concerned."""
+        """Spec that PathFinder would find if all texts were saved, where that concerns one of them."""
         tail = fullname.rpartition(".")[2]
         if tail not in self._unsaved.tails:
             return None
@@ -182,14 +182,14 @@ class TextFinder:
 
 
 class Others:
-    """What all finders beside one find together."""
+    """All finders on `sys.meta_path` but one."""
 
     def __init__(self, one: TextFinder | Barrier) -> None:
         self._one = one
         self._sought: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """The first that is found; None for what is being sought already, by one of them that asks the rest in turn."""
+        """First spec found; None during a search by one of them that asks the rest in turn."""
         if fullname in self._sought:
             return None
         self._sought.add(fullname)
@@ -223,14 +223,14 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """Keeps out of the template what is not installed: what the project has, or hides by a module of the same name."""
+    """Keeps modules out of the template that are not installed: the project's own, and those that it shadows."""
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)
         self._installed = installed
         self._others = Others(self)
         self.hit = False
-        """Whether a module was kept out."""
+        """True if a module was kept out."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -244,7 +244,7 @@ class Barrier:
         raise KeptOut
 
     def clear(self) -> None:
-        """Forget what came in before: a `.pth` file may have imported modules of the project."""
+        """Forget modules of the project that a `.pth` file has imported."""
         for name, module in list(sys.modules.items()):
             file = file_of(module)
             if file is None or self._installed.holds(file):
@@ -259,7 +259,7 @@ class Barrier:
         return name.partition(".")[0] in self._own
 
     def _is_installed(self, spec: ModuleSpec) -> bool:
-        """Whether it is plain what will be loaded, and that this is installed."""
+        """True if it is certain which file will be loaded, and that it is installed."""
         loader: object = spec.loader
         if loader is BuiltinImporter or loader is FrozenImporter:
             return True
@@ -271,7 +271,7 @@ class Barrier:
 
 
 class InstalledFiles:
-    """Tells what is installed from what belongs to the project, also where one lies within the other."""
+    """Tells installed files from the project's, even if one lies within the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
         # Python's own library is, whatever is known of the interpreter.
@@ -280,7 +280,7 @@ class InstalledFiles:
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
 
     def holds(self, path: str) -> bool:
-        """Whether a file or folder is, by where it really lies: the nearest of the folders around it decides."""
+        """True if a file or folder is installed: by its real path, the nearest enclosing folder decides."""
         try:
             place = join(realpath(path), "")
         except (TypeError, ValueError):  # it is no path
@@ -290,7 +290,7 @@ class InstalledFiles:
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template. No ImportError, which modules catch in order to do without a module."""
+    """Ends an import in the template. Not an ImportError, which modules catch in order to do without a module."""
 
 
 def file_of(module: object) -> str | None:
@@ -299,7 +299,7 @@ def file_of(module: object) -> str | None:
 
 
 def _of(thing: object, name: str) -> object:
-    """What is stored in it under a name; no code of its own runs."""
+    """Stored value of an attribute; no code of the object runs."""
     try:
         return vars(thing).get(name)
     except TypeError:

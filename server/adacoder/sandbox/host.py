@@ -1,4 +1,4 @@
-"""Runs a module's examples on a candidate, outside our process and confined: the sandbox's one public door.
+"""Runs a module's examples on a candidate, outside our process and confined: the sandbox's door for evaluations.
 
 Every evaluation has a process of its own, which is killed at its end, also after a pass. The worker in it
 only answers; the Judge decides here, and no `want` ever leaves this process.
@@ -18,6 +18,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, FailureKind, Level, Verdict
+from adacoder.messages import Named
 from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.importers import Apart, Importers
@@ -28,9 +29,9 @@ from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Proof, probe
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.space import Space, files_of, space
-from adacoder.sandbox.startup import note
+from adacoder.sandbox.startup_code import note
 from adacoder.sandbox.templates import Taken, Templates
+from adacoder.sandbox.visible_paths import VisiblePaths, files_of, find_visible
 from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
 from adacoder.traces import Trace
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
+    from adacoder.domain import Module
     from adacoder.sandbox.interpreter import Interpreter
     from adacoder.sandbox.isolation import Mechanism
 
@@ -47,18 +49,18 @@ T = TypeVar("T")
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
 _WATCHED_SECONDS = 0.03
-"""How often it is seen what an evaluation does."""
+"""Seconds between two looks at an evaluation."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
-"""How many evaluations run at a time, of all Hosts that share their turns."""
+"""Most evaluations at a time, of all Hosts that share their turns."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""How often it is looked whether what docstrings see is still what they may see: not more often, nor for a larger share
-of the time."""
+"""Least seconds between two searches for private files that docstrings see; and the part of the time that they take at
+most: one in so many."""
 _MOST_RUNS = 3
-"""How often code is run anew because files came to light meanwhile that it must not see."""
+"""Most repetitions because private files came to light meanwhile."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
-"""What may be another's doing, where a process does not have everything for itself."""
-ACCEPT_THE_RISK = "accept the risk with `--isolation none`"
+"""Failures that another process may have caused, where one does not have everything for itself."""
+NO_ISOLATION = Named("isolation", Level.NONE)
 
 
 def turns_for_all() -> asyncio.Semaphore:
@@ -69,14 +71,14 @@ def turns_for_all() -> asyncio.Semaphore:
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Where a method fails by what was proved at an earlier start only, prove anew what isolates, and try again."""
+    """Prove isolation anew and try again, if a method fails on what only an earlier start proved."""
 
     @wraps(method)
     async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
         try:
             return await method(host, *values, **named)
         except SandboxError:
-            if not (await probe(host._best)).is_kept:  # noqa: SLF001  # the Host's own
+            if not (await probe(host._best)).is_recorded:  # noqa: SLF001  # the Host's own
                 raise
         await probe(host._best, anew=True)  # noqa: SLF001  # as above
         return await method(host, *values, **named)
@@ -200,12 +202,23 @@ class Host:
                 await self._follow(lent, judge, standing, examples, timeout)
             finally:
                 lent.give_back()
-            verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
-            if verdict.failure is not None and verdict.failure.kind in _OF_COMPANY:
-                return (await self._alone(finding, program, examples, timeout)).verdict
+        verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
+        if verdict.failure is not None and verdict.failure.kind in _OF_COMPANY:
+            return await self.evaluate(program, examples, timeout=timeout)
         if await self._still_shows(recipe, program) and lent.holds:
             return verdict
         return await self.evaluate(program, examples, timeout=timeout)
+
+    @_by_what_holds
+    async def begin(self, module: Module) -> None:
+        """Let start what imports a module as it stands, for docstrings that are soon to come.
+
+        Raises:
+            IsolationRefused, SandboxError: as `evaluate`.
+        """
+        program = Program(module, "", "", 1, 1)
+        finding = await self._accepted(program, is_standing=True)
+        self._importers.begin(await self._known_recipe(finding.mechanism, program))
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
@@ -233,17 +246,18 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """What a template is made for that evaluates the program, or imports its module as it stands."""
+        """Recipe of the template that evaluates the program, or imports its module as it stands."""
         if not self._has_looked:  # which takes so much longer the first time
-            await asyncio.to_thread(self._space, program)
+            await asyncio.to_thread(self._visible, program)
             self._has_looked = True
-        view = self._space(program)
+        view = self._visible(program)
         ahead = NOTHING_AHEAD if is_standing else await self._ahead.of(program)
-        return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted)
+        group = self._importers.group if is_standing else 1
+        return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
 
-    def _space(self, program: Program, *, after: bool = False) -> Space:
-        """What the program may see; `after`: as `space` has it."""
-        view = space(self._interpreter, self._workspace, program.module, self._wishes, after=after)
+    def _visible(self, program: Program, *, after: bool = False) -> VisiblePaths:
+        """Files that the program may see; `after`: as in `find_visible`."""
+        view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, after=after)
         return view.without(files_of(program.module)) if program.is_withheld else view
 
     async def _judge(
@@ -263,7 +277,7 @@ class Host:
             taken = await self._templates.take(recipe, begin)
             try:
                 ended = await self._follow(taken, judge, program, examples, seconds)
-                if taken.holds and recipe.space == self._space(program, after=True):
+                if taken.holds and recipe.visible == self._visible(program, after=True):
                     return judge, ended
             finally:
                 # At once, but after the verdict, which need not wait for it.
@@ -271,7 +285,7 @@ class Host:
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """Whether the program may still see what it was shown; it is looked once for all that end within a moment."""
+        """True if the program may still see what it was shown; one search serves all that end within a moment."""
         look = self._looks.get(recipe)
         if look is None:
             look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))
@@ -281,7 +295,7 @@ class Host:
         await asyncio.sleep(max(0.0, self._looked + self._pause - time.monotonic()))
         del self._looks[recipe]  # who ends from now on waits for the next
         began = time.monotonic()
-        shows = recipe.space == self._space(program, after=True)
+        shows = recipe.visible == self._visible(program, after=True)
         self._looked = time.monotonic()
         self._pause = max(_LOOKED_SECONDS, _SHARE * (self._looked - began))
         return shows
@@ -298,7 +312,7 @@ class Host:
         return recipe
 
     async def _accepted(self, program: Program, *, is_standing: bool = False) -> Proof:
-        """What isolates here, if that is as strong as it must be; raises IsolationRefused if not.
+        """Mechanism that isolates here; raises IsolationRefused if it is weaker than asked for.
 
         While that is still to be proved, what `program` will most likely run in is booted, but for what is the user's.
         """
@@ -310,14 +324,14 @@ class Host:
         finding = await probe(self._best, meanwhile=boot)
         if finding.isolation.level.is_at_least(self._least):
             return finding
-        remedies = ", or ".join(filter(None, [finding.remedy, ACCEPT_THE_RISK]))
         level = finding.isolation.level
         if level is Level.NONE:
-            what = "Nothing here can isolate the code that a model wrote"
+            what, accept = "Nothing here can isolate the code that a model wrote", "accept the risk"
         else:
             what = f"Code can only be isolated at the level '{level}' here, and '{self._least}' is the least accepted"
-            remedies = ", or ".join(filter(None, [finding.remedy, f"accept it with `--isolation {level}`"]))
-        raise IsolationRefused(f"{what} ({finding.reason}): {remedies}.")
+            accept = "accept it"
+        remedy = f"{finding.remedy}, or " if finding.remedy else ""
+        raise IsolationRefused(f"{what} ({finding.reason}): {remedy}{accept} with `", Named("isolation", level), "`.")
 
     async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit, *, is_standing: bool) -> None:
         recipe = await self._recipe(mechanism, program, permitted, is_standing=is_standing)
@@ -361,7 +375,7 @@ def _limit(seconds: float) -> int:
 
 
 def _has_too_much(taken: Taken, judge: Judge) -> bool:
-    """Whether it has, or was ended because it had, too many files or threads; then the judge is told."""
+    """True if it has too many files or threads, or was ended for that; then the judge is told."""
     if taken.overfull:
         judge.wrote_too_much(SCRATCH_SIZE)
     elif taken.crowded or taken.threads > MOST_THREADS:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adacoder.sandbox.errors import SandboxError
@@ -25,18 +24,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from adacoder.domain import Module
     from adacoder.sandbox.process import Begin
     from adacoder.sandbox.program import Program
 
 MOST = 8
-"""Of how many modules docstrings run at a time, and how many of one."""
+"""Most modules whose docstrings run at a time, and most docstrings of one."""
 _MOST_ROOTS = 2
 """For how many folders that modules are imported from there are processes."""
 _REAP_SECONDS = 5.0
+_LEFT = "The sandbox broke: something of an evaluation was left."
 _WATCHED_SECONDS = 0.1
-"""How often it is seen what an importer does."""
+"""Seconds between two looks at an importer."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder"})
-"""What an import leaves that a forked process does not have, or not for itself."""
+"""Effects of an import that a forked process does not have, or not for itself."""
 
 
 class Apart(Exception):
@@ -48,7 +49,8 @@ class Importers:
 
     def __init__(self, docstrings: int) -> None:
         """`docstrings` run at a time."""
-        self._group = min(docstrings, MOST) + 1
+        self.group = min(docstrings, MOST) + 1
+        """As `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
         """The one that was used last comes last."""
 
@@ -72,7 +74,7 @@ class Importers:
             if template.pid is None:
                 raise Apart  # where the system does not say who sends, no process can be trusted to be the right one
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
-            return Lent(root, template, desk, await desk.docstring(begin))
+            return Lent(root, template, desk, await desk.docstring(program.module, begin))
         except (SandboxError, HungUpError, ProtocolError, TimeoutError) as error:
             root.busy -= 1
             if root.failed:
@@ -87,7 +89,6 @@ class Importers:
         self._root(recipe)
 
     def _root(self, recipe: Recipe) -> _Root:
-        recipe = replace(recipe, group=self._group)
         root = self._roots.pop(recipe, None)
         if root is None or not root.usable:
             root = _Root(recipe)
@@ -110,7 +111,7 @@ class Lent(Taken):
         self.notes = desk.notes
 
     async def status(self) -> int | None:
-        """That it did not end as it should is not told here: it is then evaluated by itself."""
+        """A wrong end is not reported here: the docstring is then evaluated by itself."""
         return None
 
     def give_back(self) -> None:
@@ -126,11 +127,11 @@ class _Process:
         self.evaluation = evaluation
         self.turn = asyncio.Lock()
 
-    async def fork(self, slot: int, kind: str, begin: Begin | None = None) -> Evaluation:
-        return await forked(self.evaluation.line.channel, self.turn, slot, kind, begin)
+    async def fork(self, slot: int, *kind: str, begin: Begin | None = None) -> Evaluation:
+        return await forked(self.evaluation.line.channel, self.turn, slot, *kind, begin=begin)
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """As `Line.import_`, in so many seconds."""
+        """As `WorkerLine.import_`, in so many seconds."""
         async with self.turn, asyncio.timeout(seconds):
             how, changes = await self.evaluation.line.import_(name, path, text)
         pid = self.evaluation.line.channel.sender
@@ -143,8 +144,16 @@ class _Process:
     async def reap(self, slot: int) -> bool:
         """Have it reap what it forked for a slot, and was killed; returns whether nothing is left of it."""
         try:
-            async with self.turn, asyncio.timeout(_REAP_SECONDS):
+            async with self.turn:
                 await self.evaluation.line.channel.send("reap", str(slot))
+                return await self.reaped()
+        except HungUpError:
+            return False
+
+    async def reaped(self) -> bool:
+        """Receive that it has reaped something; returns whether nothing is left of that."""
+        try:
+            async with asyncio.timeout(_REAP_SECONDS):
                 match await self.evaluation.line.channel.receive():
                     case ["reaped", _, "clean", _]:
                         return True
@@ -158,24 +167,24 @@ class _Process:
 
 
 class _Root:
-    """What there is for the modules that are imported from one folder, and are shown the same."""
+    """Importers for the modules of one folder that may see the same files."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.busy = 0
-        """How many docstrings run, or are about to."""
+        """Docstrings that run, or are about to."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
         """By the names of their modules; the one that was used last comes last."""
         self._boot = asyncio.create_task(self._start())
 
     @property
     def failed(self) -> bool:
-        """Whether the interpreter does not start."""
+        """True if the interpreter does not start."""
         return self._boot.done() and not self._boot.cancelled() and self._boot.exception() is not None
 
     @property
     def usable(self) -> bool:
-        """Whether it can serve."""
+        """True if it can serve."""
         if not self._boot.done():
             return True
         return not self.failed and self._boot.result().alive and self._boot.result().is_current
@@ -265,12 +274,12 @@ class _Importer(_Process):
         self._apart: dict[str, str] = {}
         """Why modules are not imported here."""
         self.freed = asyncio.Event()
-        """Whether a desk may be free that was not."""
+        """True if another desk may be free now."""
         self._watching = asyncio.create_task(self._watch([evaluation.slot + number for number in range(group)]))
 
     @property
     def busy(self) -> bool:
-        """Whether a docstring of its modules runs."""
+        """True if a docstring of its modules runs."""
         return any(desk.busy for desk in self._desks)
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
@@ -291,10 +300,9 @@ class _Importer(_Process):
         name, text = program.module.name, program.text
         if name in self._apart:
             raise Apart(self._apart[name])
-        is_there = self._there.get(name) == text
-        desk = await self._free_desk(None if is_there else name)
+        desk = await self._free_desk(None if self._there.get(name) == text else name)
         try:
-            if desk.module is None and not is_there:
+            if desk.module is None and self._there.get(name) != text:
                 how, changes = await desk.import_(seconds, name, str(program.module.path), text)
                 if how == "there":
                     self._there[name] = text
@@ -337,8 +345,9 @@ class _Importer(_Process):
 
     async def ended(self, desk: _Desk) -> None:
         """A desk was killed."""
-        if desk in self._desks:
-            self._desks.remove(desk)
+        if desk not in self._desks:
+            return
+        self._desks.remove(desk)
         if await self.reap(desk.evaluation.slot):
             self._slots.append(desk.evaluation.slot)
         else:
@@ -383,47 +392,49 @@ class _Desk(_Process):
         super().__init__(evaluation)
         self.busy = True
         self.module: str | None = None
-        """What it has imported, and the importer has not."""
+        """Modules that it has imported, and the importer has not."""
         self.notes = importer.notes
         self._importer = importer
-        self._reaping: asyncio.Task[None] | None = None
+        self._has_forked = False
+        """True if it has a process that is not reaped yet."""
 
-    async def docstring(self, begin: Begin) -> Evaluation:
-        """A process for a docstring."""
+    async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
+        """As of `_Process`, after it has reaped what it forked."""
+        has_forked, self._has_forked = self._has_forked, False
+        if has_forked and not await self.reap(self.evaluation.slot):
+            raise SandboxError(_LEFT)
+        return await super().import_(seconds, name, path, text)
+
+    async def docstring(self, module: Module, begin: Begin) -> Evaluation:
+        """A process for a docstring of a module; before it is forked, the one before it is reaped."""
+        has_forked, self._has_forked = self._has_forked, True
         try:
-            return await self.fork(self.evaluation.slot, "docstring", begin)
+            kind = "docstring", module.name, str(module.path)
+            evaluation = await self.fork(self.evaluation.slot, *kind, begin=begin)
+            if has_forked and not await self.reaped():
+                evaluation.close()
+                raise SandboxError(_LEFT)
         except BaseException:
             await self.end()
             raise
+        return evaluation
 
     def give_back(self, evaluation: Evaluation | None) -> None:
         """A docstring's process is not needed any more."""
         if evaluation is not None:
             evaluation.kill()
             evaluation.close()
-        self._reaping = asyncio.create_task(self._make_ready())
-
-    async def _make_ready(self) -> None:
-        if await self.reap(self.evaluation.slot):
-            self.busy = False
-            self._importer.freed.set()
-        else:
-            await self.end()
-
-    def kill(self) -> None:
-        """Kill it."""
-        if self._reaping is not None:
-            self._reaping.cancel()
-        super().kill()
+        self.busy = False
+        self._importer.freed.set()
 
     async def end(self) -> None:
         """End it, and have what came of it removed."""
-        super().kill()
+        self.kill()
         await self._importer.ended(self)
 
 
 def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
-    """What is to be told of an import.
+    """Report an import.
 
     Raises:
         Apart: it went wrong, or left what cannot be forked.

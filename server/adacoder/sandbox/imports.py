@@ -1,4 +1,4 @@
-"""What a template may import ahead for a module: what is installed, and what the module's text is sure to import.
+"""Imports of a template, ahead of evaluations: installed modules that the text of a module is sure to import.
 
 Only statements count that run whenever the module is imported. Of the project's own modules nothing is imported ahead,
 but what they in turn are sure to import is.
@@ -26,35 +26,35 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""How long the imports of the project's other modules are taken for granted: for so long a module may find imported
-what one of them has just ceased to import, or import anew what one has begun to."""
+"""Time for which imports of the project's other modules are not read again. Meanwhile a module may find something
+imported that is not any more, or import something itself."""
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
-"""What may decide which module an import finds, or what comes of it."""
+"""Text that may change which module an import finds, or its effect."""
 _MOST_FILES = 100
 _MOST_PARTS = 50
-"""Of a dotted name."""
+"""Maximum depth of a dotted name."""
 _MOST_BYTES = 1 << 20
-"""How many files are read, and of how many bytes at most."""
+"""Maximum number of files that are read, and of bytes in each."""
 _MOST_KEPT = 64
-"""Modules that it is remembered of."""
+"""Maximum number of modules in the cache."""
 _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
 )
-"""What so many modules import that all may find it imported: it is small, and has no submodules of its own to show."""
+"""Modules imported so often that any module may find them imported: they are small, and have no submodules to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What a template may import, and what it may not."""
+    """Modules that a template may import, and modules that it may not."""
 
     statements: tuple[str, ...] = _COMMON
     """Import statements, in order."""
     own: tuple[str, ...] = ()
-    """The project's modules and packages, by the names they are imported by, of the uppermost level."""
+    """The project's own top-level modules and packages."""
     files: tuple[Path, ...] = field(default=(), compare=False)
-    """The project's other files that run with the module: they may be compiled ahead, and no more."""
+    """The project's other files that run with the module: they may only be compiled ahead."""
 
 
 NOTHING_AHEAD = Ahead(())
@@ -62,19 +62,20 @@ NOTHING_AHEAD = Ahead(())
 
 
 class ImportsAhead:
-    """What templates may import ahead for the programs of a workspace, whatever the candidates in them import."""
+    """Imports for the programs of a workspace, whatever the candidates in them import."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, recheck_seconds: float = RECHECK_SECONDS) -> None:
         self._workspace = workspace
+        self._recheck_seconds = recheck_seconds
         self._known: dict[Path, tuple[tuple[str, str, Module], tuple[int, int, int], Ahead]] = {}
-        """By file: of which texts around a candidate, at which moment, and what was found then."""
+        """Cache by file: text around the candidate, time, and result."""
 
     async def of(self, program: Program) -> Ahead:
-        """What may be imported ahead for the program. Nothing is read if that was known a moment ago."""
+        """Find the imports for the program. Nothing is read if that was done a moment ago."""
         module, text = program.module, program.text
         begin, end = line_start(text, program.first_line - 1), line_start(text, program.last_line)
         around = text[:begin], "" if end is None else text[end:], module
-        moment = int(time.monotonic() / RECHECK_SECONDS), _changed(module.root), _changed(self._workspace)
+        moment = int(time.monotonic() / self._recheck_seconds), _changed(module.root), _changed(self._workspace)
         if (known := self._known.get(module.path)) is not None and known[:2] == (around, moment):
             return known[2]
         package = module.name.partition(".")[0]
@@ -119,13 +120,13 @@ class _Import:
     source: str
     module: str
     names: tuple[str, ...]
-    """What is imported from the module: submodules perhaps."""
+    """Names imported from the module; they may be submodules."""
     level: int
 
 
 @lru_cache(maxsize=256)
 def _imports(text: str) -> tuple[_Import, ...] | None:
-    """The import statements of a module that run whenever it is imported; None where nobody can tell."""
+    """Import statements of a module that always run; None if that cannot be told."""
     if _UNPREDICTABLE.search(text):
         return None
     return tuple(
@@ -151,7 +152,7 @@ def _imports_of(statement: str) -> Iterator[_Import]:
 
 
 def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
-    """The files of the project that an import statement in the file `path` runs."""
+    """Files of the project that an import statement in the file `path` runs."""
     bases = [path.parents[statement.level - 1]] if 0 < statement.level <= len(path.parents) else roots
     parts = statement.module.split(".") if statement.module else []
     for base in bases if len(parts) <= _MOST_PARTS else ():
@@ -168,7 +169,7 @@ def _module_at(place: Path) -> Iterator[Path]:
 
 
 def _modules_in(folder: Path) -> Iterator[str]:
-    """The modules and packages in a folder, by the names they are imported by."""
+    """Importable names of the modules and packages in a folder."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

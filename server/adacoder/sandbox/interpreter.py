@@ -1,8 +1,8 @@
-"""What is known of the user's interpreter, and what must be visible for it to start. Nothing here runs it.
+"""Description of the user's interpreter, and the files that it needs to start. Nothing here runs it.
 
 Everything that is read here may be hostile: an environment comes with a repository. So a file is read only if it is
-one, no further than what is needed; and whatever a link, a `.pth` file or `pyvenv.cfg` names is shown only if `places`
-says so of its real path.
+one, no further than what is needed; and whatever a link, a `.pth` file or `pyvenv.cfg` names is shown only if
+`real_paths` says so of its real path.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from adacoder.project import home, is_wide
 from adacoder.sandbox.choice import choose
 from adacoder.sandbox.isolation.paths import is_within
-from adacoder.sandbox.places import (
+from adacoder.sandbox.real_paths import (
     OF_THE_SYSTEM,
     Followed,
     beginning,
     entries,
     follow,
-    home,
     is_environment,
     is_installation,
-    is_wide,
     libraries,
     parts,
     project_of,
@@ -44,7 +43,7 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""How much is read of a file, of all `.pth` files, and of a folder; what matters is far shorter."""
+"""Limits for a file, for all `.pth` files, and for a folder; relevant ones are far shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +53,25 @@ class Interpreter:
     path: Path
     """Absolute; links are kept, since a virtual environment is recognised by the link inside it."""
     folders: tuple[Path, ...]
-    """What must be visible for it to run, by real paths: the parts of its environment and of the installation
-    beneath, packages that are linked from elsewhere, and what `.pth` files add to its path."""
+    """Real paths that it needs to run: the parts of its environment and of the installation below it, packages linked
+    from elsewhere, and additions of `.pth` files."""
     links: tuple[tuple[Path, str], ...]
-    """The symbolic links that lead to the executable and to `folders`, each with its target."""
+    """Symbolic links to the executable and to `folders`, each with its target."""
     added: tuple[Path, ...] = ()
-    """Those of `folders` that are other projects, installed in place, which have secrets of their own."""
+    """Members of `folders` that are other projects, installed in place, with secrets of their own."""
     parts: tuple[Path, ...] = ()
-    """Those of `folders` that are the environment's, or the installation's beneath it."""
+    """Members of `folders` that belong to the environment, or to the installation below it."""
     packages: tuple[Path, ...] = ()
-    """Where installed packages are: folders in `parts`, and those of `folders` that packages are linked from."""
+    """Folders with packages: those in `parts`, and members of `folders` that packages are linked from."""
 
     @property
     def installed(self) -> tuple[Path, ...]:
-        """Where its own library is, and what is installed in it for good."""
+        """Folders of its own library and of its installed packages."""
         return tuple(folder for folder in self.folders if folder not in self.added)
 
 
 def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
-    """The interpreter for files in folder `near` of `workspace`, as `choice` has it.
+    """Choose and describe the interpreter for files in folder `near` of `workspace`.
 
     Raises:
         SandboxError: there is none where the setting or the project says there is one.
@@ -101,7 +100,7 @@ def _changed(place: Path) -> int:
 
 
 def describe(path: Path) -> Interpreter:
-    """What is known of the interpreter at `path` without running it."""
+    """Describe the interpreter at `path` without running it."""
     own = real(path.parent.parent)
     settings = _configuration(own)
     beneath = settings.get("home", "")
@@ -125,7 +124,7 @@ def describe(path: Path) -> Interpreter:
 
 
 class _Shown:
-    """What is shown of an interpreter: all that is asked for, and may be."""
+    """Paths of an interpreter that may be shown."""
 
     def __init__(self, parts: Sequence[Path]) -> None:
         self._parts = parts
@@ -136,7 +135,7 @@ class _Shown:
             self.show(follow(part))
 
     def show(self, way: Followed | None) -> bool:
-        """Show what a way leads to, if it may be; returns whether it is."""
+        """Show the target of a path, if that is allowed; returns True if it is."""
         place = shown_for(way.real, self._parts) if way is not None else None
         if way is None or place is None:
             return False
@@ -146,27 +145,27 @@ class _Shown:
         return True
 
     def add(self, way: Followed | None) -> None:
-        """Show what a way leads to if it is another project, or if it may be shown anyway."""
+        """Show the target of a path if it is another project, or may be shown anyway."""
         if self.show(way) or way is None or project_of(way.real) is None:
             return
         self.folders[way.real] = self.added[way.real] = None
         self.keep_links(way)
 
     def keep_links(self, way: Followed) -> None:
-        """Let a way lead inside to where it leads outside, if that is shown."""
+        """Keep the links on a path whose target is shown."""
         if is_within(way.real, (*self.folders, *OF_THE_SYSTEM)):
             self.links |= dict.fromkeys(way.links)
 
 
 def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
-    """The ways to the executable, and to the folder of executables that a `pyvenv.cfg` names."""
+    """Paths to the executable, and to the folder of executables that a `pyvenv.cfg` names."""
     for place in (path, beneath, beneath / path.name if beneath is not None else None):
         if place is not None and (way := follow(place)) is not None:
             yield way
 
 
 def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
-    """The environment or installation that was asked for, and the installations beneath it.
+    """Prefixes of the chosen environment or installation, and of the installations below it.
 
     Another environment on the way is none of them: no interpreter reads it.
     """
@@ -180,12 +179,12 @@ def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """What must be visible of an environment or installation, if it may be; the system's is visible anyway."""
+    """Parts of an environment or installation to show; the system's are visible anyway."""
     return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
 def _apart(executable: Path) -> list[Path]:
-    """What must be visible of a Python that was installed right into the home folder, or its `.local`."""
+    """Parts to show of a Python that was installed right into the home folder, or its `.local`."""
     prefix = executable.parent.parent
     if not (is_wide(prefix) and prefix.is_relative_to(home()) and is_installation(prefix)):
         return []
@@ -193,13 +192,13 @@ def _apart(executable: Path) -> list[Path]:
 
 
 def _configuration(prefix: Path) -> dict[str, str]:
-    """What `pyvenv.cfg` says; nothing where there is none."""
+    """Entries of `pyvenv.cfg`; empty if there is none."""
     pairs = (line.partition("=") for line in _lines(prefix / "pyvenv.cfg"))
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 
 def _packages(prefix: Path) -> Iterator[Path]:
-    """The folders that packages are installed to."""
+    """Folders that packages are installed to."""
     for library in libraries(prefix):
         yield from (real(Path(entry.path)) for entry in entries(library, _MOST_ENTRIES) if "-packages" in entry.name)
 
@@ -211,7 +210,7 @@ def _around_packages(prefixes: Iterable[Path]) -> Iterator[Path]:
 
 
 def _targets(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[Path]:
-    """What the links in `folders` and in `packages` lead to, and those of each package; of many to one folder, one.
+    """Targets of the links in `folders`, in `packages` and in each package; one for each folder of targets.
 
     That is enough: a tool that links what it installs links all that belongs to a package from one place.
     """
@@ -236,7 +235,7 @@ def _entries(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[os.D
 
 
 def _named(packages: Iterable[Path]) -> Iterator[Path]:
-    """The folders that are installed in place: what `.pth` files add, else where pip says it installed from."""
+    """Folders of projects installed in place: from `.pth` files, else from pip's records."""
     found = [(folder, entry) for folder in packages for entry in entries(folder, _MOST_ENTRIES)]
     lines = ((folder, line) for folder, each in found if each.name.endswith(".pth") for line in _lines(Path(each.path)))
     added = [
@@ -253,7 +252,7 @@ def _named(packages: Iterable[Path]) -> Iterator[Path]:
 
 
 def _in_place(file: Path) -> Iterator[Path]:
-    """The project that is installed in place, as PEP 610 says it."""
+    """Project installed in place, according to PEP 610."""
     with suppress(ValueError, RecursionError):
         match json.loads(beginning(file, _MOST_BYTES) or b"{}"):
             case {"url": str(url), "dir_info": {"editable": True}} if url.startswith("file:///"):

@@ -1,4 +1,5 @@
-"""Turns what a worker said into a Verdict: the only place that compares outputs, by `doctest`'s own rules.
+"""Judge of evaluations: makes a Verdict of a worker's messages. The only place that compares outputs, by the rules of
+`doctest`.
 
 An informal example is compared by the value it gives, not by what it prints or how the value looks: who writes
 `f(2) == {"b", "a"}` or `f(2) -> 15` means no order of a set, no difference between 15 and 15.0, and no `print(15)`.
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Isolation, Level, Verdict
 from adacoder.pytext import Lines
-from adacoder.sandbox.values import same_value
+from adacoder.sandbox.literal_values import same_value
 from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, SyntaxBroken
 from adacoder.sandbox.worker import OUT_OF_MEMORY
 from adacoder.traces import Trace
@@ -31,44 +32,44 @@ _NEEDS = {
     13: "processes",  # EACCES for what has no name in the file system, as the semaphores of multiprocessing
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
-"""What a candidate lacked in isolation, by the number of the OSError it got."""
+"""Resource that a candidate lacked, by the number of its OSError."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
-"""The same where the error names a file."""
+"""The same if the error names a file."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
 _SHOWN = 60
-"""Characters of an output that a message quotes."""
+"""Maximum length of an output in a message."""
 
 
 @dataclass(slots=True)
 class Judge:
-    """Follows one evaluation, event by event, and says what came of it."""
+    """Follows one evaluation, event by event, to its Verdict."""
 
     program: Program
     isolation: Isolation
     note: str = ""
-    """What is to be said of the evaluation whatever comes of it."""
+    """Note for the Verdict in any case."""
     trace: Trace = field(init=False, default=Trace())
-    """What was told of the last example, where that was asked for; nothing is judged by it."""
+    """Trace of the last example, if one was asked for. It is not part of the Verdict."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
-    """The first thing that failed."""
+    """The first failure."""
     _current: Example | None = field(init=False, default=None)
-    """The example that runs; None while the module is imported."""
+    """Running example; None during the import of the module."""
     _troubled: list[tuple[ExampleResult, Raised]] = field(init=False, default_factory=list)
-    """The examples that raised what they were not to raise."""
+    """Examples that raised an unexpected exception."""
     _unrelated: list[Failure] = field(init=False, default_factory=list)
-    """How examples failed that did not run the target."""
+    """Failures of examples that did not run the target."""
 
     def __post_init__(self) -> None:
         self._verdict = Verdict(None, isolation=self.isolation, notes=(self.note,) if self.note else ())
 
     @property
     def verdict(self) -> Verdict:
-        """What is known so far."""
+        """Verdict so far."""
         return replace(self._verdict, failure=self._undefined_name() or self._failure)
 
     def loaded(self, answer: SyntaxBroken | Imported) -> bool:
-        """The module was loaded, or was not; returns whether its examples can run."""
+        """Take the result of loading the module; returns True if its examples can run."""
         if isinstance(answer, SyntaxBroken):
             self._fail(self._syntax_failure(answer))
             return False
@@ -97,15 +98,15 @@ class Judge:
         return self._failure is None
 
     def begins(self, example: Example) -> None:
-        """An example is about to run."""
+        """Take the start of an example."""
         self._current = example
 
     def answered(self, example: Example, answer: Answer) -> None:
-        """The example ran to its end."""
+        """Take the end of an example."""
         got = _displayed(example, answer)
         matched = _matches(example, got, answer)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        # What may be due to the target must match, but proves nothing.
+        # A result that may be the target's must match, but proves nothing.
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
@@ -119,14 +120,14 @@ class Judge:
             if answer.raised is None
             else self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got)
         )
-        # One that shows no output cannot verify anything, but to raise is wrong all the same.
+        # An example without output cannot verify anything, but raising is wrong all the same.
         if counts and (example.has_want or answer.raised is not None):
             self._fail(failure)
         elif example.has_want:
             self._unrelated.append(failure)
 
     def traced(self, trace: Trace) -> None:
-        """It was told what the example executes.
+        """Take the trace of an example.
 
         Raises:
             ProtocolError: that is not in the target.
@@ -136,7 +137,7 @@ class Judge:
         self.trace = trace
 
     def ended(self, missing: tuple[str, ...]) -> None:
-        """All examples ran; what was missing after the import may have been defined since."""
+        """Take the end of all examples. Names missing after the import may have been defined since."""
         self._verdict = replace(self._verdict, undefined=missing)
         unrelated = self._unrelated
         if not any(result.entered for result in self._verdict.results):
@@ -149,49 +150,47 @@ class Judge:
         self._verdict = replace(self._verdict, notes=(*self._verdict.notes, *told))
 
     def timed_out(self, seconds: float) -> None:
-        """The time was over."""
-        message = f"{self._where()} was still running after the {seconds:g} s that an evaluation may take."
-        self._fail(Failure(FailureKind.TIMED_OUT, message, self._current))
+        """Take the timeout of the evaluation."""
+        self._end(FailureKind.TIMED_OUT, f"was still running after the {seconds:g} s that an evaluation may take")
 
     def died(self, status: int | None) -> None:
-        """The worker hung up; `status` as `Process.status` gives it."""
+        """Take the end of the worker; `status` is that of `Taken.status`."""
         if status is None:
             self.misbehaved("it closed its line to the evaluator")
         elif status == OUT_OF_MEMORY:
-            self._fail(Failure(FailureKind.OUT_OF_MEMORY, f"{self._where()} ran out of memory.", self._current))
+            self._end(FailureKind.OUT_OF_MEMORY, "ran out of memory")
+        elif status < 0:
+            self._end(FailureKind.KILLED, f"was killed ({_signal_name(-status)})")
         else:
-            how = f"was killed ({_signal_name(-status)})" if status < 0 else f"ended Python (exit status {status})"
-            self._fail(Failure(FailureKind.KILLED, f"{self._where()} {how}.", self._current))
+            self._end(FailureKind.KILLED, f"ended Python (exit status {status})")
 
     def wrote_too_much(self, size: int) -> None:
-        """It was ended because it wrote more than `size` bytes of files, or far too many files."""
-        message = f"{self._where()} wrote more files than an evaluation may ({size >> 20} MiB)."
-        self._fail(Failure(FailureKind.KILLED, message, self._current))
+        """Take the end of an evaluation that wrote more than `size` bytes, or far too many files."""
+        self._end(FailureKind.KILLED, f"wrote more files than an evaluation may ({size >> 20} MiB)")
 
     def started_too_many_threads(self, most: int) -> None:
-        """It had, or was ended because it had, more than `most` threads at a time."""
-        message = f"{self._where()} started more threads than an evaluation may ({most})."
-        self._fail(Failure(FailureKind.KILLED, message, self._current))
+        """Take an excess of threads, more than `most` at a time."""
+        self._end(FailureKind.KILLED, f"started more threads than an evaluation may ({most})")
 
     def misbehaved(self, how: str) -> None:
-        """The worker broke the protocol."""
+        """Take a violation of the protocol."""
         why = f"as only hostile or badly broken code does: {how}"
-        message = f"{self._where()} broke the evaluator's protocol, {why}."
-        self._fail(Failure(FailureKind.PROTOCOL, message, self._current))
+        self._end(FailureKind.PROTOCOL, f"broke the evaluator's protocol, {why}")
+
+    def _end(self, kind: FailureKind, how: str) -> None:
+        where = "The import of the module" if self._current is None else _place(self._current)
+        self._fail(Failure(kind, f"{where} {how}.", self._current))
 
     def _fail(self, failure: Failure) -> None:
         self._failure = self._failure or failure
 
-    def _where(self) -> str:
-        return "The import of the module" if self._current is None else _place(self._current)
-
     def _text_of(self, line: int) -> str:
-        """What stands in a line of the module's text, in a sentence."""
+        """Quote a line of the module."""
         lines = Lines(self.program.text)
         return _brief(lines[line - 1]) if line <= len(lines) else ""
 
     def _own_line(self, line: int | None) -> int | None:
-        """A line of the module's text as a line of the candidate's function."""
+        """Number of a module's line, counted in the candidate's function."""
         return None if line is None else line - self.program.first_line + 1
 
     def _syntax_failure(self, broken: SyntaxBroken) -> Failure:
@@ -200,7 +199,7 @@ class Judge:
             line = self._own_line(broken.line)
             message = f"`{self._text_of(broken.line)}` is a syntax error: {what}."
             return Failure(FailureKind.SYNTAX_ERROR, message, error=broken.message, line=line)
-        message = f"Mend line {broken.line} of the file first, which the run cannot leave out: {what}."
+        message = f"Fix line {broken.line} of the file first, which the run cannot leave out: {what}."
         return Failure(FailureKind.BROKEN_MODULE, message, error=broken.message)
 
     def _import_failure(self, raised: Raised) -> Failure:
@@ -243,7 +242,7 @@ class Judge:
         return Failure(kind, f"{message}.", example, got, error, self._own_line(raised.line))
 
     def _need(self, raised: Raised) -> str | None:
-        """What the code needed and isolation denied, as far as the error shows it."""
+        """Resource that isolation denied to the code, as far as the error shows it."""
         if self.isolation.level is Level.NONE or "OSError" not in raised.bases:
             return None
         found = _ERRNO.search(raised.message)
@@ -253,7 +252,7 @@ class Judge:
         return (_NEEDS_OF_FILES.get(number) if found[2] else None) or _NEEDS.get(number)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
-        """The failure of an example that no candidate can mend, or that an earlier one caused."""
+        """Failure of an example that no candidate can pass, or that an earlier one caused."""
         error = raised.message.strip()
         if raised.origin == "syntax":
             message = f"{_place(example)} is a syntax error ({_brief(error)}): correct it."
@@ -275,7 +274,7 @@ class Judge:
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:
-        """The failure that missing names are, with the example that tripped over one of them, if one did."""
+        """Failure for undefined names, with the example that raised a NameError for one of them, if any."""
         missing = self._verdict.undefined
         if not missing:
             return None
@@ -294,10 +293,8 @@ class Judge:
 
 
 def _displayed(example: Example, answer: Answer) -> str:
-    """What an example gave, ending in a newline if it is anything; in prose None is something.
-
-    What doctest compares is what was printed and the value in one; in prose the value stands first.
-    """
+    """Output of an example, with a newline at its end unless it is empty: printed text and value in one, as doctest
+    compares them. In prose the value comes first, and may be None."""
     if example.informal and answer.raised is None:
         value = (answer.shown or "None").rstrip("\n") + _class_told(example, answer)
         return f"{value}\n" + (f"after printing\n{_ended(answer.printed)}" if answer.printed else "")
@@ -309,7 +306,7 @@ def _ended(output: str) -> str:
 
 
 def _class_told(example: Example, answer: Answer) -> str:
-    """The class of a value that looks as it should and is something else."""
+    """Class of a value that is displayed as wanted but is something else."""
     looks_right = _is_value(answer.shown, example.want) and not _is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
 
@@ -319,10 +316,11 @@ def _is_value(display: str, want: str) -> bool:
 
 
 def _matches(example: Example, got: str, answer: Answer) -> bool:
-    """Whether an example gave what it should, as `doctest.DocTestRunner` decides it unless it is informal."""
+    """True if an example gave what was wanted: by the rules of `doctest.DocTestRunner`, or by value if it is
+    informal."""
     raised = answer.raised
     if raised is None and example.informal:
-        # Who tells of None tells of nothing that is seen.
+        # A result of None means that nothing is displayed.
         shows_more = bool(answer.printed) and answer.plain == "None"
         return example.exception is None and _is_value(answer.plain, example.want) and not shows_more
     if raised is None:
@@ -337,13 +335,13 @@ def _matches(example: Example, got: str, answer: Answer) -> bool:
 
 
 def _takes_fence_for_output(example: Example, got: str) -> bool:
-    """Whether nothing but the end of a Markdown code block, right below the output, is wrong with an example."""
+    """True if the only fault of an example is a Markdown fence right below its output."""
     without_fence = _FENCE.sub("", example.want)
     return without_fence != example.want and _CHECKER.check_output(without_fence, got, example.flags)
 
 
 def _exception_name(message: str) -> str:
-    """The exception's class without its module and text: all that IGNORE_EXCEPTION_DETAIL compares."""
+    """Exception class without module and text: all that IGNORE_EXCEPTION_DETAIL compares."""
     return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 
@@ -366,7 +364,7 @@ def _brief(text: str) -> str:
 
 
 def _quoted(output: str) -> str:
-    """An output in a sentence: its first line, and whether there is more."""
+    """Quote an output: its first line, with … if there is more."""
     lines = output.strip("\n").split("\n")
     first = lines[0]
     if not output.strip("\n"):

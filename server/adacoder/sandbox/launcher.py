@@ -1,4 +1,5 @@
-"""Starts the user's interpreter: one process watches over it from outside, another locks itself down and becomes it.
+"""Launcher of the user's interpreter: one process watches over it from outside, another locks itself down and becomes
+it.
 
     launcher.py LIFELINE WRAPPER… -- CONFINEMENT… -- PROGRAM…
 
@@ -48,11 +49,12 @@ if TYPE_CHECKING:
 LINUX = sys.platform == "linux"
 _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
-"""How often it is seen how many processes there are."""
+"""Interval for counting processes."""
 _OWN_PROCESSES = 8
-"""There may be so many more than evaluations: bwrap's and the template, and what was killed and is not gone yet."""
+"""Allowance beyond the number of evaluations: for bwrap, the template, and killed processes that are not gone yet."""
 _MOST_THREADS = 1000
-"""Of one process: an evaluation is ended long before, and what is imported starts a few for each processor."""
+"""Maximum for one process: an evaluation is ended long before, and imported libraries start a few for each
+processor."""
 
 # linux/prctl.h
 _PR_SET_PDEATHSIG = 1
@@ -97,7 +99,7 @@ def main(arguments: list[str]) -> None:
 
 
 def most_processes(confinement: Sequence[str]) -> int:
-    """How many processes may come of a template, whose evaluations have none of their own if there is a filter."""
+    """Maximum number of processes below a template; its evaluations have none of their own if there is a filter."""
     wishes = dict(argument.partition("=")[::2] for argument in confinement)
     return _OWN_PROCESSES + int(wishes["slots"]) if "filter" in wishes else sys.maxsize
 
@@ -110,7 +112,7 @@ def become(program: list[str]) -> NoReturn:
 
 
 def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoReturn:
-    """Fork; go on in the child; in the parent watch over it and all that comes of it, to the end.
+    """Fork, and go on in the child. The parent watches over it and all its descendants, to the end.
 
     `most`: how many processes that may be.
     """
@@ -146,7 +148,7 @@ def kill(how: Callable[[int, int], None], target: int) -> None:
 
 
 def wait_for_end(child: int, lifeline: int, most: int) -> None:
-    """Wait until the child has ended, the other end of the lifeline is gone, or too much came of the child."""
+    """Wait until the child has ended, the other end of the lifeline is gone, or there are too many descendants."""
     if sys.platform == "linux":
         watch = select.poll()
         watch.register(lifeline, 0)  # a hang-up is told unasked
@@ -163,7 +165,7 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
 
 
 def overgrown(most: int) -> bool:
-    """Whether there are more than `most` processes below this one, or one of them has too many threads."""
+    """True if there are more than `most` processes below this one, or one of them has too many threads."""
     found = children(os.getpid())
     for count, pid in enumerate(found, 1):
         threads = 0
@@ -176,7 +178,7 @@ def overgrown(most: int) -> bool:
 
 
 def children(parent: int) -> list[int]:
-    """The child processes of one, orphans that became its own among them; none where the system does not tell."""
+    """Child processes of one, adopted orphans included; empty if the system does not tell."""
     found: list[int] = []
     with suppress(OSError):  # it has ended, or this is not Linux
         for thread in os.listdir(f"/proc/{parent}/task"):
@@ -228,7 +230,7 @@ def lower_limit(name: str, value: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up root's powers; Landlock and seccomp hold root too, but there is no reason to try them."""
+    """Give up root's powers; Landlock and seccomp restrict root too, but there is no reason to rely on that."""
     for capability in range(_CAPABILITIES):
         with suppress(OSError):  # it has none to give up, or the kernel does not know this one
             prctl(_PR_CAPBSET_DROP, capability)
@@ -239,7 +241,7 @@ def drop_capabilities() -> None:
 def hold(
     abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: str, slots: Sequence[str], group: int
 ) -> None:
-    """Restrict this process by Landlock, and prepare the narrower rulesets of each slot and of each group of them."""
+    """Restrict this process by Landlock, and prepare narrower rulesets for each slot and each group of slots."""
     everything = all_rights(abi)
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
@@ -257,7 +259,7 @@ def hold(
 
 
 def all_rights(abi: int) -> int:
-    """All that a version of Landlock can deny in the file system."""
+    """All file system rights that a version of Landlock can deny."""
     rights = _REFER - 1
     for right, since in ((_REFER, 2), (_TRUNCATE, 3), (_IOCTL_DEV, 5)):
         if abi >= since:
@@ -266,7 +268,7 @@ def all_rights(abi: int) -> int:
 
 
 def ruleset(abi: int, rights: int, rules: Sequence[tuple[str, int]]) -> int:
-    """A Landlock ruleset that denies all `rights`, the network and signals, and allows what `rules` say."""
+    """Create a Landlock ruleset that denies `rights`, the network and signals, except for what `rules` allow."""
     attributes = struct.pack("QQQ", rights, _NET_ALL, _SCOPE_ALL)[: 8 if abi < 4 else 16 if abi < 6 else 24]
     handle = syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     for path, allowed in rules:
@@ -306,7 +308,7 @@ def wait_for_word() -> None:
 
 
 def keep_open(descriptor: int, number: int) -> None:
-    """Make `descriptor` `number`, which the interpreter inherits."""
+    """Move `descriptor` to `number`, which the interpreter inherits."""
     os.dup2(descriptor, number)
     if descriptor != number:
         os.close(descriptor)
@@ -329,7 +331,7 @@ def syscall(number: int, *values: int | bytes) -> int:
 
 
 def _call(name: str, kind: type[ctypes.c_int | ctypes.c_long], *values: int | bytes) -> int:
-    """Call a function of the C library, all of whose arguments may be as wide as a pointer.
+    """Call a function of the C library. Any argument may be as wide as a pointer.
 
     Raises:
         OSError: it failed.

@@ -1,4 +1,4 @@
-"""Runs in the *user's* interpreter, confined: what the names in the statements of a docstring stand for.
+"""Runs in the *user's* interpreter, confined: resolves the names in the statements of a docstring.
 
 Standard library only, Python 3.8 and later; `worker.py` uses it. A statement that shows what an earlier one got of the
 target need not enter its code: `>>> s = Stats([1])` does, `>>> s` shows it. And one that enters nothing may have run
@@ -27,7 +27,7 @@ _UNCHANGEABLE = (
     *(_MODULE, type, _FUNCTION, _BUILTIN, type(None), type(...), type(NotImplemented)),
     *(int, float, complex, str, bytes, frozenset, range, slice),
 )
-"""What no statement changes, or none that calls it or takes something from it."""
+"""Types of objects that no statement changes by calling them or taking something from them."""
 _module_dict: Any = vars(_MODULE)["__dict__"]
 _class_dict = type.__dict__["__dict__"].__get__
 _mro = type.__dict__["__mro__"].__get__
@@ -35,24 +35,25 @@ _name_of_class = type.__dict__["__qualname__"].__get__
 
 
 class Flow:
-    """Follows what statements got of the target, or may have changed by it, through the names of a docstring."""
+    """Follows results and effects of the target through the names of a docstring."""
 
     def __init__(self, names: dict[str, object]) -> None:
-        """`names`: the docstring's globals."""
+        """`names` are the docstring's globals."""
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """Of names the values, or None where there is none, and whether they certainly come from the target."""
+        """Identity of the value of each name, or None if it has none, and True if it certainly comes from the
+        target."""
         self._carrying: dict[str, bool] = {}
-        """Those of them that still have these values."""
+        """Members of these whose value is unchanged."""
 
     def begins(self) -> None:
-        """A statement is about to run."""
+        """Take the start of a statement."""
         self._count = len(self._names)
         self._carrying = {name: sure for name, (value, sure) in self._carried.items() if value == self._identity(name)}
 
     def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
-        """Whether a statement, which has run, ran the target, or used what came of it; None if that may be so.
+        """Tell if a statement, which has run, ran the target or used its results; None if that is uncertain.
 
         `entered`: whether it was seen to enter its code; `shows`: whether it gave an output; `binds`: whether it is
         one that can bind names.
@@ -81,7 +82,7 @@ class Flow:
 
 
 def _names_of(code: CodeType) -> Iterator[str]:
-    """The names that code uses, those of attributes among them."""
+    """Names in code, attributes included."""
     yield from code.co_names
     for each in code.co_consts:
         if type(each) is type(code):
@@ -89,7 +90,7 @@ def _names_of(code: CodeType) -> Iterator[str]:
 
 
 def _used(source: str) -> set[str]:
-    """The names whose values a statement uses."""
+    """Names whose values a statement uses."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__
@@ -100,7 +101,7 @@ def _used(source: str) -> set[str]:
 
 
 def _bound(source: str) -> set[str]:
-    """The names that a statement binds, or would have bound."""
+    """Names that a statement binds, or would have bound."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__
@@ -112,7 +113,7 @@ def _bound(source: str) -> set[str]:
 
 
 def _nodes(source: str) -> Iterator[Any]:
-    """The syntax of a statement that compiles."""
+    """Syntax nodes of a statement that compiles."""
     pending: list[object] = [compile(source, "<names>", "exec", PyCF_ONLY_AST, True)]
     while pending:
         node = pending.pop()
@@ -127,7 +128,8 @@ def _nodes(source: str) -> Iterator[Any]:
 
 
 def told(source: str, module: str, qualname: str, own: Sequence[CodeType], names: Mapping[str, object]) -> str:
-    """What a name in a statement stands for that is called like the target, such as "`b.f` is `a.c.f`".
+    """Meaning of a name in a statement that is called like the target but is something else, such as "`b.f` is
+    `a.c.f`".
 
     Empty if all of them stand for the target or its class, as far as can be told. `own`: the code of the target;
     `names`: the docstring's globals.
@@ -152,7 +154,7 @@ def told(source: str, module: str, qualname: str, own: Sequence[CodeType], names
 
 
 def _dotted(node: Any) -> list[str]:
-    """`a.b.c` as its parts; none if it is something else."""
+    """Parts of a dotted name; empty for anything else."""
     parts: list[str] = []
     while type(node).__name__ == "Attribute":
         parts.insert(0, node.attr)
@@ -161,7 +163,7 @@ def _dotted(node: Any) -> list[str]:
 
 
 def _value(parts: list[str], names: Mapping[str, object]) -> object:
-    """What a dotted name stands for, as far as what stores it tells; else None."""
+    """Value of a dotted name, as far as stored values tell; else None."""
     first, *rest = parts
     value: Any = names.get(first)
     for name in rest:
@@ -177,7 +179,7 @@ def _value(parts: list[str], names: Mapping[str, object]) -> object:
 
 
 def _full_name(value: Any) -> str:
-    """Where a function or class says that it is from; empty if that cannot be told."""
+    """Qualified name of a function or class, as it says itself; empty if unknown."""
     if issubclass(type(value), type):
         parts = [_class_dict(value).get("__module__"), _name_of_class(value)]
     elif type(value) in (_FUNCTION, _BUILTIN):

@@ -1,4 +1,4 @@
-"""Runs in the *user's* interpreter, confined: sees whether code of the target runs, and which of its lines.
+"""Runs in the *user's* interpreter, confined: observes if code of the target runs, and which of its lines.
 
 Standard library only, Python 3.8 and later; `worker.py` uses it. Code is known by what it is, a code object that was
 compiled of the module under test, and never by names or files. From 3.12 on the interpreter itself is asked
@@ -16,7 +16,7 @@ from functools import _lru_cache_wrapper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import CodeType, FrameType
     from typing import Any
 
@@ -26,36 +26,43 @@ globals()["__builtins__"] = dict(vars(builtins))
 _getframe = sys._getframe  # noqa: SLF001  # it is where callbacks are called from
 _NAME = "adacoder"
 _TOOLS = (5, 4, 3, 2, 1, 0)
-"""Those that programs take the least come first."""
+"""Tool numbers, those that other programs rarely use first."""
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
-"""The flags of generators and coroutines."""
+"""Flags of generators and coroutines."""
 
 
-def code_of(module: CodeType, qualname: str, first: int, last: int) -> tuple[CodeType, ...]:
-    """The code of the function or class in lines `first` to `last` of a module, with all that is nested in it.
+def by_name(module: CodeType) -> dict[str, list[CodeType]]:
+    """Map names to the code of a module, outer code first."""
+    found: dict[str, list[CodeType]] = {}
+    pending = [module]
+    for code in pending:
+        found.setdefault(code.co_name, []).append(code)
+        pending += [each for each in code.co_consts if type(each) is type(module)]
+    return found
 
-    What stands in its decorators, defaults and annotations is code of what is around it.
+
+def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, last: int) -> tuple[CodeType, ...]:
+    """Code of the function or class in lines `first` to `last` of a module, with all nested code.
+
+    `codes`: as of `by_name`. What stands in its decorators, defaults and annotations is code of what is around it.
     """
-    name = qualname.rpartition(".")[2]
-    found = []
-    pending = [(module, False)]
-    while pending:
-        code, is_own = pending.pop()
-        is_own = is_own or (code.co_name == name and first <= code.co_firstlineno <= last)
-        if is_own:
-            found.append(code)
-        nested = [each for each in code.co_consts if type(each) is type(module)]
-        pending += [(each, is_own) for each in nested if is_own or each.co_firstlineno <= last]
-    return tuple(found)
+    named = codes.get(qualname.rpartition(".")[2], ())
+    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}  # those of one text are equal
+    pending = [*found.values()]
+    for code in pending:
+        nested = [each for each in code.co_consts if type(each) is type(code) and id(each) not in found]
+        found.update({id(each): each for each in nested})
+        pending += nested
+    return tuple(found.values())
 
 
 def _hidden(callback: Callable[..., object]) -> Callable[..., object]:
-    """A callable that does the same, and does not show what it calls. Nothing is cached."""
+    """Wrap a callback so that it does not show what it calls. Nothing is cached."""
     return _lru_cache_wrapper(callback, 0, False, tuple)  # type: ignore[call-arg]
 
 
 class Observer:
-    """Sees whether some code runs, and which of its lines."""
+    """Observer of some code: if it runs, and which of its lines."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """As of `observer`."""
@@ -65,10 +72,10 @@ class Observer:
         self.entered = False
         self.lines: set[int] = set()
         self.branches: set[tuple[int, int]] = set()
-        """Each with the line of a test, and the one that it led to."""
+        """Pairs of a test's line and the line that it led to."""
 
     def forget(self) -> None:
-        """See nothing yet."""
+        """Forget what was observed."""
         self.entered = False
         self.lines.clear()
         self.branches.clear()
@@ -78,18 +85,18 @@ class Observer:
         raise NotImplementedError
 
     def is_undisturbed(self) -> bool:
-        """Whether nothing stood in the way since `start`."""
+        """True if nothing interfered since `start`."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """End; what was seen is known now."""
+        """End; the results are complete now."""
 
     def _holds(self, code: object) -> bool:
         return id(code) in self._ids
 
 
 class Monitored(Observer):
-    """Asks the interpreter, from Python 3.12 on."""
+    """Observer by `sys.monitoring`, from Python 3.12 on."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """As of `observer`."""
@@ -147,7 +154,7 @@ class Monitored(Observer):
 
 
 class Profiled(Observer):
-    """Looks at each event, before Python 3.12, until the target begins; lines are the tracer's.
+    """Observer by a profiler, before Python 3.12, until the target begins; a tracer finds lines.
 
     So what the target does costs nothing more, and is as deep as ever. Where much runs before it, the profiler that
     `cProfile` is made of takes over, which runs no Python code.
@@ -157,8 +164,7 @@ class Profiled(Observer):
         """As of `observer`."""
         super().__init__(codes, by_line=by_line)
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
-        """Where code stands that was called and has not begun. Its closing is an event too, which profilers tell from
-        no other."""
+        """Offsets of code that was called and has not begun. Closing it is an event too, the same for profilers."""
         is_told_apart = not by_line and not self._starts and _Profiler is not None
         self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
         self._hook: Any = _hidden(self._traces if by_line else self._sees)
@@ -197,7 +203,7 @@ class Profiled(Observer):
         (_settrace if self._by_line else _setprofile)(hook)
 
     def _watch_threads(self) -> None:
-        """See what threads do that begin from now on, unless something else does."""
+        """Observe threads that begin from now on, unless another hook does."""
         kind = "trace" if self._by_line else "profile"
         if type(getattr(threading, f"_{kind}_hook", "")) in (type(None), _lru_cache_wrapper):
             getattr(threading, f"set{kind}")(self._hook)
@@ -212,7 +218,7 @@ class Profiled(Observer):
         return _start_new_thread(observed, ())
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
-        """Look at an event; in threads at all of them, as they may go on in the next example."""
+        """Handle an event; in threads all of them, as they may go on in the next example."""
         code = frame.f_code
         if id(code) in self._ids:  # not a call: there are millions of events
             if _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
@@ -234,7 +240,7 @@ class Profiled(Observer):
 
 
 def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
-    """The lines that there are in code, and the branches, as far as the interpreter tells of them.
+    """All lines of code, and all branches as far as the interpreter tells them.
 
     The line that a function begins on is one only where it has no other.
     """
@@ -254,7 +260,7 @@ def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]
 
 
 def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
-    """The offsets of instructions, and their lines; what only ends a loop is taken for what comes after it."""
+    """Offsets of instructions with their lines; those that only end a loop belong to what follows it."""
     import dis
 
     starts = dict(dis.findlinestarts(code))
@@ -281,7 +287,7 @@ if _monitoring is not None:
     _register = _monitoring.register_callback
 
     def _claimed() -> int | None:
-        """A tool that is ours alone; None if others have taken all."""
+        """Claim a tool number; None if others have taken all."""
         for tool in _TOOLS:
             owner = _get_tool(tool)
             if owner is None:
@@ -291,6 +297,7 @@ if _monitoring is not None:
         return None
 else:
     import _thread
+    import dis  # here, and not in each process that observes a generator
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
@@ -317,13 +324,11 @@ else:
         return None if type(found) is _lru_cache_wrapper else found
 
     def _start(code: CodeType) -> int:
-        """The offset at which a generator or coroutine stands before it begins."""
-        import dis
-
+        """Offset of a generator or coroutine that has not begun."""
         found = (each.offset for each in dis.get_instructions(code) if each.opname == "RETURN_GENERATOR")
         return next(found, -1)
 
 
 def observer(codes: Sequence[CodeType], *, by_line: bool) -> Observer:
-    """What sees whether some code runs in this interpreter; `by_line`: and which lines and branches of it."""
+    """Create an observer of some code in this interpreter; `by_line` adds lines and branches."""
     return Profiled(codes, by_line=by_line) if _monitoring is None else Monitored(codes, by_line=by_line)

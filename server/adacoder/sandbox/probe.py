@@ -1,4 +1,4 @@
-"""Finds out what can isolate code here, by trying: a mechanism counts if code that tries to break out cannot.
+"""Probe of isolation: a mechanism counts if code that tries to break out cannot.
 
 Every attempt that must fail has a twin that must succeed, so that a canary that could do nothing at all is no
 proof.
@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import JSON, Isolation, Level, Module
-from adacoder.sandbox import kept
+from adacoder.sandbox import probe_record
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.grounds import grounds
 from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
 from adacoder.sandbox.isolation.installed import environment, program_of_others, program_of_system
@@ -30,7 +29,7 @@ from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.process import Evaluation, Permit, Recipe, Template
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.space import Space
+from adacoder.sandbox.visible_paths import VisiblePaths
 from adacoder.sandbox.wire import HungUpError, Imported, ProtocolError, WorkerLine
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 _PROBE_SECONDS = 20
 _BEGUN_SECONDS = 0.005
-"""After which a canary starts by itself, so that something else may be begun meanwhile."""
+"""Time after which `meanwhile` is called, while a mechanism is being tried."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -117,23 +116,23 @@ def fork():
 
 
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
-"""Is told of a mechanism that is being tried; the Permit says in the end whether it isolates."""
+"""Called with a mechanism that is being tried, and a Permit that tells in the end if it isolates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What works here."""
+    """The proved isolation on this machine."""
 
     isolation: Isolation
     mechanism: Mechanism
     reason: str
-    """Why it is no better than it is; empty at the best level."""
-    is_kept: bool = False
-    """Whether it was proved at an earlier start, and nothing has changed that it rests on."""
+    """Reason why it is not at the best level; empty if it is."""
+    is_recorded: bool = False
+    """True if it was proved at an earlier start, and its conditions still hold."""
 
     @property
     def remedy(self) -> str:
-        """What would let code be isolated better here, as an imperative without a full stop; empty if nothing would."""
+        """Instruction for better isolation, without a full stop; empty if there is none."""
         if self.isolation.level is Level.FULL:
             return ""
         if sys.platform == "win32":
@@ -148,7 +147,7 @@ class Proof:
 async def probe(
     best: Level = Level.FULL, *, anew: bool = False, keeps: bool = False, meanwhile: Meanwhile | None = None
 ) -> Proof:
-    """The strongest that can isolate code here, but nothing stronger than `best`.
+    """Find the strongest mechanism that isolates code here, up to the level `best`.
 
     What was found is known: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
     since what is missing may be installed. `anew`: it is to be tried now, whatever was found before. `keeps`: what is
@@ -170,49 +169,49 @@ async def probe(
             if anew:
                 return found
             found, _, record = before
-        known = _known[key[:2]] = found, time.monotonic() + _KEPT_SECONDS, record
+        known = _known[key[:2]] = found, time.monotonic() + _KNOWN_SECONDS, record
     found, until, record = known
     if keeps and record is not None:
-        kept.keep(record)
+        probe_record.write(record)
         _known[key[:2]] = found, until, None
     return found
 
 
-_KEPT_SECONDS = 30.0
+_KNOWN_SECONDS = 30.0
 _FAILED_SECONDS = 600.0
-"""How long a later start takes for granted that something stronger failed, though nothing is known to have changed."""
+"""Time for which a later start does not repeat a stronger mechanism that failed."""
 _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = {}
-"""What was found, until when it holds if it is worse than it could be, and what is to be kept of it."""
+"""Proof, the time until which it holds if a better one may come, and the record to write."""
 _under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Proof, JSON]]] = {}
 
 
 async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
-    """What an earlier start proved, if it holds; else what works now, with the record of that for later ones."""
+    """Return the proof of an earlier start if it holds; else a new one, with its record."""
     program, system = program_of_system(_BUBBLEWRAP), locks()
-    rests_on = grounds(program, system) if best is Level.FULL else None
-    if not anew and rests_on is not None:
-        found = _proved_before(kept.read(), rests_on, program, system)
+    conditions = probe_record.conditions(program, system) if best is Level.FULL else None
+    if not anew and conditions is not None:
+        found = _recorded_proof(probe_record.read(), conditions, program, system)
         if found is not None:
             return found, None
     found = await _try_all(best, program, system, meanwhile)
-    if rests_on is None or found.isolation.level is Level.NONE:
+    if conditions is None or found.isolation.level is Level.NONE:
         return found, None
     # It is final if there is nothing stronger that failed, maybe for no lasting reason.
     is_final = program is None or found.isolation.level is best
     features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
     until = None if is_final else _since_boot() + _FAILED_SECONDS
-    return found, {"grounds": rests_on, "features": features, "reason": found.reason, "until": until}
+    return found, {"conditions": conditions, "features": features, "reason": found.reason, "until": until}
 
 
-def _proved_before(record: JSON, rests_on: JSON, program: Path | None, system: Locks | None) -> Proof | None:
-    """The proof that was kept; None if something that it rests on is not as it was, or the record is none of ours."""
+def _recorded_proof(record: JSON, conditions: JSON, program: Path | None, system: Locks | None) -> Proof | None:
+    """Proof from a record; None if its conditions have changed, or it is not ours."""
     mechanism: Mechanism
     match record:
-        case {"grounds": before, "features": features, "reason": str(reason), "until": None | float() as until}:
+        case {"conditions": before, "features": features, "reason": str(reason), "until": None | float() as until}:
             pass
         case _:
             return None
-    if before != rests_on or not (until is None or 0 < until - _since_boot() <= _FAILED_SECONDS) or system is None:
+    if before != conditions or not (until is None or 0 < until - _since_boot() <= _FAILED_SECONDS) or system is None:
         return None
     match features:
         case [bool(proc), bool(disable_userns), bool(size)] if program is not None:
@@ -221,7 +220,7 @@ def _proved_before(record: JSON, rests_on: JSON, program: Path | None, system: L
             mechanism = Landlocked(system)
         case _:
             return None
-    return Proof(mechanism.isolation, mechanism, reason, is_kept=True)
+    return Proof(mechanism.isolation, mechanism, reason, is_recorded=True)
 
 
 def _since_boot() -> float:
@@ -255,7 +254,7 @@ async def _try_all(best: Level, program: Path | None, system: Locks | None, mean
 
 
 def _nothing_else(mechanism: Mechanism, is_proved: Permit) -> None:
-    """What is done meanwhile where nothing is."""
+    """Do nothing meanwhile."""
 
 
 def _nothing(reason: str) -> Proof:
@@ -282,7 +281,7 @@ async def _help(program: Path) -> str:
 
 
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
-    """What to try, the strictest first; or why there is nothing to try."""
+    """Mechanisms to try, the strictest first, and reasons for those that cannot be tried."""
     if sys.platform == "darwin":
         yield Seatbelt()
         return
@@ -315,7 +314,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Bait:
-    """What the canary must not get at, though anyone here can."""
+    """Targets that the canary must not reach, though anyone outside can."""
 
     folder: Path
     """Shown to the canary."""
@@ -326,9 +325,9 @@ class _Bait:
     beyond: Path
     """A folder that is not shown."""
     port: int
-    """On which a server listens."""
+    """Port of a server."""
     socket: str
-    """The path of a socket on which a server listens."""
+    """Path of a server's socket."""
 
     def is_untouched(self) -> bool:
         return self.outside.read_text(encoding="utf-8") == "untouched" and self.outside.stat().st_mode & 0o777 == 0o640
@@ -365,7 +364,7 @@ async def _prove(mechanism: Mechanism) -> None:
         HungUpError, ProtocolError, TimeoutError: it did not get so far.
     """
     with _bait() as bait:
-        shown = Space(describe(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
+        shown = VisiblePaths(describe(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
         template = await Template.boot(Recipe(mechanism, shown, bait.folder, bait.folder), slots=2)
         evaluations: list[Evaluation] = []
         try:

@@ -17,7 +17,7 @@ from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.imports import Ahead
 from adacoder.sandbox.isolation.seccomp import OWN_PID
 from adacoder.sandbox.launcher import children
-from adacoder.sandbox.space import LAUNCHER, OUR_PYTHON, TEMPLATE, Space
+from adacoder.sandbox.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
 from adacoder.sandbox.wire import Channel, HungUpError, ProtocolError, WorkerLine, channel_pair
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
-"""How long an interpreter may take to start; generous, since a slow machine is not the candidate's fault."""
+"""Seconds for an interpreter to start; generous, since a slow machine is not the candidate's fault."""
 WARM_SECONDS = 10.0
-"""How long one import in a template may take."""
+"""Seconds for one import in a template."""
 FORK_SECONDS = 5.0
-"""How long it may take until a new process is locked down."""
+"""Seconds for a new process to be locked down."""
 _MOST_FILES = 5000
 """Files that a template may have imported; more than the largest of libraries have."""
 _REAP_SECONDS = 5.0
-"""How long it may take to remove what an evaluation left in its scratch folder."""
+"""Seconds to remove what an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
-"""How long a process that hung up may take to end by itself."""
+"""Seconds for a process that hung up to end by itself."""
 _COMPLAINT_LENGTH = 200
 _STATM, _RULESETS = 4, 10
 """Descriptors that the launcher leaves open for the template."""
@@ -50,18 +50,26 @@ _STATM, _RULESETS = 4, 10
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a template is made for."""
+    """Key of a template: the conditions that it is made for."""
 
     mechanism: Mechanism
-    space: Space
+    visible: VisiblePaths
     workspace: Path
     root: Path
     """As `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
     permitted: Permit | None = field(default=None, compare=False)
-    """Where its mechanism is not proved yet: whether it is, as soon as that is known."""
+    """Result of the proof, where its mechanism is not proved yet."""
     group: int = 1
-    """How many slots each process that it forks has, with all that comes of it: an importer has more than one."""
+    """Slots of each process that it forks, with its descendants: an importer has more than one."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.group))
+
+    def __hash__(self) -> int:
+        """Computed once: it is asked for each evaluation, and holds many paths."""
+        return self._hash
 
     @cached_property
     def common(self) -> Recipe:
@@ -69,7 +77,7 @@ class Recipe:
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
-        """Whether a template of this recipe serves the other's evaluations too: nothing is there that they lack."""
+        """True if a template of this recipe also serves evaluations of the other: it has nothing that they lack."""
         return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
 
@@ -85,11 +93,11 @@ class Evaluation:
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended."""
+        """True if it has not ended."""
         return not self.line.channel.hung_up
 
     async def ended(self) -> bool:
-        """Whether it ends by itself, soon after it hung up; hostile code may go on without a line to us.
+        """True if it ends by itself, soon after it hung up; hostile code may go on without a line to us.
 
         Where the system does not tell, it is taken for granted.
         """
@@ -103,7 +111,7 @@ class Evaluation:
         return True
 
     def threads(self) -> int:
-        """How many threads it has; 0 where the system does not tell."""
+        """Number of its threads; 0 where the system does not tell."""
         try:
             return os.stat(f"/proc/{self.line.channel.sender}/task").st_nlink - 2  # noqa: PTH116  # before each verdict
         except OSError:
@@ -139,7 +147,7 @@ class Template:
     ) -> None:
         self.recipe = recipe
         self.broken = False
-        """Whether it failed to do what a template must, so that it can serve no longer."""
+        """True if it failed at what a template must do, so that it can serve no longer."""
         self._stage = stage
         self._staging = staging
         self._cleanup = cleanup
@@ -164,7 +172,7 @@ class Template:
         """
         try:
             with ExitStack() as staging, ExitStack() as cleanup:
-                stage = staging.enter_context(recipe.mechanism.stage(recipe.space, slots))
+                stage = staging.enter_context(recipe.mechanism.stage(recipe.visible, slots))
                 connection, far_end = channel_pair()
                 cleanup.enter_context(connection)
                 cleanup.enter_context(far_end)
@@ -181,7 +189,9 @@ class Template:
             late = f"it took longer than {BOOT_SECONDS:g} s"
             reason = template._complaint() or (late if isinstance(error, TimeoutError) else str(error))
             await template.end()
-            raise SandboxError(f"The interpreter {recipe.space.interpreter.path} does not start: {reason}.") from error
+            raise SandboxError(
+                f"The interpreter {recipe.visible.interpreter.path} does not start: {reason}."
+            ) from error
         except BaseException:
             await template.end()
             raise
@@ -189,22 +199,22 @@ class Template:
 
     @property
     def gone(self) -> bool:
-        """Whether it has ended."""
+        """True if it has ended."""
         return self._channel.hung_up
 
     @property
     def alive(self) -> bool:
-        """Whether it can serve."""
+        """True if it can serve."""
         return not self.broken and not self.gone
 
     @property
     def holds(self) -> bool:
-        """Whether nothing came to light that its processes must not see."""
+        """True if no private file came to light that its processes see."""
         return self._stage.holds()
 
     @property
     def is_current(self) -> bool:
-        """Whether its processes see what they would if it were made anew."""
+        """True if its processes see what those of a new one would."""
         return self._stage.holds() and self._stage.is_current()
 
     @property
@@ -264,7 +274,7 @@ class Template:
         """
         slot = await self._slots.get()
         try:
-            return await forked(self._channel, self._turn, slot, kind, begin)
+            return await forked(self._channel, self._turn, slot, kind, begin=begin)
         except BaseException:
             self.broken = True
             raise
@@ -331,7 +341,7 @@ class Template:
             self._lifeline_end.close()
 
     async def _spawn(self, far_end: socket.socket) -> asyncio.subprocess.Process:
-        stage, interpreter = self._stage, self.recipe.space.interpreter.path
+        stage, interpreter = self._stage, self.recipe.visible.interpreter.path
         return await asyncio.create_subprocess_exec(
             *(str(OUR_PYTHON), "-I", "-S", str(LAUNCHER), str(self._lifeline_end.fileno())),
             *(*stage.wrapper, "--"),
@@ -353,7 +363,7 @@ class Template:
             *(str(_STATM), str(_RULESETS), str(_RULESETS + self._slots_in_all), str(recipe.group), stage.scratch),
             *(str(stage.most_files), stage.program.hex(), stage.importing.hex(), str(OWN_PID)),
             *(str(recipe.root), str(recipe.workspace), " ".join(recipe.ahead.own)),
-            *map(str, recipe.space.interpreter.installed),
+            *map(str, recipe.visible.interpreter.installed),
         )
         match await self._channel.receive():
             case ["ready"]:
@@ -385,10 +395,16 @@ class Template:
         return "".join(filter(str.isprintable, lines[-1]))[:_COMPLAINT_LENGTH].rstrip(".") if lines else ""
 
 
-async def forked(parent: Channel, turn: asyncio.Lock, slot: int, kind: str, begin: Begin | None = None) -> Evaluation:
+async def forked(
+    parent: Channel,
+    turn: asyncio.Lock,
+    slot: int,
+    *kind: str,
+    begin: Begin | None = None,
+) -> Evaluation:
     """A process that the one at the other end of `parent` forks, locked down; `turn` keeps questions to that apart.
 
-    `begin` sends what it is to read first, while it is made.
+    `kind`: as `template.py` has it. `begin` sends what it is to read first, while it is made.
 
     Raises:
         SandboxError: it cannot be had.
@@ -398,7 +414,7 @@ async def forked(parent: Channel, turn: asyncio.Lock, slot: int, kind: str, begi
         connection, far_end = channel_pair()
         with far_end:
             async with turn:
-                await parent.send("fork", str(slot), kind, descriptor=far_end.fileno())
+                await parent.send("fork", str(slot), *kind, descriptor=far_end.fileno())
         channel = Channel(connection)
         line = WorkerLine(channel)
         async with asyncio.timeout(FORK_SECONDS):

@@ -1,4 +1,4 @@
-"""What is to be run."""
+"""Input of an evaluation."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class Program:
 
     module: Module
     text: str
-    """The whole current text of the module, with the candidate in place."""
+    """Whole current text of the module, with the candidate in place."""
     qualname: str
-    """The target, as `Target.qualname`."""
+    """Target, as `Target.qualname`."""
     first_line: int
-    """1-based line of `text` where the candidate's function begins, decorators included."""
+    """First line of the candidate's function in `text`, from 1, decorators included."""
     last_line: int
-    """1-based line where it ends, inclusive."""
+    """Its last line."""
     suspects: tuple[str, ...] = ()
-    """Names the candidate uses that look undefined; only the imported module shows which of them are."""
+    """Names in the candidate that look undefined; only the imported module shows which of them are."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Whole texts of other files of the project that are open and not saved, by path."""
+    """Texts to run in place of files, by path: those of open files, and the module's own."""
     is_withheld: bool = False
-    """Whether `text` lacks what its file may show of the wanted outputs, so that the file must not be seen either."""
+    """True if wanted outputs are removed from `text`, so that the file must not be seen either."""
     by_line: bool = False
-    """Whether it is to be told which lines and branches of the target each example reaches."""
+    """True to observe which lines and branches of the target each example reaches."""
     traced: bool = False
-    """Whether it is to be told what the last example executes of the target; `by_line` has no say then."""
+    """True to trace the last example; `by_line` is ignored then."""
     all_count: bool = False
-    """Whether every example must match, as in doctest, and not only those that run the target."""
+    """True if every example must match, as in doctest, and not only those that run the target."""

@@ -15,6 +15,7 @@ module imported; the rest is as in `worker.py`.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` without what takes long to import
+import gc
 import os
 import sys
 from importlib import import_module
@@ -24,24 +25,27 @@ from os.path import dirname
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
 
-    from adacoder.sandbox import compiling, finders, worker
+    from adacoder.sandbox import compiling, finders, observing, worker
 else:
     worker = globals()["worker"]  # `template.py`, which loads this file, has it already
-    compiling, finders = worker.compiling, worker.finders
+    compiling, finders, observing = worker.compiling, worker.finders, worker.observing
 
 _SIGNALS = range(1, 65)
 
 
 class Standing:
-    """What was imported in this process, and in those that it was forked from."""
+    """Modules imported in this process, and in those that it was forked from."""
 
     def __init__(self, is_installed: Callable[[str], bool]) -> None:
         """`is_installed` tells of a file whether it is, and not a part of the project."""
         self.recursion_limit = sys.getrecursionlimit()
         self._unsaved = finders.Unsaved({})
         self._texts: dict[str, str] = {}
-        """Of the modules that were imported from one, by their paths."""
+        """Source texts of the imported modules, by their paths."""
+        self.ready: tuple[str, dict[str, object], dict[str, list[CodeType]]] = "", {}, {}
+        """The module of the last docstring, with a copy of its names, and its code by name."""
         finders.read_sources(is_installed, self._unsaved)
 
     def import_(self, name: str, path: str, text: str) -> str:
@@ -61,6 +65,16 @@ class Standing:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where that is is each one's own
         return "imported"
 
+    def prepare(self, name: str, path: str) -> None:
+        """Do once what all docstrings of a module need, before their processes are forked."""
+        if self.ready[0] == name:
+            return
+        try:
+            self.ready = name, dict(vars(sys.modules[name])), observing.by_name(finders.compiled[path][1])
+        except BaseException:  # whatever the module put in its place, its docstrings' own evaluations will tell
+            self.ready = "", {}, {}
+        gc.freeze()
+
     def _find(self, name: str, path: str, text: str) -> None:
         """Have the module found in a text."""
         code = compile(text, path, "exec", 0, True)
@@ -77,7 +91,7 @@ class Standing:
 
 
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
-    """What an import may change besides the modules, by what it is called; `found`: what a template knows of it."""
+    """Process state that an import may change besides the modules, by name; `found`: what a template knows of it."""
     threads, descriptors, environment, path, _, here = found
     return {
         "threads": threads,
@@ -101,8 +115,11 @@ class StandingModule(worker.ModuleUnderTest):
     def load(self) -> list[str]:
         """Find it imported; the answer to `load`, without the nonce."""
         self._recursion_limit = self._standing.recursion_limit
-        self.observe(finders.compiled[self._path][1])
-        return self.begin(vars(sys.modules[self._name]), [])
+        name, namespace, codes = self._standing.ready
+        if name != self._name:
+            raise RuntimeError("its module is not there")
+        self.observe(codes)
+        return self.begin(namespace, [])
 
     def missing(self) -> str:
         """Nothing: the code as it stands is what is asked about."""

@@ -1,4 +1,4 @@
-"""Runs in the *user's* interpreter, confined: keeps what evaluations have in common, and forks them.
+"""Runs in the *user's* interpreter, confined: imports what evaluations share, and forks them.
 
 Standard library only, Python 3.8 and later. It imports what is installed and the modules under test are sure to import,
 but nothing of the project. For each evaluation it forks a process, which locks itself down further and goes on in
@@ -15,7 +15,9 @@ Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, i
       → compiled                                 or not, if it cannot be
     settle                                       all is imported
       → settled [PATH]…                          the files of it
-    fork SLOT KIND                               with a descriptor: the new process's CHANNEL
+    fork SLOT KIND [NAME PATH]                   with a descriptor: the new process's CHANNEL; where that of another
+                                                 docstring has the slot, the answer of `reap` comes first, at its end;
+                                                 NAME and PATH are of a docstring's module
     reap SLOT                                    for a process that was killed
       → reaped STATUS CLEAN OVERFULL             as `os.waitstatus_to_exitcode`; empty if something is left; not empty
                                                  if it was killed here, because it wrote too many files
@@ -67,13 +69,13 @@ else:
 _chmod, _utime = os.chmod, os.utime
 
 MOST_DESCRIPTORS = 256
-"""As many as may be open in the template."""
+"""Maximum number of open descriptors in the template."""
 FILES_CHECKED_SECONDS = 0.1
-"""How often the files of evaluations are counted, while they run."""
+"""Interval for counting the files of running evaluations."""
 
 
 class Template:
-    """Imports what evaluations have in common, and forks them."""
+    """Shared state of evaluations, and their parent process."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         statm, slots, groups, group, self._scratch, most_files, program, importing, own_pid, *fields = fields
@@ -87,7 +89,7 @@ class Template:
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
-        """What was imported as it stands, in an importer and all that comes of it."""
+        """Modules imported as they stand, in an importer and its descendants."""
         self._most_files = int(most_files)
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
@@ -115,20 +117,21 @@ class Template:
             elif command == "import" and self._standing is not None:
                 worker.send(*self._import(self._standing, *fields))
             elif command == "reap":
+                self._kill(fields[0])
                 worker.send("reaped", *self._reap(fields[0]))
-            elif self._fork(fields[0], fields[1], ancillary):
+            elif self._fork(*fields, ancillary=ancillary):
                 worker.send("ready")
                 if fields[1] not in ("importer", "desk"):
                     return worker.first(self.installed.holds)
 
     def module(self, fields: list[str]) -> worker.ModuleUnderTest:
-        """What an evaluation in this process is of; `fields`: those of `load`."""
+        """Return the module under test in this process; `fields` are those of `load`."""
         if self._standing is not None:
             return standing.StandingModule(fields, self._standing)
         return worker.ModuleUnderTest(fields, self.installed.holds)
 
     def _wait(self) -> None:
-        """Wait for a command; meanwhile end what has too many files, of which its folder limits the size only."""
+        """Wait for a command; meanwhile end evaluations with too many files, since their folders only limit sizes."""
         watch = select.poll()
         watch.register(worker.CHANNEL, select.POLLIN)
         counting = self._most_files and self._children
@@ -138,7 +141,7 @@ class Template:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations that have too many files; each has a file system of its own, which knows."""
+        """End evaluations with too many files; each has a file system of its own that counts them."""
         self._counted = monotonic()
         for slot, child in self._children.items():
             for place in self._places(slot):
@@ -148,11 +151,11 @@ class Template:
                     os.kill(child, 9)
 
     def _places(self, slot: str) -> list[str]:
-        """The folders that a process forked for a slot may write to, and all that comes of it."""
+        """Folders that a process in a slot and its descendants may write to."""
         return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
-        """Run an import; returns whether all that came with it can be shared.
+        """Run an import; returns True if all its effects can be shared.
 
         If it fails that is left for the evaluation, whose business the error is.
         """
@@ -167,13 +170,13 @@ class Template:
         return not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
-        """What an import may change besides the modules: threads, open files and the like do not survive a fork."""
+        """State that an import may change besides modules: threads, open files and the like do not survive a fork."""
         descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
         threads = _thread._count()  # noqa: SLF001  # `threading` asks it too, and may not be imported
         return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
 
     def _settle(self) -> list[str]:
-        """Make ready to fork; the answer to `settle`."""
+        """Prepare for forks; returns the answer to `settle`."""
         gc.collect()
         gc.freeze()  # the collector would touch, and so copy, all of it in every evaluation
         gc.disable()  # until code runs that is not ours
@@ -182,9 +185,13 @@ class Template:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where that is is each one's own
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
-    def _fork(self, slot: str, kind: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process of a kind; returns whether this is it, locked down."""
+    def _fork(self, slot: str, kind: str, *module: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
+        """Fork a process of a kind, for a docstring of a module; returns whether this is it, locked down."""
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
+        if slot in self._children:
+            worker.send("reaped", *self._reap(slot))
+        if module and self._standing is not None:
+            self._standing.prepare(*module)
         child = os.fork()
         if child:
             self._children[slot] = child
@@ -213,7 +220,7 @@ class Template:
         return True
 
     def _import(self, modules: standing.Standing, nonce: str, *fields: str) -> list[str]:
-        """Import a module as it stands; the answer to `import`."""
+        """Import a module as it stands; returns the answer to `import`."""
         before = standing.surroundings(self._surroundings(), self._folder)
         gc.enable()
         how = modules.import_(*fields)
@@ -222,14 +229,16 @@ class Template:
         gc.freeze()
         return [how, nonce, *(what for what in before if before[what] != after[what])]
 
-    def _reap(self, slot: str) -> tuple[str, str, str]:
-        """Wait for the end of a process, which was killed, and leave nothing of it in the scratch folder."""
-        child = self._children.pop(slot)
+    def _kill(self, slot: str) -> None:
+        """Kill the process of a slot."""
         try:
-            os.kill(child, 9)
+            os.kill(self._children[slot], 9)
         except OSError:  # it may be forbidden, but then it was done from outside
             pass
-        _, status = os.waitpid(child, 0)
+
+    def _reap(self, slot: str) -> tuple[str, str, str]:
+        """Wait for the end of a process, and leave nothing of it in the scratch folder."""
+        _, status = os.waitpid(self._children.pop(slot), 0)
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         overfull = slot in self._overfull
         self._overfull.discard(slot)
@@ -240,7 +249,7 @@ class Template:
         return str(code), "clean" if clean else "", "overfull" if overfull else ""
 
     def _renew(self, place: str) -> bool:
-        """Leave nothing in the folder of a slot, and nothing of it as it was; returns whether it is empty."""
+        """Empty the folder of a slot, and reset its attributes; returns True if it is empty."""
         clean = worker.empty(place)
         try:
             _chmod(place, 0o700)
@@ -251,7 +260,7 @@ class Template:
 
 
 class Lock:
-    """Confines a process further than the template is; all that takes time is made ready in the template."""
+    """Confines a process further than the template is; all that takes time is prepared in the template."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
@@ -275,7 +284,7 @@ class Lock:
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE: nobody gets at the template's memory
 
     def allow_for_memory(self) -> None:
-        """Let an evaluation fill 1 GiB, or half a GiB beyond what the template fills already."""
+        """Allow an evaluation 1 GiB of memory, or half a GiB beyond the template's."""
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
         except OSError:  # there is no /proc; the launcher's limits remain
@@ -288,7 +297,7 @@ class Lock:
         ]
 
     def close(self, kind: str, ruleset: int = -1) -> None:
-        """Confine this process of a kind for good, by Landlock where `ruleset` is open.
+        """Confine this process of a kind for good, by Landlock if `ruleset` is open.
 
         Raises:
             OSError: a lock does not close.
@@ -314,13 +323,13 @@ class Lock:
 
 
 def own_pids(program: bytes, placeholder: int) -> list[int]:
-    """Where the number of the process itself belongs in a seccomp program."""
+    """Offsets of the process's own number in a seccomp program."""
     sought = struct.pack("=i", placeholder)
     return [at for at in range(4, len(program), 8) if program[at : at + 4] == sought]
 
 
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
-    """`os.chmod` or `os.utime` in the form that an evaluation is left with: it opens the file, which takes a right."""
+    """Wrap `os.chmod` or `os.utime` in the form that an evaluation may use: on an open file, which takes a right."""
 
     def changed(
         path: object, *values: object, dir_fd: int | None = None, follow_symlinks: bool = True, **named: object
@@ -350,7 +359,7 @@ def _is_open(descriptor: int) -> bool:
 
 
 def main() -> None:
-    """Serve as a template; in the processes forked from it, evaluate one module."""
+    """Serve as a template; in forked processes, evaluate one module."""
     os.dup2(0, worker.CHANNEL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(1, 2)  # until here standard error went to the server, to tell why this file was never reached

@@ -1,4 +1,4 @@
-"""The warm templates of one Host: few, each renewed when what it imported changes, and gone when idle."""
+"""Pool of warm templates: few, each renewed when its imports change, and ended when idle."""
 
 from __future__ import annotations
 
@@ -6,55 +6,55 @@ import asyncio
 import os
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from adacoder.sandbox.process import Begin
     from adacoder.sandbox.wire import WorkerLine
 
 PAUSE_SECONDS = 0.01
-"""After what time without any evaluation there is a pause, which processes can use to rehearse."""
+"""Time without any evaluation after which waiting processes may rehearse."""
 IDLE_SECONDS = 60.0
-"""How long a template is kept that nobody asks for."""
+"""Time for which an unused template is kept."""
 MOST_TEMPLATES = 3
 GROWTH = 64 << 20
-"""Bytes by which a template may grow before it is renewed: the more there is, the longer a fork takes."""
+"""Growth in bytes after which a template is renewed: the larger it is, the longer a fork takes."""
 RECHECK_SECONDS = 1.0
-"""How long the files of installed packages are taken to be unchanged."""
+"""Time for which the files of installed packages are not checked again."""
 _CLOCK_TICK = 20_000_000
-"""Nanoseconds by which a file's time may lie before the change it tells of."""
+"""Nanoseconds by which a file's time may lie before its change."""
 _EVERY_SECONDS = 0.5
-"""How often a template is made that only saves imports: not for each of many files that are checked in a row."""
+"""Minimum interval between templates that only save imports: `check` goes through many files in a row."""
 _MOST_BOOTS = 3
-"""How often a template is booted before it is to do without any imports."""
+"""Number of boots after which a template does without imports."""
 
 
 class Templates:
-    """Hands out processes for evaluations. Must be used within one event loop, and closed."""
+    """Provides processes for evaluations. To be used within one event loop, and closed."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
-        """`evaluations` there may be at a time; `spares` are forked ahead of each template while none runs."""
+        """At most `evaluations` run at a time; `spares` are forked ahead of each template while none runs."""
         self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []
-        """The one that was used last comes last."""
+        """In order of use, the last used at the end."""
         self._retired: set[_Keeper] = set()
-        """They are used no more, and end when the last evaluation of theirs does."""
+        """No longer used; each ends with its last evaluation."""
         self._refused: set[str] = set()
-        """Import statements that broke a template, or that left what cannot be shared."""
+        """Import statements that broke a template, or that left something that cannot be shared."""
         self._ending: set[asyncio.Task[None]] = set()
         self._next_made = 0.0
-        """When the next template may be made beside one that serves too, in seconds of the monotonic clock."""
+        """Time of the monotonic clock from which a better template may be made beside a usable one."""
         self._closed = False
 
     def begin(self, recipe: Recipe) -> None:
-        """Let there be a template for evaluations of `recipe` soon."""
+        """Start a template for evaluations of `recipe`."""
         self._keeper(recipe)
 
     async def ready(self, recipe: Recipe) -> None:
@@ -66,7 +66,7 @@ class Templates:
         await self._keeper(recipe).ready()
 
     async def take(self, recipe: Recipe, begin: Begin) -> Taken:
-        """A process for an evaluation; it must be given back.
+        """Take a process for an evaluation; it must be given back.
 
         `begin` may be called with the line to it, before it is locked down; what is sent there is read after that.
 
@@ -120,16 +120,16 @@ class Templates:
         return keeper
 
     def _retire(self, keeper: _Keeper) -> None:
-        """Use it no more."""
+        """Use a template no more."""
         if keeper in self._keepers:
             self._keepers.remove(keeper)
             self._retired.add(keeper)
         if not keeper.running:
             self._end(keeper)
 
-    def _rested(self, keeper: _Keeper, *, for_long: bool) -> None:
-        """Nothing of a keeper's runs any more."""
-        if for_long or keeper in self._retired:
+    def _rested(self, keeper: _Keeper, is_idle: bool) -> None:
+        """Handle the end of a template's last evaluation, or after it the end of IDLE_SECONDS."""
+        if is_idle or keeper in self._retired:
             self._end(keeper)
         # What rehearses takes the processor from what runs, and more of its time than it saves.
         if not any(each.running for each in (*self._keepers, *self._retired)):
@@ -146,7 +146,7 @@ class Templates:
 
 
 class Taken:
-    """A process that one evaluation has for itself."""
+    """A process reserved for one evaluation."""
 
     def __init__(self, keeper: Lender, template: Template, evaluation: Evaluation) -> None:
         self._keeper = keeper
@@ -154,33 +154,33 @@ class Taken:
         self._evaluation = evaluation
         self._status: int | None = None
         self.overfull = False
-        """Whether it was ended because it wrote too much."""
+        """True if it was ended because it wrote too much."""
         self.crowded = False
-        """Whether it was ended because it started too many threads."""
+        """True if it was ended because it started too many threads."""
 
     @property
     def line(self) -> WorkerLine:
-        """The line to its worker."""
+        """Connection to its worker."""
         return self._evaluation.line
 
     @property
     def gone(self) -> bool:
-        """Whether its template has ended, and it with it."""
+        """True if its template has ended, and it with it."""
         return self._template.gone
 
     @property
     def holds(self) -> bool:
-        """Whether nothing came to light that it must not see."""
+        """True if nothing hidden came to light."""
         return self._template.holds
 
     @property
     def folder(self) -> Path | None:
-        """The folder on disk that it may write to; None if that is in memory, and bounded."""
+        """Folder on disk that it may write to; None if that is in memory, and limited."""
         scratch = self._template.scratch_on_disk
         return None if scratch is None else scratch / str(self._evaluation.slot)
 
     async def status(self) -> int | None:
-        """How it ended, after it hung up: its exit status, or minus the signal that killed it.
+        """Return how it ended, after it hung up: its exit status, or minus the signal that killed it.
 
         None if it goes on without a line to us, as nothing but hostile code does, or if its template is gone.
         """
@@ -193,7 +193,7 @@ class Taken:
 
     @property
     def threads(self) -> int:
-        """How many threads it has; 0 where the system does not tell."""
+        """Number of its threads; 0 if the system does not tell."""
         return self._evaluation.threads()
 
     def end(self) -> None:
@@ -206,44 +206,44 @@ class Taken:
 
 
 class Lender(Protocol):
-    """Whoever a process comes from."""
+    """Provider of a process."""
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """An evaluation is over; its process has been reaped already if it is None."""
+        """Take back a process after its evaluation; None if it has been reaped already."""
 
 
 class _Keeper:
-    """Keeps one template: boots it, forks ahead from it, and ends it."""
+    """Owner of one template: boots it, forks ahead from it, and ends it."""
 
     def __init__(self, recipe: Recipe, refused: set[str], slots: int, spares: int, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
-        """How many evaluations have a process of its, or wait for one."""
+        """Number of evaluations that have one of its processes, or wait for one."""
         self._refused = refused
         self._rested = rested
         self._most_spares = spares
         self._rehearsed: list[asyncio.Task[Evaluation]] = []
         self._bare: list[asyncio.Task[Evaluation]] = []
-        """Processes for evaluations that are to come, which rehearsed one or not."""
+        """Processes for later evaluations, rehearsed or not."""
         self._stamps = _Stamps((), 0)
         self._size = 0
         self._grown = False
         self._idle: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._compiled: set[Path] = set()
-        self._compiling: set[asyncio.Task[None]] = set()
+        self._compiling: set[asyncio.Task[bool]] = set()
         self._put_aside: set[Evaluation] = set()
-        """Evaluations that are over, and not reaped yet."""
+        """Processes of past evaluations that are not reaped yet."""
         self._boot = asyncio.create_task(self._start(slots))
 
     @property
     def booted(self) -> bool:
-        """Whether its interpreter has started."""
+        """True if its interpreter has started."""
         return self._boot.done() and not self._boot.cancelled() and self._boot.exception() is None
 
     @property
     def usable(self) -> bool:
-        """Whether it may be asked for a process: it boots, or is as good as new."""
+        """True if this template can serve: booting, or alive and not stale."""
         if not self._boot.done():
             return True
         template = self._boot.result() if self.booted else None
@@ -252,14 +252,11 @@ class _Keeper:
         return template.is_current and not self._stamps.changed()
 
     def compile(self, files: Iterable[Path]) -> None:
-        """Have files of the project compiled, for the next evaluations."""
+        """Compile files of the project for the next evaluations."""
         if self.booted and not self._compiled.issuperset(files):
-            task = asyncio.create_task(self._compile_later(files))
+            task = asyncio.create_task(self._compile(self._boot.result(), files))
             self._compiling.add(task)
             task.add_done_callback(self._compiling.discard)
-
-    async def _compile_later(self, files: Iterable[Path]) -> None:
-        await self._compile(self._boot.result(), files)
 
     async def ready(self) -> None:
         """Wait until it has booted.
@@ -270,7 +267,7 @@ class _Keeper:
         await asyncio.shield(self._boot)
 
     async def take(self, begin: Begin) -> Taken:
-        """A process; it must be given back. `begin`: as of `Templates`.
+        """Take a process; it must be given back. `begin` is that of `Templates.take`.
 
         Raises:
             SandboxError: as `ready`, or the template broke since.
@@ -306,7 +303,7 @@ class _Keeper:
             raise
 
     def rehearse(self) -> None:
-        """Have as many processes ready for evaluations that are to come, and let them rehearse one."""
+        """Prepare processes for later evaluations, and let them rehearse one."""
         if not (self.booted and self._boot.result().alive):
             return
         for process in [process for process in self._bare if process.done()]:
@@ -319,14 +316,14 @@ class _Keeper:
             self._rehearsed.append(asyncio.create_task(self._boot.result().fork(begin=_rehearse)))
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """An evaluation is over; its process has been reaped already if it is None."""
+        """Take back a process after its evaluation; None if it has been reaped already."""
         template = self._boot.result()
         if evaluation is not None:
             self._put_away(template, evaluation)
         self._rest()
 
     async def end(self) -> None:
-        """End the template and all that came of it."""
+        """End the template and all its processes."""
         if self._idle is not None:
             self._idle.cancel()
         ahead = [*self._rehearsed, *self._bare]
@@ -359,7 +356,7 @@ class _Keeper:
         raise AssertionError("the last boot imports nothing")
 
     async def _warm(self, template: Template) -> bool:
-        """Import what is to be imported; returns whether the template can be used after that."""
+        """Run the imports; returns True if the template can be used afterwards."""
         for statement in self.recipe.ahead.statements:
             if statement not in self._refused:
                 try:
@@ -372,7 +369,7 @@ class _Keeper:
         return await self._compile(template, self.recipe.ahead.files)
 
     async def _compile(self, template: Template, files: Iterable[Path]) -> bool:
-        """Compile files of the project; returns whether the template can be used after that."""
+        """Compile files of the project; returns True if the template can be used afterwards."""
         for file in files:
             if str(file) not in self._refused and file not in self._compiled:
                 self._compiled.add(file)
@@ -384,7 +381,7 @@ class _Keeper:
         return True
 
     def _put_away(self, template: Template, evaluation: Evaluation) -> None:
-        """Kill an evaluation, and have its template reap it."""
+        """Kill a process, and have its template reap it."""
         evaluation.kill()
         self._put_aside.add(evaluation)
         task = asyncio.create_task(self._reap(template, evaluation))
@@ -405,26 +402,23 @@ class _Keeper:
         if self._idle is not None:
             self._idle.cancel()
         if not self.running:
-            self._idle = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._pauses)
+            self._idle = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._pause)
 
-    def _pauses(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._idle = loop.call_later(IDLE_SECONDS, lambda: self._rested(self, for_long=True))
-        self._rested(self, for_long=False)
+    def _pause(self) -> None:
+        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rested, self, True)
+        self._rested(self, False)
 
 
 async def _rehearse(line: WorkerLine) -> None:
     line.rehearse()
 
 
-class Rested(Protocol):
-    """Called when nothing of a keeper's runs any more; `for_long`: for so long that it may go."""
-
-    def __call__(self, keeper: _Keeper, *, for_long: bool) -> None: ...
+Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
+"""Called when no evaluation of a template runs any more; True says that it may end."""
 
 
 class _Stamps:
-    """Tells whether files have changed since a moment, in nanoseconds of the system's clock, before they were read."""
+    """Detects changes of files since a moment before they were read, in nanoseconds of the system's clock."""
 
     def __init__(self, files: Iterable[Path], since: int) -> None:
         self._known = _stamps(files)
@@ -433,7 +427,7 @@ class _Stamps:
         self._due = time.monotonic() + RECHECK_SECONDS
 
     def changed(self) -> bool:
-        """Whether one has; they are looked at now and then only."""
+        """True if one of the files has changed. They are checked at intervals."""
         now = time.monotonic()
         if self._changed or now < self._due:
             return self._changed

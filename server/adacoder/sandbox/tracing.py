@@ -1,4 +1,4 @@
-"""Runs in the *user's* interpreter, confined: what an example executes of the target, with the values of locals.
+"""Runs in the *user's* interpreter, confined: traces an example through the target, with the values of locals.
 
 Standard library only, Python 3.8 and later; `worker.py` uses it. The thread that runs the example has a trace function
 for the target's code alone. No code of a value's own class runs to show it, `__repr__` included, so that none prints,
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
 globals()["__builtins__"] = dict(vars(builtins))
 
 SEEN_LIMIT = 10_000
-"""Entries after which nothing more is traced, so that the rest runs as fast as ever."""
+"""Number of entries after which tracing stops, so that the rest runs at full speed."""
 MOST_KEPT = 200
-"""Entries that are told: half of them are the first, the others the last that were seen."""
+"""Number of entries that are sent: half from the beginning, half from the end."""
 TRACE_LIMIT = 64_000
-"""Characters of all that is told; of each half, half of them."""
+"""Maximum length of all entries together; half of it for each half."""
 MOST_VALUES = 20
-"""Names in an entry; what is left over comes in the next."""
+"""Names in an entry; the rest comes with the next."""
 NAME_LIMIT = 100
 VALUE_LIMIT = 200
-"""Characters of what shows a value."""
+"""Maximum length of a displayed value."""
 DEPTH_LIMIT = 5
-"""Brackets within brackets in it."""
+"""Maximum nesting of brackets in it."""
 
 _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
-"""Flags of code: its locals are no namespace of their own; what it yields is not its own."""
+"""Code flags: locals are not a separate namespace; yielded values are not the code's own."""
 _CALLING = ("CALL", "PRECALL", "RAISE")
-"""Instructions for which StopIteration is an exception, and not the end of what they iterate over."""
+"""Instructions for which StopIteration is an exception, and not the end of an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
 _OF_PYTHON = 0x200
-"""The flag of classes that were made at run time; what the interpreter's own keep is not shown."""
+"""Flag of classes made at run time; the interpreter's own may keep anything."""
 _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
 _SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented), range)))
-"""Types by what they are: to compare types may run code of their own."""
+"""Types by identity: comparing types may run their code."""
 _SHORT = 10**18
 _PLAIN: dict[Any, str] = {
     **dict.fromkeys((int, str, bytes, bytearray), ""),
@@ -63,16 +63,16 @@ _PLAIN: dict[Any, str] = {
     frozenset: "{}",
     deque: "[]",
 }
-"""The types that are shown as they are, with their brackets."""
+"""Types that are displayed as they are, with their brackets."""
 _OF_C = {**dict.fromkeys(("date", "datetime", "time", "timedelta"), "_datetime"), "Decimal": "_decimal"}
-"""Classes whose `repr` is their module's own, and shows nothing else."""
+"""Classes with a safe `repr` in C."""
 
 
 class Tracer:
-    """Follows one example; it is the trace function of its thread."""
+    """Trace function of the thread that runs one example."""
 
     def __init__(self, codes: Sequence[CodeType], tell: Callable[..., None]) -> None:
-        """`codes`: the target's; `tell` is called once with ENDED, LEFT_OUT, KEPT and each EXECUTED."""
+        """`codes` are the target's; `tell` is called once with ENDED, LEFT_OUT, KEPT and each EXECUTED."""
         from opcode import opname
 
         self._ids = frozenset(map(id, codes))
@@ -84,12 +84,12 @@ class Tracer:
         self.opname: Sequence[str] = opname
 
     def start(self) -> None:
-        """Trace what this thread calls from now on."""
+        """Trace the following calls of this thread."""
         sys.gettrace = _gettrace_of_others
         _settrace(self)  # type: ignore[arg-type]  # what it returns is another such function
 
     def stop(self, *, ended: bool = True) -> None:
-        """End, and tell what was seen, if that was not done before."""
+        """End, and send what was traced, once."""
         tell, self._tell = self._tell, None
         if tell is None:
             return
@@ -99,7 +99,7 @@ class Tracer:
         tell("yes" if ended else "", str(left_out), str(len(self._first)), *self._first, *self._last)
 
     def __call__(self, frame: FrameType, _event: str, _: object) -> object:
-        """Look at a call, or at a generator that goes on; returns what traces it."""
+        """Handle a call, or a generator that goes on; returns its trace function."""
         if id(frame.f_code) not in self._ids:
             return None
         known = frame.f_trace
@@ -109,7 +109,7 @@ class Tracer:
         return _Call(self, self._calls)
 
     def keep(self, entry: str) -> None:
-        """Take an entry down."""
+        """Record an entry."""
         self._seen += 1
         if not self._last and len(self._first) < MOST_KEPT // 2 and len(entry) <= self._room[0]:
             self._first.append(entry)
@@ -124,7 +124,7 @@ class Tracer:
 
 
 class _Call:
-    """The trace function of one frame, which nothing here holds, so that it lives no longer than untraced."""
+    """Trace function of one frame. Nothing here refers to it, so that it lives no longer than untraced."""
 
     def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer = tracer
@@ -171,7 +171,7 @@ def _gettrace_of_others() -> Any:
 
 
 def shown(value: object) -> str:
-    """A value in one line of at most VALUE_LIMIT characters, much as `repr` shows it."""
+    """Display a value in one line of at most VALUE_LIMIT characters, much as `repr` does."""
     text = ""
     try:
         for part in _pieces(value, DEPTH_LIMIT):
@@ -186,7 +186,7 @@ def shown(value: object) -> str:
 
 
 def _pieces(value: Any, depth: int) -> Iterable[str]:
-    """What shows a value, piece by piece; most values are of the simple kinds, and have one."""
+    """Pieces of a displayed value; most values are simple, and have one."""
     kind = type(value)
     if id(kind) in _SIMPLE or (kind is int and -_SHORT < value < _SHORT) or (kind is str and len(value) < VALUE_LIMIT):
         return (repr(value),)
@@ -194,7 +194,7 @@ def _pieces(value: Any, depth: int) -> Iterable[str]:
 
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """The pieces of any value; only methods of the built-in types are called."""
+    """Pieces of any value; only methods of built-in types are called."""
     kind = type(value)
     name = str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
     base: Any = next((each for each in _PLAIN if issubclass(kind, each)), None)
@@ -217,7 +217,7 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
-    """What shows a value as one of a built-in type."""
+    """Pieces of a value of a built-in type, or a subclass."""
     if base is int:
         bits = int.bit_length(value)
         yield int.__repr__(value) if bits < 4 * VALUE_LIMIT else f"<int of {bits} bits>"
@@ -235,7 +235,7 @@ def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
 
 
 def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
-    """What shows the attributes of an object, which are read where they are stored."""
+    """Pieces of an object's attributes, read from where they are stored."""
     found: list[tuple[object, object]] = []
     for base in [each for each in reversed(_mro(type(value))) if _flags(each) & _OF_PYTHON]:
         for name, each in _class_dict(base).items():
@@ -252,7 +252,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
 
 
 def _listed(brackets: Sequence[str], items: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Pieces of several things, with commas between them."""
+    """Pieces of several values, with commas between them."""
     separator = brackets[0]
     for item in items:
         yield separator

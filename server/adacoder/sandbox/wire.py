@@ -37,7 +37,7 @@ CHANGES = frozenset(
         *("the environment", "sys.path", "signal handlers"),
     }
 )
-"""What an import may leave as it was not before, as `standing.py` calls it."""
+"""Process state that an import may change, as `standing.py` names it."""
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_AHEAD = 1 << 15
@@ -88,27 +88,27 @@ class Imported:
     defines: bool = True
     raised: Raised | None = None
     reachable: Reached = NOTHING
-    """What there is in the target's code, if somebody asked for it."""
+    """Lines and branches of the target's code, if asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an example printed, and what it gave or raised; and what it ran."""
+    """Output of an example, its value or exception; and what it ran."""
 
     printed: str = ""
     shown: str = ""
-    """What displays its value, ending in a newline; empty for None, and for statements."""
+    """Representation of its value, ending in a newline; empty for None, and for statements."""
     raised: Raised | None = None
     plain: str = ""
-    """What displays the value's plain copy; empty where there is none, or nobody asked for it."""
+    """Representation of the value's plain copy; empty if there is none, or it was not asked for."""
     class_name: str = ""
-    """That of the value, if somebody asked for it."""
+    """Type of the value, if asked for."""
     ran: bool | None = None
-    """Whether it ran the target, or used what came of it; None if that may be so."""
+    """True if it ran the target, or used what came of it; None if that may be so."""
     instead: str = ""
-    """What ran instead, if its names tell."""
+    """Function that ran instead, if names tell."""
     reached: Reached = NOTHING
-    """What of the target's code it reached, if somebody asked for it."""
+    """Lines and branches of the target's code that it reached, if asked for."""
 
 
 class Channel:
@@ -122,14 +122,14 @@ class Channel:
 
     @property
     def hung_up(self) -> bool:
-        """Whether the other end is closed, as it is as soon as its process died."""
+        """True if the other end is closed, as it is as soon as its process died."""
         watch = select.poll()
         watch.register(self._socket, 0)  # a hang-up is told unasked
         return bool(watch.poll(0))
 
     @property
     def silent(self) -> bool:
-        """Whether there is nothing to receive."""
+        """True if there is nothing to receive."""
         watch = select.poll()
         watch.register(self._socket, select.POLLIN)
         return not self._received and not watch.poll(0)
@@ -220,7 +220,7 @@ class WorkerLine:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
-        """What was asked ahead: each nonce, and the question."""
+        """Questions asked ahead, each with its nonce."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.

@@ -162,7 +162,7 @@ def receive_bytes(size: int) -> bytes:
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
-    """Whether a dotted name leads from a module's globals to something; no descriptor's code is run."""
+    """Tell whether a dotted name leads from a module's globals to something; no descriptor's code is run."""
     first, *rest = qualname.split(".")
     if first not in module:
         return False
@@ -285,7 +285,7 @@ class ModuleUnderTest:
             return ["unparsed"]
         except compiling.BrokenTextError as broken:
             return ["broken" if broken.in_candidate else "unreadable", str(broken.line), broken.message]
-        self.observe(code)
+        self.observe(observing.by_name(code))
         self._loader = finders.TextLoader(self._name, self._path, text, code)
         self._unsaved.keep(self._path, code)
         finders.read_sources(self._is_installed, self._unsaved)
@@ -303,18 +303,18 @@ class ModuleUnderTest:
         regain()
         if raised is not None:
             return ["failed", self.missing(), *self._description(raised, ""), *notes]
-        return self.begin(namespace, notes)
+        return self.begin(dict(namespace), notes)
 
-    def observe(self, code: CodeType) -> None:
-        """See from now on what of the target runs; `code` is what was compiled of the module."""
-        own = observing.code_of(code, self._qualname, self._first, self._last)
+    def observe(self, codes: Mapping[str, Sequence[CodeType]]) -> None:
+        """See from now on what of the target runs; `codes` are what was compiled of the module, by their names."""
+        own = observing.code_of(codes, self._qualname, self._first, self._last)
         self._observer = observing.observer(own, by_line=self._by_line)
 
-    def begin(self, namespace: Mapping[str, object], notes: list[str]) -> list[str]:
-        """Make ready to run examples in a module that is imported; as `load`."""
+    def begin(self, namespace: dict[str, object], notes: list[str]) -> list[str]:
+        """Make ready to run examples in a module that is imported, with a copy of its names; as `load`."""
         if not _defines(namespace, self._qualname):
             return ["lacking", self.missing(), *notes]
-        self._globals = dict(namespace)
+        self._globals = namespace
         for name in future_features.all_feature_names:
             feature = getattr(future_features, name)
             if self._globals.get(name) is feature:
@@ -377,7 +377,7 @@ class ModuleUnderTest:
         """Run it; returns SHOWN, PLAIN and CLASS."""
 
         def shown(value: object) -> str:
-            """What `sys.displayhook` displays, whatever a candidate puts in its place."""
+            """Display a value as `sys.displayhook` does, whatever a candidate puts in its place."""
             if value is None:
                 return ""
             builtins._ = None  # type: ignore[attr-defined]  # as the interactive interpreter does
@@ -496,7 +496,7 @@ def rehearse(is_installed: Callable[[str], bool]) -> None:
     copied, and that takes the most of the time of an evaluation that is the first to do anything.
     """
     name = "adacoder_rehearsal"
-    module = ModuleUnderTest(["", name, name + ".py", "f", "11", "23", "", "", "", REHEARSAL], is_installed)
+    module = ModuleUnderTest(["", name, name + ".py", "f", "14", "25", "", "", "", REHEARSAL], is_installed)
     module.load()
     module.run("values = f([3, 1, 2])\n", "")
     module.run("values\n", "")

@@ -45,7 +45,7 @@ def _body_start(function: Definition) -> tuple[int, str]:
     return line.code_end - len(beside), "" if line is function.header_line else line.indent
 
 
-def with_first(body: str, statements: Sequence[str]) -> str:
+def prepended(body: str, statements: Sequence[str]) -> str:
     """Put `statements` before the first line of `body`, at its indentation; a blank line follows a block."""
     first = next(logical_lines(body), None)
     if first is None or not statements:
@@ -56,12 +56,11 @@ def with_first(body: str, statements: Sequence[str]) -> str:
     return body[:at] + "".join(f"{each}\n\n" if "\n" in each else f"{each}\n" for each in placed) + body[at:]
 
 
-def with_first_in_functions(text: str, statements: Sequence[str]) -> str:
-    """Put `statements` first in the body of the function that `text` defines, or of each method of its class; one that
-    has its body on the header's line stays as it is."""
+def prepended_in_functions(text: str, statements: Sequence[str]) -> str:
+    """Put `statements` first in each function or method of `text`, unless its body is on the header's line."""
     functions = [each for each in definitions(text) if not each.is_class and not each.in_function]
     for function in reversed(functions if statements else []):
         start, end = _body_start(function)[0], function.span.end
         if text[:start].endswith("\n"):
-            text = text[:start] + with_first(text[start:end], statements) + text[end:]
+            text = text[:start] + prepended(text[start:end], statements) + text[end:]
     return text

@@ -1,4 +1,4 @@
-"""Which calls a function takes, and which results it may give, as far as its `def` line tells."""
+"""Calls that a function takes and results that it may give, as far as its `def` line tells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adacoder.domain import Target
 from adacoder.pytext import parsed
 
 Arguments: TypeAlias = "tuple[tuple[str | None, ast.expr], ...]"
-"""What a call is given: each argument with the name it is given by, if by name."""
+"""The arguments of a call, each with its keyword, or None."""
 
 _SEQUENCES = (list, tuple, str, bytes)
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -30,28 +30,28 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "sequence": _SEQUENCES,
     "iterable": (*_SEQUENCES, dict, set),
     "collection": (*_SEQUENCES, dict, set),
-    # What these describe no literal is.
+    # No literal is one of these.
     **dict.fromkeys(("iterator", "generator", "asynciterator", "asyncgenerator", "coroutine", "awaitable"), ()),
 }
-"""The types of the literals that an annotation allows, by its name in small letters; others may allow anything."""
+"""Types of literals that an annotation allows, by its lower-case name; other annotations allow anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """How a function is called."""
+    """A function's name and parameters, as its callers use them."""
 
     name: str
     """The name it is called by from the module."""
     signature: inspect.Signature | None
-    """Its parameters; None where they cannot be told. Annotations are syntax trees."""
+    """Its parameters; None if unknown. Annotations are syntax trees."""
 
     @classmethod
     def of(cls, target: Target) -> Calls | None:
-        """How `target` is called; None if a result takes more than arguments: an instance, `await`, or a loop."""
+        """Read `target`; None if a result takes more than arguments: an instance, `await`, or a loop."""
         if not target.signature.startswith("def") or re.search(r"^[^#\n]*\byield\b", target.body.of(target.text), re.M):
             return None
         definition = _definition(target)
-        decorators = [] if definition is None else [_named(each) for each in definition.decorator_list]
+        decorators = [] if definition is None else [getattr(each, "id", "") for each in definition.decorator_list]
         if target.in_class and decorators not in (["staticmethod"], ["classmethod"]):
             return None
         if definition is None or (decorators and not target.in_class):
@@ -59,7 +59,7 @@ class Calls:
         return cls(target.qualname, _signature(definition, is_bound=decorators == ["classmethod"]))
 
     def takes(self, arguments: Arguments) -> bool:
-        """Whether it can be called with `arguments`, as far as can be told."""
+        """True unless it surely cannot be called with `arguments`."""
         if self.signature is None:
             return True
         by_position = [value for name, value in arguments if name is None]
@@ -72,21 +72,17 @@ class Calls:
         return all(_allows(self.signature.parameters[name].annotation, value) for name, value in single.items())
 
     def gives(self, result: ast.expr) -> bool:
-        """Whether its annotation allows the literal `result`, as far as can be told."""
+        """True unless its annotation excludes the literal `result`."""
         return self.signature is None or _allows(self.signature.return_annotation, result)
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The parameters that must be given, in order; none where they cannot be told."""
+        """The required parameters, in order; none if unknown."""
         if self.signature is None:
             return ()
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         every = self.signature.parameters.values()
         return tuple(each.name for each in every if each.kind not in variable and each.default is each.empty)
-
-
-def _named(decorator: ast.expr) -> str:
-    return decorator.id if isinstance(decorator, ast.Name) else ""
 
 
 def _definition(target: Target) -> ast.FunctionDef | None:
@@ -134,7 +130,7 @@ def _parameters(arguments: ast.arguments) -> list[inspect.Parameter]:
 
 
 def _allows(annotation: object, literal: ast.expr) -> bool:
-    """Whether an annotation allows a literal; one that is not known here allows all."""
+    """True if an annotation allows a literal, or is not known here."""
     inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     name = inner.attr if isinstance(inner, ast.Attribute) else inner.id if isinstance(inner, ast.Name) else ""
     types = _TYPES.get(name.lower())

@@ -1,8 +1,8 @@
 """The examples in the docstring of a class that run one of its methods.
 
 They come after those of the method's own docstring, with the statements before them, as far as the last one that runs
-the method. An example that does not run it only prepares those that do. Which do, nothing but running them tells: what
-may belong to a method is found here by reading, and of that `running` keeps what was seen to run it.
+the method. An example that does not run it only prepares those that do. Candidates
+for a method are found here by reading; `running` keeps those that were observed to run it.
 
 From the first one on that uses what is still a stub, or what nothing defines, they are left out: the method is not to
 blame for that. doctest would run the two docstrings apart; here they share their names, so all are left out if one
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Example, ...]:
-    """The examples of the class `owner`, in order, as far as they may run its method `target`."""
+    """List the examples of the class `owner` that may run its method `target`, in order."""
     docstring = owner.docstring
     if docstring is None or docstring.end - docstring.start > _LONGEST:
         return ()
@@ -37,7 +37,7 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
 
 
 def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, ...]:
-    """Of the examples of its class, which were run and gave `results`, those that belong to `target`."""
+    """Select the examples that belong to `target` by the `results` of running all those of its class."""
     last = max((at for at, result in enumerate(results, 1) if result.entered), default=0)
     if last == 0:
         return ()
@@ -48,7 +48,7 @@ def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, 
 
 @lru_cache(maxsize=1)
 def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
-    """As `examples`, which is asked for method after method of the same class."""
+    """Cache `examples` for the methods of one class."""
     try:
         return examples(literal, first_line) if ">>>" in literal else ()
     except UnreadableExample:
@@ -56,7 +56,7 @@ def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
 
 
 def _working(found: Sequence[Example], target: Target, owner: Definition) -> Iterator[Example]:
-    """`found`, up to the first one that uses what is still a stub, or what nothing defines."""
+    """Yield examples up to the first one that uses a stub or an undefined name."""
     stubs = unwritten(owner, target.name)
     # The class itself is the one name that most of them use: the module need not be read for it.
     bound = {*vars(builtins), *([] if owner.parents else [owner.name])}
@@ -70,19 +70,19 @@ def _working(found: Sequence[Example], target: Target, owner: Definition) -> Ite
 
 
 def _defines(text: str, module: Module, names: Iterable[str]) -> bool:
-    """Whether a module may define all of `names`, those apart that Python gives to every module."""
+    """True if a module may define all of `names`, apart from those that Python gives to every module."""
     found = _bindings(text, module)
     return bool(found.stars) or all(name in found.origins or is_special(name) for name in names)
 
 
 @lru_cache(maxsize=1)
 def _bindings(text: str, module: Module) -> Bindings:
-    """As `bindings`, which is asked for method after method of the same text."""
+    """Cache `bindings` for the methods of one text."""
     return bindings(text, module)
 
 
 def _words(example: Example) -> set[str]:
-    """The names in an example, those of attributes too."""
+    """Names and attributes in an example."""
     tree = parsed(example.source)
     if tree is None:
         return set(_WORD.findall(example.source))
@@ -96,7 +96,7 @@ def _bound(example: Example, module: Module) -> set[str]:
 
 
 def _use_what_is_left(found: Sequence[Example], target: Target) -> bool:
-    """Whether one of the examples `found` uses a name that those of the target's own docstring bound, and it alone."""
+    """True if an example uses a name that only the target's own docstring bound."""
     left = {name for example in target.examples for name in _bound(example, target.module)}
     for example in found:
         if not left.isdisjoint(used_names(example.source) - _bound(example, target.module)):

@@ -1,4 +1,4 @@
-"""Literals and calls that stand in prose: where they end, and what they say."""
+"""Literals and calls in prose."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DEEPEST = 40
 """Levels of a syntax tree."""
 _STRING = r"""[rRbBuU]{0,2}(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 _BRACKET = re.compile(rf"{_STRING}|[\[({{]|[\])}}]|\n[ \t]*\n")
-"""What matters on the way from a bracket to the one that closes it: a blank line does not close it."""
+"""Strings, brackets and blank lines: a blank line does not close a bracket."""
 _NUMBER = r"[-+]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)"
-"""As in Python, but for `1.`: that point ends a sentence."""
+"""As in Python, except `1.`, whose point ends a sentence."""
 _ATOM = re.compile(rf"""(?:{_NUMBER}|[Tt]rue|[Ff]alse|None|{_STRING})(?![\w'"])""")
 _OPERATOR = re.compile(r"[ \t]*(?://|[-+*/%])[ \t]*(?=[\d.(])")
 _ABBREVIATED = re.compile(r"[\w\s](?:\.\.\.|…)\Z")
@@ -43,21 +43,21 @@ class Constant:
 
     @property
     def text(self) -> str:
-        """It as Python displays it; a set in the order in which it is written, and not in one that changes."""
+        """The value as Python displays it; a set keeps the order in which it is written."""
         has_set = any(isinstance(each, ast.Set) for each in ast.walk(self.node))
         return ast.unparse(self.node) if has_set else repr(self.value)
 
     @property
     def value(self) -> object:
-        """What it means."""
+        """The value of the literal."""
         return ast.literal_eval(self.node)
 
 
 def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | None:
-    """The literal that begins at `start`, or what arithmetic with numbers gives there.
+    """Read the literal, or the arithmetic with numbers, that begins at `start`.
 
-    None if there is none, or one that may be meant otherwise: `("one")` as a tuple, if it does not stand in code;
-    `[1, ...]` as a longer list; `"one..."` as a longer string.
+    None if there is none, or an ambiguous one: `("one")` outside code may be meant as a tuple, `[1, ...]` as a longer
+    list, and `"one..."` as a longer string.
     """
     first = end = _operand_end(text, start)
     while end is not None and end - start < _LONGEST and (sign := _OPERATOR.match(text, end)):
@@ -77,9 +77,9 @@ def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | N
 
 
 def call_at(text: str, start: int) -> tuple[ast.Call, int] | None:
-    """The call that begins at `start` and ends with its first brackets, and where it ends.
+    """Read the call that begins at `start`, up to its closing bracket; return its end too.
 
-    None if what it is given are no literals, nor operations on literals.
+    None if its arguments are not literals or operations on literals.
     """
     end = _closing(text, text.find("(", start))
     node = None if end is None else _expression(text[start:end])
@@ -125,7 +125,7 @@ def _expression(text: str) -> ast.expr | None:
 
 
 def _is_deep(node: ast.expr) -> bool:
-    """Whether it is deeper than anybody writes, so that nothing that goes through it can do so too deeply."""
+    """True if it is deeper than anybody writes, and too deep for code that recurses."""
     level: list[ast.AST] = [node]
     for _ in range(_DEEPEST):
         level = [inner for each in level for inner in ast.iter_child_nodes(each)]
@@ -141,7 +141,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    """Whether it is a literal, or an operation on literals; the operation is not carried out."""
+    """True for a literal or an operation on literals; the operation is not carried out."""
     match node:
         case ast.BinOp(left=left, right=right):
             return _is_constant(left) and _is_constant(right)
@@ -156,7 +156,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _is_whole(node: ast.expr) -> bool:
-    """Whether nothing in it is abbreviated."""
+    """True if nothing in it is abbreviated."""
     constants = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
     return not any(
         value is ... or (isinstance(value, str) and _ABBREVIATED.search(value) is not None) for value in constants
@@ -171,7 +171,7 @@ def _computed(node: ast.expr) -> ast.expr | None:
 
 
 def _number(node: ast.expr) -> float:
-    """What arithmetic with numbers gives.
+    """Compute arithmetic with numbers.
 
     Raises:
         ValueError: it is something else.

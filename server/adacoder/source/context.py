@@ -1,4 +1,4 @@
-"""What a model should see besides the task: ranked pieces of the module, and of what it uses from the project.
+"""Context of the task for a model: ranked pieces of the module, and of what it uses from the project.
 
 Everything is read as text: nothing is run or started, and nothing is written to disk. What a name of another file
 means is followed by jedi, which gets to see the project's own imports and files and nothing else. The only file that
@@ -20,10 +20,11 @@ from typing import Protocol
 
 from adacoder.domain import Target
 from adacoder.privacy.access import Access
-from adacoder.privacy.contents import concealed
+from adacoder.privacy.contents import without_secrets
 from adacoder.pytext import Definition
-from adacoder.source.surroundings.masking import shown_line, without_strings
+from adacoder.source.surroundings.masking import masked_line, without_strings
 from adacoder.source.surroundings.module import ModuleText, Symbol
+from adacoder.source.surroundings.near_files import DefinedAt, Follow, NearFiles
 from adacoder.source.surroundings.outline import (
     PROSE,
     SUMMARY,
@@ -35,13 +36,12 @@ from adacoder.source.surroundings.outline import (
     outline,
 )
 from adacoder.source.surroundings.outline import docstring as described
-from adacoder.source.surroundings.project import DefinedAt, Follow, NearFiles
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PROPERTY = re.compile(r"@[ \t]*(?:\w+\.)*(?:cached_)?property\b")
 _SHORTEST_MENTION = 3
-"""Letters of a name from which on the docstring's `tax` mentions `TAX`."""
+"""Least letters of a name for which case is ignored: the docstring's `tax` mentions `TAX`."""
 _LONGEST_IMPORTS = 3000
 _LONGEST_OTHER_CLASS = 1600
 """Characters of a class that is not the method's own."""
@@ -49,7 +49,7 @@ _LONGEST_CALL = 160
 _MOST_CALLS = 2
 _MOST_BASES = 6
 _MOST_PARTS = 8
-"""Types that are shown because other types are made of them."""
+"""Most types that are shown as parts of other types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Piece:
     """A part of the surroundings, as text with `\\n` at column 0."""
 
     kind: str
-    """Why it is shown, the most telling first:
+    """Reason for showing it, in order of rank:
 
     `imports`; `contract` (overloads, what a base class promises of the method); `class` (around the method);
     `docstring` (of the module); `signature` (what that names); `mentioned` (what the docstring names); `base`
@@ -66,7 +66,7 @@ class Piece:
     """
     text: str
     position: int = 0
-    """Where to list it: as in a module, imports come first, and what stands above another thing comes before it."""
+    """Order in the listing: as in a module, with imports first."""
 
 
 def pieces(
@@ -87,7 +87,9 @@ def pieces(
             seen.add(entry.what)
     order = sorted(range(len(entries)), key=lambda index: (entries[index].section, entries[index].offset, index))
     positions = {index: position for position, index in enumerate(order)}
-    return tuple(Piece(entry.kind, concealed(entry.text), positions[index]) for index, entry in enumerate(entries))
+    return tuple(
+        Piece(entry.kind, without_secrets(entry.text), positions[index]) for index, entry in enumerate(entries)
+    )
 
 
 _ABOUT, _IMPORTS, _ELSEWHERE, _MODULE, _CONTRACT, _CALLS = range(6)
@@ -96,35 +98,35 @@ _ABOUT, _IMPORTS, _ELSEWHERE, _MODULE, _CONTRACT, _CALLS = range(6)
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A piece on its way."""
+    """A piece before it has its position."""
 
     kind: str
     text: str
     section: int
     offset: int = 0
     where: tuple[Path, int] | None = None
-    """Where what it shows is defined, if it is one thing."""
+    """File and offset of its definition, if it shows one thing."""
 
     @property
     def what(self) -> object:
-        """What it shows; the same thing is shown once."""
+        """Identity of the thing it shows; the same thing is shown once."""
         return self.where or self.text
 
 
 class _Surroundings:
-    """What stands around one target."""
+    """The surroundings of one target."""
 
     def __init__(self, target: Target, overlays: Mapping[Path, str], follow: Follow, access: Access) -> None:
         self._target = target
         self._module = ModuleText(target.module.path, target.module.name, target.text)
-        self._project = NearFiles(target.module.root, self._module, overlays, follow, access)
+        self._near_files = NearFiles(target.module.root, self._module, overlays, follow, access)
         self._own = next(each for each in self._module.definitions if each.header == target.header)
         self._owner = self._own.parents[-1] if self._own.parents else None
         self._outermost = (*self._own.parents, self._own)[0]
         self._signature = _names_in(target.signature.partition("(")[2])
 
     def ranked(self) -> Iterator[_Entry]:
-        """All there is to show, the most telling first."""
+        """Everything to show, in order of rank."""
         yield from self._imports()
         yield from self._contract()
         yield from self._class()
@@ -134,14 +136,14 @@ class _Surroundings:
         yield from self._bases()
         yield from self._named("part", self._parts)
         yield from self._calls()
-        yield from self._named("imported", self._imported)
+        yield from self._named("imported", self._near_files.find(self._imported_names, self._module))
         yield from self._nearby()
 
     def _imports(self) -> Iterator[_Entry]:
         at_run_time: list[str] = []
         for_annotations: list[str] = []
         for line in self._module.import_lines:
-            code = shown_line(self._module.text, line)
+            code = masked_line(self._module.text, line)
             if line.start in self._module.for_annotations:
                 for_annotations.append(indent(code, "    "))
             else:
@@ -158,15 +160,15 @@ class _Surroundings:
             yield _Entry("docstring", "\n".join(described(literal, SUMMARY)), _ABOUT)
 
     def _contract(self) -> Iterator[_Entry]:
-        """The overloads of a function; what the nearest base class that has the method says of it."""
+        """The overloads of a function, or the docstring of the nearest inherited method."""
         if self._owner is None:
             for symbol in self._module.named(self._own.name):
                 if symbol.definition is not None and symbol.definition.header != self._own.header:
                     yield self._entry("contract", symbol, outline(symbol.definition, characters=PROSE))
             return
         for base, owner in self._base_classes:
-            for member in _members(base, owner):
-                if member.name == self._own.name:
+            for member in base.module.definitions:
+                if member.parents[-1:] == (owner,) and member.name == self._own.name:
                     yield _Entry("contract", self._placed(base, inherited(owner, member)), _CONTRACT)
                     return
 
@@ -176,7 +178,7 @@ class _Surroundings:
             yield _Entry("class", text, _MODULE, self._owner.span.start, (self._module.path, self._owner.span.start))
 
     def _bases(self) -> Iterator[_Entry]:
-        """The base classes, without what the own class has itself."""
+        """The base classes, without members that the own class overrides."""
         if self._owner is None:
             return
         hidden = {each.name for each in self._module.definitions if each.parents and each.parents[-1] is self._owner}
@@ -196,26 +198,26 @@ class _Surroundings:
 
     @cached_property
     def _in_signature(self) -> list[Symbol]:
-        return self._project.find(self._signature, self._module)
+        return self._near_files.find(self._signature, self._module)
 
     @cached_property
     def _in_docstring(self) -> list[Symbol]:
-        """What the docstring names, be it in small letters; of other files only what the module imports."""
+        """Symbols named in the docstring, in any case; of other files only those that the module imports."""
         small = {word.casefold() for word in self._mentioned if len(word) >= _SHORTEST_MENTION}
         here = [symbol.name for symbol in self._module.symbols]
         names = [*here, *self._imported_names]
         mentioned = [name for name in names if name in self._mentioned or name.casefold() in small]
-        return self._project.find(mentioned, self._module)
+        return self._near_files.find(mentioned, self._module)
 
     @cached_property
     def _base_classes(self) -> list[tuple[Symbol, Definition]]:
-        """The classes that the own class inherits from, as far as the project has them, the nearest first."""
+        """The project's classes that the own class inherits from, the nearest first."""
         found: list[tuple[Symbol, Definition]] = []
         waiting = [(self._module, self._owner)] if self._owner else []
         while waiting and len(found) < _MOST_BASES:
             module, owner = waiting.pop(0)
             names = _names_in(owner.header.of(owner.text).partition("(")[2])
-            for symbol in self._project.find(names, module):
+            for symbol in self._near_files.find(names, module):
                 definition = symbol.definition
                 if definition is not None and definition.is_class and all(definition != known for _, known in found):
                     found.append((symbol, definition))
@@ -224,28 +226,24 @@ class _Surroundings:
 
     @cached_property
     def _parts(self) -> list[Symbol]:
-        """The types of what the own class and the classes of the signature have."""
+        """Types of the fields of the own class and of the classes in the signature."""
         found: list[Symbol] = []
         if self._owner is not None:
-            found += self._project.find(_made_of(self._owner, self._module, but=self._own), self._module)
+            found += self._near_files.find(_made_of(self._owner, self._module, but=self._own), self._module)
         for symbol in self._in_signature:
             if symbol.definition is None:
-                found += self._project.find(_names_in(symbol.text), symbol.module)
+                found += self._near_files.find(_names_in(symbol.text), symbol.module)
             elif symbol.is_class:
-                found += self._project.find(_made_of(symbol.definition, symbol.module), symbol.module)
+                found += self._near_files.find(_made_of(symbol.definition, symbol.module), symbol.module)
         return [symbol for symbol in found if symbol.is_class or symbol.is_alias][:_MOST_PARTS]
 
     @property
-    def _imported(self) -> list[Symbol]:
-        return self._project.find(self._imported_names, self._module)
-
-    @property
     def _imported_names(self) -> list[str]:
-        """What `from` imports bind; what a plain `import` binds is a module, whose parts the text must name."""
+        """Names bound by `from` imports; a plain `import` binds a module, whose parts the text must name."""
         return [each.binds for each in self._module.imports if each.name is not None]
 
     def _calls(self) -> Iterator[_Entry]:
-        """How the module itself calls the target."""
+        """Calls of the target in its own module."""
         text = self._module.text
         pattern = self._call_pattern
         own = self._own.span
@@ -255,7 +253,7 @@ class _Surroundings:
                 continue
             if not pattern.search(without_strings(text[line.start : line.code_end])):
                 continue
-            call = shown_line(text, line)
+            call = masked_line(text, line)
             if len(call) <= _LONGEST_CALL and call not in found:
                 found.append(call)
             if len(found) == _MOST_CALLS:
@@ -295,7 +293,7 @@ class _Surroundings:
 
 
 def _used(symbol: Symbol) -> str:
-    """A symbol that is named: a class with all it has, a function with all its prose."""
+    """Show a named symbol: a class with its members, a function with its whole docstring."""
     definition = symbol.definition
     if definition is None:
         return constant(symbol.text)
@@ -304,13 +302,8 @@ def _used(symbol: Symbol) -> str:
     return listing(definition, symbol.module.definitions, private=False, characters=_LONGEST_OTHER_CLASS)
 
 
-def _members(symbol: Symbol, owner: Definition) -> Iterator[Definition]:
-    return (each for each in symbol.module.definitions if each.parents and each.parents[-1] is owner)
-
-
 def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = None) -> list[str]:
-    """The names in the fields of a class, in the attributes its methods set, and in what it is made from; the method
-    `but` is not looked into."""
+    """List names in a class's fields, in attributes set by its methods except `but`, and in its constructor."""
     texts = [owner.text[line.start : line.code_end] for line, _ in field_lines(owner)]
     for member in module.definitions:
         if member.parents and member.parents[-1] is owner and not member.is_class and member is not but:
@@ -321,19 +314,19 @@ def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = 
 
 
 def _names_in(text: str) -> list[str]:
-    """The names in a text, dotted ones whole, quoted annotations too; each once."""
+    """List the names in a text once each, dotted ones whole, also in quoted annotations."""
     return list(dict.fromkeys(_DOTTED.findall(text)))
 
 
 class _FileIO(Protocol):
-    """What is used of jedi's `FileIO`."""
+    """Part of jedi's `FileIO` that is used."""
 
     @property
     def path(self) -> Path | str: ...
 
 
 class _State(Protocol):
-    """What is used of jedi's `InferenceState`."""
+    """Part of jedi's `InferenceState` that is used."""
 
     parse: Callable[..., object]
 
@@ -341,6 +334,9 @@ class _State(Protocol):
 _ONE_AT_A_TIME = threading.Lock()
 """jedi keeps what it has parsed in one place for the whole process."""
 _BUILTINS = "builtins.pyi"
+_STAR = re.compile(r"^([ \t]*)from[ \t]+[.\w]+[ \t]+import[ \t]*\*", re.MULTILINE)
+_MOST_STARS = 12
+"""`import *` that jedi is shown of other files: it follows each through every other, whatever memory that takes."""
 
 
 class _Following:
@@ -348,12 +344,12 @@ class _Following:
 
     def __init__(self) -> None:
         self._trees: dict[str, dict[Path, object]] = {}
-        """What the parser of jedi keeps."""
+        """The cache of jedi's parser."""
 
     def __call__(
         self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles
     ) -> list[tuple[str, DefinedAt]]:
-        """Where the definitions of `names` are that a module at `path` has from `imports`; as `Follow` says."""
+        """Find where the `names` that a module at `path` has from `imports` are defined; see `Follow`."""
         import jedi  # heavy, and needed only when a model is asked
         from parso.cache import parser_cache
 
@@ -384,7 +380,7 @@ class _Following:
 
 
 class _Reading:
-    """What jedi asks its environment, answered by reading the project's files.
+    """An environment for jedi that only reads the project's files.
 
     Left alone, jedi imports compiled modules and those in `settings.auto_import_modules` for real, sets `sys.path`
     for the whole process while it looks for a module, keeps what it has parsed on disk, and reads any file.
@@ -394,37 +390,50 @@ class _Reading:
         import jedi
 
         self._inner = inner
-        self._project = project
+        self._near_files = project
         self._jedi = Path(jedi.__file__).parent
         self._parse = state.parse
+        self._texts: dict[Path, str] = {}
+        self._stars = _MOST_STARS
         state.parse = self.parse
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)
 
     def load_module(self, **_: object) -> None:
-        """The module as our own Python has it: none, for it would have to be imported."""
+        """Give no module of our own Python: it would have to be imported."""
 
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
     ) -> tuple[object, bool | None]:
-        """The file of the module `string` in the folders `path` or else `sys_path`, and whether it is a package."""
+        """Find the module `string` in the folders `path` or else `sys_path`, and tell if it is a package."""
         for folder in sys_path if path is None else path:
-            file = self._project.file(Path(folder), string)
+            file = self._near_files.file(Path(folder), string)
             if file is not None:
                 return _file_io(file, ""), file.name == "__init__.py"
         return None, None
 
     def parse(self, *, file_io: _FileIO, **options: object) -> object:
-        """The tree of a file of the project, or of jedi's description of the builtins, which it cannot do without.
+        """Parse a file of the project, or jedi's description of the builtins, which it cannot do without.
 
         Raises:
             OSError: it is neither.
         """
         path = Path(file_io.path)
         if path.name != _BUILTINS or not path.is_relative_to(self._jedi):
-            file_io = _file_io(path, self._project.text(path))
+            file_io = _file_io(path, self._texts.get(path) or self._bounded(path))
         return self._parse(file_io=file_io, **{**options, "cache": False})
+
+    def _bounded(self, path: Path) -> str:
+        """Text of a file of the project, without `import *` where there were too many."""
+        text = self._near_files.text(path)
+        text = _STAR.sub(lambda match: match[0] if self._takes_star() else f"{match[1]}pass", text)
+        self._texts[path] = text
+        return text
+
+    def _takes_star(self) -> bool:
+        self._stars -= 1
+        return self._stars >= 0
 
 
 def _file_io(path: Path, text: str) -> _FileIO:

@@ -1,7 +1,6 @@
-"""What of a function no Example reached, from the lines and branches that were observed.
+"""Lines and branches of a function that no Example reached.
 
-Only what the user's interpreter compiled counts as code; helpers that came along are not the function's. What is there
-for type checkers alone is left out.
+Only lines that the user's interpreter compiled count; helpers of the candidate and code for type checkers do not.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from adacoder.source.placed import Splice
 
 
 def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
-    """What the Examples of a run that was observed by line did not reach; None where it was not.
+    """Compute coverage from a run observed by line; None if it was not observed.
 
     Lines are those of `placed.text`, so of the file with the function in it.
     """
@@ -57,11 +56,11 @@ class _Test:
 
     @property
     def line(self) -> int:
-        """Where its statement begins."""
+        """First line of its statement."""
         return self.node.lineno
 
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:
-        """What it never came to, though it was asked, and no line tells of it."""
+        """Outcomes it never had although it was evaluated, where no unreached line shows it."""
         for outcome, ways in self._ways(there).items():
             destinations = {to for _, to in ways}
             was_asked = not reached.lines.isdisjoint(self._own)
@@ -78,7 +77,7 @@ class _Test:
         return range(self.node.lineno, (self.node.test.end_lineno or self.node.lineno) + 1)
 
     def _ways(self, there: Reached) -> dict[bool, set[tuple[int, int]]]:
-        """Its branches by what it comes to, as far as their lines tell."""
+        """Its branches by outcome, as far as their lines show it."""
         ways = {way for way in there.branches if way[0] in self._own}
         body = self.node.body[0].lineno
         inside = {way for way in ways if way[1] in self._own}

@@ -1,4 +1,4 @@
-"""New examples into a docstring: one Edit that leaves every word of it as it is."""
+"""Insertion of new examples into a docstring by one Edit that changes nothing else."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
     content = literal[len(prefix) + (3 if triple else 1) : -3 if triple else -1]
     ending = line_ending(target.text)
     indent = _indent(target)
-    lines = [_escaped(line, quote, raw="r" in prefix.lower()) for line in _prompted(examples)]
-    added = ending * 2 + ending.join(indent + line if line else "" for line in lines) + ending + indent
+    shown = "".join(f"{example.prompted}\n{example.want}" for example in examples).removesuffix("\n")
+    if "r" not in prefix.lower():
+        shown = shown.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)
+    added = ending * 2 + ending.join(indent + line if line else "" for line in shown.split("\n")) + ending + indent
     end = start + len(literal)
     if triple:
         return Edit(start + literal.index(quote) + 3 + len(content.rstrip()), end - 3, added)
@@ -28,20 +30,10 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
 
 
 def _last_literal(target: Target) -> tuple[str, int]:
-    """The docstring's literal, or the last one where it has several in a row; and the offset it begins at."""
+    """The docstring's last literal, and its offset."""
     docstring = target.docstring_span.of(target.text)
     last = literal_parts(docstring)[-1]
     return last.of(docstring), target.docstring_span.start + last.start
-
-
-def _prompted(examples: Sequence[Example]) -> list[str]:
-    """The examples as lines with their `>>>` and `...` prompts."""
-    lines: list[str] = []
-    for example in examples:
-        first, *rest = example.source.rstrip("\n").split("\n")
-        lines += [f">>> {first}", *(f"... {line}".rstrip() for line in rest)]
-        lines += example.want.rstrip("\n").split("\n") if example.want else []
-    return lines
 
 
 def _indent(target: Target) -> str:
@@ -50,7 +42,3 @@ def _indent(target: Target) -> str:
     line_start = max(target.text.rfind("\n", 0, start), target.text.rfind("\r", 0, start)) + 1
     before = target.text[line_start:start]
     return before if not before.strip() else target.indent + "    "
-
-
-def _escaped(line: str, quote: str, *, raw: bool) -> str:
-    return line if raw else line.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)

@@ -14,7 +14,7 @@ from adacoder.source.calls import Calls
 from adacoder.source.literal import Literal, read_literal
 
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
-"""How `DocTestParser` words what it cannot read; it counts the docstring's lines from 1."""
+"""Error message of `DocTestParser`; it counts the docstring's lines from 1."""
 _LONGEST = 40_000
 """Characters of a docstring that is read for examples; the longest of common packages with such have half of it."""
 
@@ -52,7 +52,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
 
 
 def _prose(docstring: Literal) -> Literal:
-    """A docstring with what doctest reads left blank, but for statements such as `>>> f(1) == 2`, without an output."""
+    """Blank out doctest's examples in a docstring, except statements without an output, such as `>>> f(1) == 2`."""
     lines = docstring.value.split("\n")
     for example in _parsed(docstring, 0):
         shown = example.want.split("\n")[:-1]
@@ -64,7 +64,7 @@ def _prose(docstring: Literal) -> Literal:
 
 
 def suggested(reply: str) -> tuple[Example, ...]:
-    """The examples in a text that mixes them with prose and code fences; what doctest cannot read is left out."""
+    """Read the examples in a text with prose and code fences; unreadable ones are left out."""
     lines = [line for line in normalize(reply).split("\n") if not line.lstrip().startswith(("```", "~~~"))]
     found: list[Example] = []
     for paragraph in re.split(r"\n[ \t]*\n", "\n".join(lines)):

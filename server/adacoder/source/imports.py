@@ -95,7 +95,7 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _checked(tree: ast.Module) -> list[_Use]:
-    """Return what pyflakes finds undefined in `tree`, unless the module binds it elsewhere, be it later."""
+    """Return what pyflakes finds undefined in `tree`, unless the module binds it elsewhere, even later."""
     # Imported here because it is needed only once there is a reply.
     from pyflakes.checker import Annotation, Checker, ModuleScope  # type: ignore[import-untyped]  # pyflakes has no types
     from pyflakes.messages import ImportStarUsage, UndefinedName  # type: ignore[import-untyped]  # pyflakes has no types
@@ -121,7 +121,7 @@ def is_in_the_table(name: str) -> bool:
 
 
 class ImportIndex:
-    """The ways names are imported: in the target's module, in the project's other files, and by custom.
+    """Imports of names: from the target's module, the project's other files, what is installed, and custom.
 
     Nothing is read before a name is looked for. `folders` are those of the user's interpreter; without them nothing is
     known of what is installed, and little that is not of the standard library is imported. `wishes` say what of the
@@ -138,7 +138,7 @@ class ImportIndex:
         """Return the statement that imports `name` as the code `used_in` uses it: as the user's own files import it,
         else from the standard library, from what is installed, or from where the project defines it.
 
-        None where nobody has it, or where it could come from more than one place.
+        None if it is unknown or ambiguous.
         """
         standard = standard_import(name, used_in)
         own = self._project.import_of(name)

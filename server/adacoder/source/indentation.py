@@ -1,7 +1,7 @@
-"""Puts a block of Python into another indentation, by its line structure.
+"""Change the indentation of a block of Python by its line structure.
 
-What is a syntax error before is one after: a line that fits no level, a level that nothing opens, and a block
-that is missing stay so, for the user's interpreter to judge.
+Syntax errors stay: a line that fits no level, a level that nothing opens, and a missing block are left for the user's
+interpreter to judge.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from adacoder.pytext import LogicalLine
 
 WHITE = " \t\f"
-"""What Python takes for white space within a line; `str.strip` takes more."""
+"""Python's white space within a line; `str.strip` takes more."""
 DEFAULT_UNIT = "    "
 _FIRST_IN_BLOCK = re.compile(r"^([ \t]*)[^\s#][^\n]*:[ \t]*(?:#[^\n]*)?\n\1([ \t]+)[^\s#]", re.MULTILINE)
 
 
 def unit_of(text: str) -> str:
-    """One level of indentation as most blocks of `text` have it; four spaces where there is no block."""
+    """The most frequent unit of indentation in `text`; four spaces if it has no block."""
     counts = Counter(match[2] for match in _FIRST_IN_BLOCK.finditer(normalize(text)))
     return max(counts, key=counts.__getitem__) if counts else DEFAULT_UNIT
 
@@ -89,7 +89,7 @@ def realign(text: str, levels: Sequence[int]) -> str:
 
 
 class _Levels:
-    """The levels open at a line: old width and new indentation of each, the enclosing one first."""
+    """Stack of open levels: old width and new indentation, the enclosing one first."""
 
     def __init__(self, width: int, parent: str, first: str, unit: str) -> None:
         self._first = first
@@ -124,13 +124,13 @@ class _Levels:
 
 
 def _step(logical: list[LogicalLine]) -> int:
-    """The columns of one level: the smallest step into a block."""
+    """Columns of one level: the smallest step into a block."""
     steps = [after.width - line.width for line, after in pairwise(logical) if after.width > line.width]
     return min(steps, default=len(DEFAULT_UNIT))
 
 
 def _shifted(columns: int, old_unit: int, unit: str) -> str:
-    """What a continued line has before it beyond its statement: whole levels in the new unit, else spaces."""
+    """Indentation of a continued line beyond its statement's: whole levels in the new unit, else spaces."""
     if columns <= 0:
         return ""
     levels, rest = divmod(columns, old_unit)

@@ -35,7 +35,7 @@ from adacoder.source.literal import Literal
 _LONGEST = 20_000
 """Characters of a docstring that are read."""
 _LONGEST_LINE = 1_000
-"""Nobody writes examples in longer lines."""
+"""Characters of a line that is read."""
 _MOST = 200
 """Places in a docstring where one form is looked for."""
 _MOST_ARGUMENTS = 20
@@ -58,13 +58,13 @@ _RELATION = re.compile(
     rf":?{_GAP}`{{0,2}}",
     re.IGNORECASE,
 )
-"""What stands between a call and its result."""
+"""Text between a call and its result."""
 _RAISES = re.compile(
     rf"`{{0,2}}{_GAP}(?:\#[ \t]*+)?(?:{_ARROW}[ \t]*+)?{_WILL}(?:raises?|throws?)[ \t]+(?:(?:the|an?)[ \t]+)?"
     r"`{0,2}(?P<name>[A-Z]\w*)\b"
 )
 _SAME = re.compile(rf"{_GAP}(?:={{1,3}}(?![=>])|{_ARROW})[ \t]*")
-"""What stands between a result and the same result in other words: `1 + 2 = 3`."""
+"""Text between a result and the same result in other words: `1 + 2 = 3`."""
 
 _BULLETS = re.compile(r"[ \t]*(?:(?:[-*+•‣·#]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+)*", re.IGNORECASE)
 _LEADING_WORD = re.compile(
@@ -72,9 +72,9 @@ _LEADING_WORD = re.compile(
     r"|calling|here|like|note|that|also|similarly|likewise|again|finally|as|in|such)?",
     re.IGNORECASE,
 )
-"""What may stand before a call on its line: none of it makes the call part of something else."""
+"""Words allowed before a call on its line: none of them makes the call part of something else."""
 _FACTOR = re.compile(r"\d[ \t]*\*+[ \t]*\Z|\d\(\Z")
-"""What stands before a call that is multiplied."""
+"""A factor before a call that is multiplied."""
 _LEAVES_OPEN = re.compile(
     r"(?:\b(?:if|when|unless|until|while|whether|not|never|and|or|than|nor|\w+n't)|(?<![-=])[-+*/%=<>(]"
     r"|^[ \t]*(?:if|when|unless|with|after|once|under|assuming|suppose|given|otherwise)\b[^\n]*[,:]"
@@ -83,7 +83,7 @@ _LEAVES_OPEN = re.compile(
     r"|^[ \t]*\.\.[ \t]+(?:deprecated|version\w+|warning|todo)::[^\n]*)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-"""How the text above a line ends if that makes the line a part or a condition of something else, or a mistake."""
+"""Text above a line that makes the line part of something else, a condition, or a mistake."""
 _CONDITION = r"\b(?:if|when|where|unless|until|provided|assuming|depending|only[ \t]+(?:for|in|with|on))\b"
 _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
@@ -91,7 +91,7 @@ _DOUBT = (
 )
 _WHERE = r"in|on|at|with|under|for(?![ \t]+\w+[ \t]*=)|before|until|after|only"
 _GOES_ON = r"(?-i:or|if|when|unless|except|otherwise|plus|minus)\b|[+/%]|[-*](?=[\d(])"
-"""How the next line begins if it is part of a result."""
+"""Beginning of a line that continues a result."""
 _ENDS = re.compile(
     rf"""`{{0,2}}(?:
       [ \t]*+(?:[.;,]|(?<!\d)!)?[ \t]*+(?:\#(?![^\n]*?(?:{_DOUBT}))[^\n]*+)?(?=\n|\Z)(?!\n[ \t]*+(?:{_GOES_ON}))
@@ -105,15 +105,15 @@ _ENDS = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""What comes after a result that is whole and holds without condition."""
+"""Text after a result that is whole and holds without condition."""
 _MESSAGE = re.compile(r"[ \t]*,[ \t]*[rf]?['\"]")
-"""What may come after the result in an `assert`."""
+"""A message after the result in an `assert`."""
 
 _FOR = re.compile(
     r"(?<![\w.])(?<!not )(?<!except )(?:for|given|(?P<named>with|when|if))[ \t]+(?=`?[^\W\d]\w*`?[ \t]*=[^=])",
     re.IGNORECASE,
 )
-"""What stands before arguments that are described; `named`: it may as well go on with something that is none."""
+"""Text before described arguments; `named`: only parameter names are reliable after it."""
 _INPUT = re.compile(r"^[ \t]*+(?:[-*+•][ \t]++)?(?:sample[ \t]++)?inputs?[ \t]*+[:=]\s*+", re.IGNORECASE | re.MULTILINE)
 _OUTPUT = re.compile(
     rf"[ \t]*+[,;.]?\s*+(?:{_ARROW}|[-*+•])?[ \t]*+(?:(?:sample|expected)[ \t]++)?outputs?[ \t]*+[:=]{_GAP}",
@@ -124,15 +124,15 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"[ \t]*(?:[,;&]|\band\b)?[ \t]*(?:\n[ \t]*)?(?:and\b[ \t]*)?")
-"""What stands between two arguments."""
+"""Text between two arguments."""
 _OUTCOME = re.compile(
     rf"(?:\b(?:output|result|answer|return(?:ed)?[ \t]+value|function|it)[ \t]+{_WILL}{_IS}"
     rf"|\b{_WILL}returns?\b|{_ARROW}):?{_GAP}",
     re.IGNORECASE,
 )
-"""What stands before the result of arguments that are described."""
+"""Text before the result of described arguments."""
 _NO_ASIDE = re.compile(rf"[-+*/%^=<>]|[.;!?]\s|\b(?:to|through|plus|minus|times)\b|{_DOUBT}", re.IGNORECASE)
-"""What of the text between arguments and their result makes them something else than they seem."""
+"""Text between arguments and result that changes what they mean."""
 _DISTANCE = 200
 """Characters between arguments and the result that is told of them; and those above a call that are looked at."""
 
@@ -146,7 +146,7 @@ class _Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a call comes to."""
+    """The result of a call, or its exception."""
 
     kind: _Kind
     text: str
@@ -200,7 +200,7 @@ def _example(stated: _Statement, line: int) -> Example:
 
 
 def _called(text: str, calls: Calls) -> list[_Statement]:
-    """What is stated by a call and its outcome."""
+    """Examples stated as a call and its outcome."""
     stated: list[_Statement] = []
     end = 0
     if calls.name not in text:  # in most docstrings it is not, and a pattern of its own takes its time
@@ -229,7 +229,7 @@ def _arguments(call: ast.Call) -> Arguments:
 
 
 def _stands_alone(above: str, before: str) -> bool:
-    """Whether a call is no part of something else, by what stands `before` it on its line, and `above` that."""
+    """True if a call is not part of something else, judged by the text `before` it on its line and `above` that."""
     bullets = _BULLETS.match(before)
     rest = before[bullets.end() :] if bullets else before
     if _FACTOR.search(before):
@@ -241,7 +241,7 @@ def _stands_alone(above: str, before: str) -> bool:
 
 
 def _is_whole(text: str, end: int, before: str) -> bool:
-    """Whether an outcome ends at `end`, and holds without condition."""
+    """True if an outcome ends at `end` and holds without condition."""
     if "(" in before and text.startswith(")", end):
         end += 1
     return bool(_ENDS.match(text, end) or (_is_assert(before) and _MESSAGE.match(text, end)))
@@ -252,13 +252,13 @@ def _is_assert(before: str) -> bool:
 
 
 def _is_signature(text: str, end_of_call: int) -> bool:
-    """Whether `f() -> None` tells only what the function returns."""
+    """True if `f() -> None` is a signature."""
     relation = _RELATION.match(text, end_of_call)
     return relation is not None and relation["arrow"] is not None
 
 
 def _is_recurrence(text: str, name: str) -> bool:
-    """Whether the docstring defines the function by an equation such as `f(n) = f(n - 1) + 1`."""
+    """True if the docstring defines the function by an equation such as `f(n) = f(n - 1) + 1`."""
     call = rf"(?<![\w.]){re.escape(name)}\("
     variable = r"(?<!\w)(?!(?:True|False|None)\b|\w+=)[^\W\d]"
     of_variables = rf"{call}(?=[^()'\"\n]*+\))[^()'\"\n]*?{variable}[^()'\"\n]*+\)"
@@ -296,7 +296,7 @@ def _last_of_chain(text: str, result: Constant) -> Constant | None:
 
 
 def _described(text: str, calls: Calls) -> Iterator[_Statement]:
-    """What is stated by the arguments and the result, without a call."""
+    """Examples stated as arguments and a result, without a call."""
     for pattern, finds_result in ((_FOR, _result_of_sentence), (_INPUT, _result_of_output)):
         for match in islice(pattern.finditer(text), _MOST):
             arguments, end = _given(text, match.end())

@@ -1,4 +1,4 @@
-"""The value of a string literal, and where each of its lines stands.
+"""Values of string literals, with the line of each line of the value.
 
 Read here and not by our own Python: that would call some escapes a mistake, and it does not say which line of the
 file a line of the value comes from.
@@ -15,7 +15,7 @@ from adacoder.pytext import normalize, skip_string
 
 _PREFIX = re.compile(r"[rRuU]?(?=['\"])")
 _FILLER = re.compile(r"(?:[ \t\f\r\n()]|\\(?=[\r\n])|#[^\r\n]*)*")
-"""What stands around the literals of a row: white space, brackets and comments."""
+"""White space, brackets and comments around adjacent literals."""
 _MARK = re.compile(
     r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U(?:000[0-9a-fA-F]|0010)[0-9a-fA-F]{4}|N\{[^}\n\\]{1,100}\}|.)|\n",
     re.DOTALL,
@@ -31,7 +31,7 @@ class Literal:
     value: str
     """Its value, as Python gives it: lines end with `\\n`; an escape that Python does not know stays as it is."""
     lines: tuple[int, ...]
-    """For each line of the value, cut at `\\n`, the line of the literal that it begins on, from 0."""
+    """0-based line of the literal for each line of the value."""
 
 
 def read_literal(literal: str) -> Literal:
@@ -57,7 +57,7 @@ def read_literal(literal: str) -> Literal:
 
 
 def literal_parts(literal: str) -> list[Span]:
-    """Where the literals stand in what `read_literal` reads, prefixes and quotes included.
+    """Locate the literals in a text for `read_literal`, prefixes and quotes included.
 
     Raises:
         ValueError: there is something else.
@@ -109,7 +109,7 @@ def _read(literal: str) -> Literal:
 
 
 def _meaning(mark: str) -> str:
-    """What an escape, or a line's end, stands for."""
+    """Decode an escape or a line's end."""
     if mark == "\n":
         return mark
     kind, rest = mark[1], mark[2:]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder.domain import Module, Span, Target, TargetError
+from adacoder.project import module_of
 from adacoder.pytext import (
     CountedLines,
     Definition,
@@ -25,7 +26,6 @@ from adacoder.pytext import (
     line_start,
     logical_lines,
     parsed,
-    starts_logical_line,
 )
 from adacoder.source.calls import Calls
 from adacoder.source.class_examples import class_examples
@@ -33,7 +33,6 @@ from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.literal import read_literal
 from adacoder.source.stubs import is_stub
 
-_RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _CONTENT = re.compile(r"[^\r\n]*")
 _PROSE = re.compile(r"[(=]")
@@ -87,7 +86,7 @@ class Documented:
     target: Target
     """The function; or the class; or the module, under the name `__doc__`, which every module defines."""
     unreadable: UnreadableExample | None = None
-    """Why doctest cannot read the examples; then the target has none."""
+    """Reason why doctest cannot read the examples; the target then has none."""
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
@@ -120,7 +119,7 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
 
 
 def may_have_examples(text: str) -> bool:
-    """Whether a docstring of a text has what no example does without; to find out takes less than to read them."""
+    """True if a docstring may hold an example; cheaper than reading them."""
     if ">>>" in text:
         return True
     tree = parsed(text)
@@ -157,7 +156,7 @@ def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition
 
 
 def _hint(found: Sequence[Definition], wanted: str) -> str:
-    """What to name instead of a function that is not there."""
+    """Suggest another name for a function that does not exist."""
     if any(each.qualname == wanted for each in found):
         return "it is a class, so name one of its methods."
     known = [each.qualname for each in found if not each.is_class and not each.in_function]
@@ -199,7 +198,7 @@ def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
 
 
 def _can_be_found(definition: Definition) -> bool:
-    """Whether it is whole, within reach of examples, and more than the declaration of an overload."""
+    """True if it is complete, within reach of examples, and not the declaration of an overload."""
     is_whole = definition.header_line.colon is not None
     return is_whole and not definition.in_function and not _is_decorated(definition, _OVERLOAD)
 
@@ -276,53 +275,3 @@ def _docstring_line(definition: Definition, docstring: Span) -> LogicalLine:
     """The logical line of the docstring: a line of its own, or the `def` line."""
     header = definition.header_line
     return header if docstring.start < header.end else definition.lines[definition.header_index + 1]
-
-
-def module_of(path: Path, text: str, workspace: Path) -> Module:
-    """Under which name, and from which directory, the file at `path` is imported.
-
-    Directories with an `__init__.py` are packages. Where the text imports relatively without one, as many
-    directories are as its dots need, up to the workspace.
-    """
-    path, workspace = path.absolute(), workspace.absolute()
-    folder = path.parent
-    root = _outside_packages(folder)
-    levels = _levels(text, at_least=_depth(folder, root))
-    while _depth(folder, root) < levels and root not in (workspace, root.parent):
-        root = _outside_packages(root.parent)
-    packages = list(folder.relative_to(root).parts)
-    stem = [] if path.stem == "__init__" else [_importable(path.stem, root.joinpath(*packages))]
-    return Module(path, ".".join(packages + stem) or folder.name, root, workspace)
-
-
-def _outside_packages(folder: Path) -> Path:
-    """The nearest directory at or above `folder` that is no package."""
-    while (folder / "__init__.py").is_file() and "." not in folder.name:
-        folder = folder.parent
-    return folder
-
-
-def _depth(folder: Path, root: Path) -> int:
-    return len(folder.parts) - len(root.parts)
-
-
-def _levels(text: str, at_least: int) -> int:
-    """How many packages the relative imports of `text` need around it, where that is more than `at_least`."""
-    imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
-    deeper = (match for match in imports if len(match["dots"]) > at_least)
-    # What a string holds imports nothing.
-    return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
-
-
-def _importable(stem: str, folder: Path) -> str:
-    """`stem` as the name of a module; for one that is none, such as `my-script`, a stand-in that no file there has.
-
-    `__main__` gets one too: under its own name, what a module does only as a program would run.
-    """
-    if stem.isidentifier() and stem != "__main__":
-        return stem
-    name = re.sub(r"\W", "_", stem)
-    name = f"_{name}" if not name.isidentifier() or name == "__main__" else name
-    while (folder / f"{name}.py").exists():
-        name += "_"
-    return name

@@ -1,4 +1,4 @@
-"""A guard against candidates that have the docstring's examples by heart (DESIGN, Words: `verified`).
+"""Detection of hard-coded answers to the docstring's examples.
 
 For most Examples the return that was taken gives back a literal of the `want`, chosen by comparing with, or looking up,
 a literal of that Example's input. Which lines were reached was observed; what chooses a literal is read from the text.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -26,9 +26,13 @@ _ORDERS, _NONE, _END = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str](), ast
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Why it proves nothing that these Examples passed, in one sentence; those without lines may have reached any."""
+    """Explain why passing these Examples proves nothing, or return None; without observed lines any may be reached."""
+    wants = {_words(result.example.want) for result in results}
     try:
-        count = _from_memory(target, [*islice(_Code(placed).ways(), _MOST)], results)
+        trees = _trees(placed)
+        if wants.isdisjoint(_TRUTHS) and wants.isdisjoint(_answers(trees.values())):
+            return None  # as nearly always, and to find the ways takes long
+        count = _from_memory(target, [*islice(_Code(placed, trees).ways(), _MOST)], results)
     except RecursionError:
         return None
     if not count:
@@ -42,17 +46,37 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
 
 
 class _Way(NamedTuple):
-    """How a literal is given back: `keys` are words of what the input is compared with, or looked up by."""
+    """A path of a literal to a return; `keys`: words that select it, by comparison or by lookup."""
 
     answer: tuple[str, ...] = ()
     keys: frozenset[str] = _NONE
     lines: tuple[range, ...] = ()
 
 
+def _trees(placed: Splice) -> dict[int, ast.AST]:
+    """Syntax trees of a candidate's parts, by their offset."""
+    spans = [span for span in (*placed.added, placed.function) if span.end - span.start <= _LONGEST]
+    found = {span.start: parsed(dedent(normalize(span.of(placed.text)))) for span in spans}
+    return {start: tree for start, tree in found.items() if tree}
+
+
+def _answers(trees: Iterable[ast.AST]) -> set[tuple[str, ...]]:
+    """Values of the expressions without names: all that may be given back, besides truths."""
+    found, named = set[tuple[str, ...]](), set[ast.AST]()
+    for tree in trees:
+        for node in reversed([*ast.walk(tree)]):  # what is within a node comes before it
+            within = [*ast.iter_child_nodes(node)]
+            if not named.isdisjoint(within) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
+                named.add(node)
+            if isinstance(node, ast.expr) and named.isdisjoint(node.args if isinstance(node, ast.Call) else [node]):
+                found.add(_words(ast.unparse(node)))
+    return found
+
+
 class _Code:
     """A candidate's text: which literals it may give back, and how."""
 
-    def __init__(self, placed: Splice) -> None:
+    def __init__(self, placed: Splice, trees: Mapping[int, ast.AST]) -> None:
         lines, function = Lines(placed.text), placed.function
         self._own = range(lines.line_at(function.start) + 1, lines.line_at(function.end) + 2)
         self._above: dict[ast.AST, ast.AST] = {}
@@ -60,9 +84,8 @@ class _Code:
         self._places: dict[str, list[ast.AST]] = defaultdict(list)
         self._uses: dict[str, list[_Way]] = {}
         self._tests: dict[ast.AST, frozenset[str]] = {}
-        for span in (*placed.added, function):
-            tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
-            for node in ast.walk(ast.increment_lineno(tree, lines.line_at(span.start))) if tree else ():
+        for start, tree in trees.items():
+            for node in ast.walk(ast.increment_lineno(tree, lines.line_at(start))):
                 self._above.update(dict.fromkeys(ast.iter_child_nodes(node), node))
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                     self._places[node.id].append(node)
@@ -74,7 +97,7 @@ class _Code:
         self._equated = {name for node in self._above if self._is_equation(node) for name in _names(node)}
 
     def ways(self) -> Iterator[_Way]:
-        """How it gives back literals, and the truth of comparisons."""
+        """Paths by which it returns literals and the truth of comparisons."""
         for node in [*self._above]:
             parts = node.args if isinstance(node, ast.Call) else [node]
             if isinstance(node, ast.Compare):
@@ -84,7 +107,7 @@ class _Code:
                 yield from self._ways(node, _words(ast.unparse(node)))
 
     def _ways(self, node: ast.AST, answer: tuple[str, ...] = (), keys: frozenset[str] = _NONE) -> Iterator[_Way]:
-        """How `node` is given back as it is: up to a return, and on from wherever a name stands that is bound to it."""
+        """Paths from `node`, unchanged, to a return; names bound to it are followed."""
         lines, names, is_given = list[range](), set[str](), False
         for _ in range(_DEEPEST):
             child, node = node, self._above.get(node, _END)
@@ -127,7 +150,7 @@ class _Code:
         return self._uses[name]
 
     def _compared(self, test: ast.AST) -> frozenset[str]:
-        """What a test finds something equal to, or not."""
+        """Constants that a test compares for equality."""
         if test not in self._tests:
             equations = [node for node in ast.walk(test) if self._is_equation(node)]
             named = [self._said.get(name, _NONE) for node in equations for name in _names(node)]
@@ -138,12 +161,12 @@ class _Code:
         return isinstance(node, ast.Compare) and not isinstance(node.ops[0], _ORDERS) and not self._is_computed(node)
 
     def _is_computed(self, node: ast.AST) -> bool:
-        """Whether there is arithmetic in it: a remainder is not the input itself."""
+        """True if it holds arithmetic: a remainder is not the input itself."""
         return not self._computed.isdisjoint(_names(node)) or _has_sum([node])
 
 
 def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[ExampleResult]) -> int:
-    """How many Examples are answered from memory, if they are most of them; else 0."""
+    """Count the Examples answered from memory if they are the majority; else 0."""
     inputs, found, by_default = _inputs(target), list[tuple[frozenset[str], _Way, frozenset[str]]](), 0
     prose = re.sub(rf">>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
     rules = [{*_words(line)} for line in prose.split("\n")]
@@ -157,7 +180,7 @@ def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[Example
     asked = Counter((way, met) for _, way, met in {*found})
     recalled = [met for _, way, met in found if asked[way, met] == 1]  # one answer for several inputs is a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
-    others = int(by_default == 1)  # of whom every test only said what they are not
+    others = int(by_default == 1)  # reached only because every test failed
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
     shown = _NONE.union(*inputs.values(), *(_words(example.want) for example in target.examples))
     beyond = _NONE.union(*(way.keys for way in ways)) - shown - _BASE
@@ -196,5 +219,5 @@ def _constants(nodes: Iterable[ast.AST]) -> frozenset[str]:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """What a literal says, without what its type adds: `[1, "a"]`, `(1, "a")` and `"1,a"` are the same."""
+    """Words of a literal without its type: `[1, "a"]`, `(1, "a")` and `"1,a"` are the same."""
     return tuple(re.findall(r"\w[\w.]*", text.lower())) or (text.strip(" \n'\""),)

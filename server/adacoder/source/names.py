@@ -1,7 +1,6 @@
-"""Which names a piece of Python binds and which it takes from around it.
+"""Names that a piece of Python binds, and names that it takes from around it.
 
-A piece that our own Python cannot parse is read by its lines, more coarsely: rather a name too many is taken
-for used.
+A piece that our own Python cannot parse is read by its lines, with too many names rather than too few.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _ALWAYS = (
     ast.Import,
     ast.ImportFrom,
 )
-"""Statements after which a name means what they bind it to, whatever it was before."""
+"""Statements that replace any earlier meaning of a name."""
 _NOT_WHEN_IMPORTED = ("TYPE_CHECKING", "typing.TYPE_CHECKING", "t.TYPE_CHECKING", "__name__ == '__main__'")
 """Conditions that do not hold when a module is imported."""
 OWN = ""
@@ -48,7 +47,7 @@ class ImportedName:
     module: str
     """As written, with the dots of a relative import."""
     name: str | None = None
-    """What a `from` import takes; `*` for all, None for a plain `import`."""
+    """The imported name; `*` for all, None for a plain `import`."""
     alias: str | None = None
 
     @property
@@ -63,7 +62,7 @@ class ImportedName:
 
     @property
     def item(self) -> str:
-        """What stands for it after `import`."""
+        """Its text after `import`."""
         return f"{self.name or self.module}{f' as {self.alias}' if self.alias else ''}"
 
     def origin(self, module: Module) -> str:
@@ -114,22 +113,22 @@ def _imported(node: ast.stmt) -> Iterator[ImportedName]:
 
 @dataclass(slots=True)
 class Bindings:
-    """The names that statements bind where they stand, not inside functions and classes."""
+    """Names bound at one level, not inside functions and classes."""
 
     origins: dict[str, set[str]] = field(default_factory=dict)
-    """Each name with the origins of what it may be bound to; `OWN` for what is no import."""
+    """Each name with the origins of its possible values; `OWN` for the module's own."""
     modules: set[str] = field(default_factory=set)
     """Dotted modules that plain imports load."""
     stars: set[str] = field(default_factory=set)
     """Modules that `import *` reads."""
     for_typing: set[str] = field(default_factory=set)
-    """Names that are imported for type checkers alone, or where the module is run as a script."""
+    """Names imported only for type checkers, or only when run as a script."""
     changed: set[str] = field(default_factory=set)
     """Names whose value is changed in place: `name[key] = …`, `name.attribute = …`, `name += …`."""
 
 
 def bindings(text: str, module: Module) -> Bindings:
-    """What the top level of `text`, the text of `module` or a part of it, binds at run time.
+    """Collect the names that the top level of `text`, in `module`, binds at run time.
 
     What stands under `if TYPE_CHECKING:` does not count; names that functions declare `global` do.
     """
@@ -152,7 +151,7 @@ class _Binder(ast.NodeVisitor):
         self._found = found
         self._module = module
         self._always = False
-        """Whether what is being read is run for certain."""
+        """True while the statement being read runs unconditionally."""
 
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
@@ -234,8 +233,7 @@ def used_when_called(text: str) -> frozenset[str]:
 
 
 def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
-    """The names that stand in the annotations of `statements` which are strings: not used when they run, but there to
-    be found by whoever reads them."""
+    """Collect the names in string annotations of `statements`: not used at run time, but read by type checkers."""
     found: set[str] = set()
     for annotation in (annotation for statement in statements for annotation in _annotations(statement)):
         for node in ast.walk(annotation):
@@ -251,9 +249,10 @@ def _annotations(statement: ast.stmt) -> Iterator[ast.expr]:
         match node:
             case ast.AnnAssign(annotation=annotation) | ast.arg(annotation=ast.expr() as annotation):
                 yield annotation
-            case ast.FunctionDef(returns=ast.expr() as annotation):
-                yield annotation
-            case ast.AsyncFunctionDef(returns=ast.expr() as annotation):
+            case (
+                ast.FunctionDef(returns=ast.expr() as annotation)
+                | ast.AsyncFunctionDef(returns=ast.expr() as annotation)
+            ):
                 yield annotation
             case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast"), args=[annotation, _]):
                 yield annotation
@@ -266,5 +265,5 @@ def _globals(tables: Iterable[SymbolTable]) -> Iterator[str]:
 
 
 def without(text: str, span: Span, indent: str) -> str:
-    """`text` with the definition at `span` taken out, so that what is used elsewhere can be told."""
+    """Remove the definition at `span` from `text`, to find the names used elsewhere."""
     return f"{text[: span.start]}{indent}pass{text[span.end :]}"

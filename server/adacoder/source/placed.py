@@ -14,9 +14,9 @@ class Splice:
     """A Target's module with a Candidate in place."""
 
     edits: tuple[Edit, ...]
-    """What turns `target.text` into `text`, in order; none if nothing changes."""
+    """Edits from `target.text` to `text`, in order; empty if nothing changes."""
     text: str
     function: Span
     """The whole function in `text`, decorators included."""
     added: tuple[Span, ...] = ()
-    """Where in `text` the imports and definitions stand that the Candidate brought."""
+    """Places of the Candidate's imports and definitions in `text`."""

@@ -1,4 +1,4 @@
-"""The names that scopes of a syntax tree bind, and where names stand that are local to one."""
+"""Names bound by the scopes of a syntax tree, and places of local names."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ def bound(body: Iterable[ast.AST]) -> set[str]:
                 found.update(names)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 found.update(walrus.target.id for walrus in ast.walk(node) if isinstance(walrus, ast.NamedExpr))
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
             case _:
-                found.update(_binds(node))
+                found.update(bound_beyond_names(node))
     return found - elsewhere
 
 
@@ -53,14 +55,6 @@ def _own_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 continue
         yield from _own_scope(ast.iter_child_nodes(node))
-
-
-def _binds(node: ast.AST) -> Iterator[str]:
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-        case _:
-            yield from bound_beyond_names(node)
 
 
 def bound_beyond_names(node: ast.AST) -> Iterator[str]:
@@ -89,7 +83,7 @@ def all_names(tree: ast.AST) -> Iterator[str]:
 
 
 def local_uses(tree: ast.Module) -> frozenset[tuple[int, int]]:
-    """Return the lines and columns of names that a function around them binds, be it later, or deletes.
+    """Return the lines and columns of names that an enclosing function binds, even later, or deletes.
 
     They are local to that function: whether they have a value there or not, no import gives them one.
     """

@@ -1,16 +1,16 @@
-"""The text of a module as it may leave the machine in a recorded conversation."""
+"""A module's text without secrets, for a recorded conversation that may leave the machine."""
 
 from __future__ import annotations
 
 from collections.abc import Set
 
 from adacoder.domain import Edit, Span, Target
-from adacoder.privacy.contents import concealed
+from adacoder.privacy.contents import without_secrets
 from adacoder.pytext import logical_lines, string_literals
-from adacoder.source.surroundings.masking import shown
+from adacoder.source.surroundings.masking import masked
 from adacoder.source.text import apply_edits
 
-_CONCEALED = ("'…'", '"…"')
+_MASKED = ("'…'", '"…"')
 
 
 def shareable(target: Target) -> str:
@@ -19,15 +19,15 @@ def shareable(target: Target) -> str:
     What a prompt shows stays: the target, and docstrings, which are what begins a statement with three quotes. Tokens
     of well-known services are taken out of comments and docstrings as well. All else is as it was, line ends too.
     """
-    text, hidden = target.text, shown(target.text)
+    text, hidden = target.text, masked(target.text)
     literals, counterparts = _literals(text), _literals(hidden)
     if len(literals) != len(counterparts):
-        return hidden  # strings that are not closed, so that nobody knows where they end
+        return hidden  # unclosed strings, whose end is unknown
     statements = {line.start for line in logical_lines(text)}
     edits = [
         Edit(literal.start, literal.end, counterpart.of(hidden))
         for literal, counterpart in zip(literals, counterparts, strict=True)
-        if counterpart.of(hidden) in _CONCEALED and not _stays(literal, target, statements)
+        if counterpart.of(hidden) in _MASKED and not _stays(literal, target, statements)
     ]
     own = target.definition
     above = apply_edits(text[: own.start], [edit for edit in edits if edit.end <= own.start])
@@ -35,7 +35,7 @@ def shareable(target: Target) -> str:
         text[own.end :],
         [Edit(edit.start - own.end, edit.end - own.end, edit.text) for edit in edits if edit.start >= own.end],
     )
-    return f"{concealed(above)}{own.of(text)}{concealed(below)}"
+    return f"{without_secrets(above)}{own.of(text)}{without_secrets(below)}"
 
 
 def _literals(text: str) -> list[Span]:

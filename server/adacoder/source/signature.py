@@ -1,4 +1,4 @@
-"""Match the parameters of a function that somebody else wrote with those of the target."""
+"""Match the parameters of a candidate's function with those of the target."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _OWNERS = ("self", "cls")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The changes that let the body of one function stand in another."""
+    """Changes that let the body of one function work in another."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """Their parameters that are called otherwise here."""
+    """Their parameters that have another name here."""
     defaults: Mapping[str, str] = field(default_factory=dict)
-    """Their parameters that there are none of here, with the expressions they are if nobody passes them."""
+    """Their parameters that the target lacks, with their default expressions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
 
 @lru_cache(maxsize=32)
 def arguments(signature: str) -> ast.arguments | None:
-    """Parse the parameters of a header that ends with its colon; None where our own Python cannot read it, or would
-    not take it: one name twice."""
+    """Parse the parameters of a header that ends with its colon; None if it cannot be parsed, or has a
+    name twice."""
     tree = parsed(f"{signature} pass")
     if tree is None or len(tree.body) != 1:
         return None

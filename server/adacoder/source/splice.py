@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Edit, Span
 from adacoder.pytext import Lines, dedent, line_ending, normalize
-from adacoder.source.body import body_of, find_function, with_first
+from adacoder.source.body import body_of, find_function, prepended
 from adacoder.source.indentation import DEFAULT_UNIT, reindent, unit_of
 from adacoder.source.placed import Splice
 from adacoder.source.signature import fit
 from adacoder.source.splicing.dependencies import dependencies
 from adacoder.source.splicing.layout import Layout
 from adacoder.source.splicing.rename import with_names
-from adacoder.source.text import apply_edits, common
+from adacoder.source.text import apply_edits, common_ends
 
 if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target
     from adacoder.pytext import Definition
 
 _ON_HEADER_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
-"""What may stand between a header and a docstring on the same logical line."""
+"""Text allowed between a header and a docstring on the same logical line."""
 _WORD = re.compile(r"\w+")
 
 
-@lru_cache(maxsize=16)  # whoever judges a candidate puts it in place anew
+@lru_cache(maxsize=16)  # a candidate is spliced by each step that judges it
 def splice(target: Target, candidate: Candidate) -> Splice:
     """Put `candidate` in the place of `target`.
 
@@ -49,7 +49,7 @@ def splice(target: Target, candidate: Candidate) -> Splice:
     needed = dependencies(target, candidate, place.at_column_zero(body))
     added = [reindent(text, parent="", first="", unit=place.unit) for text in needed.definitions]
     additions = Layout(target).additions(needed.futures, needed.imports, added)
-    return _placed(target, additions, place.edits(with_first(body, needed.inside)))
+    return _placed(target, additions, place.edits(prepended(body, needed.inside)))
 
 
 def _body(target: Target, function: Definition) -> str:
@@ -66,11 +66,11 @@ def _body(target: Target, function: Definition) -> str:
     text = with_names(function.text, names, function.name, method=target.in_class) if names else None
     renamed = None if text is None else find_function(text, target.name)
     if renamed is not None:
-        return with_first(body_of(renamed), first)
+        return prepended(body_of(renamed), first)
     called = [f"{old} = {new}" for old, new in own.items() if old in names and not target.in_class]
     if not names.keys().isdisjoint(theirs.names):
         called.append(f"{', '.join(theirs.names)} = {', '.join(theirs.names.values())}")
-    return with_first(body, [*called, *first])
+    return prepended(body, [*called, *first])
 
 
 def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
@@ -93,11 +93,11 @@ class _Place:
 
     target: Target
     beside: bool
-    """Whether the docstring stands on the header's line, so that it must move to a line of its own."""
+    """True if the docstring is on the header's line and must move to its own."""
     indent: str
     """The indentation of the body."""
     unit: str
-    """What each deeper level has more."""
+    """Indentation of one level."""
 
     @classmethod
     def of(cls, target: Target) -> _Place:
@@ -123,12 +123,12 @@ class _Place:
         return normalize(text).replace("\n", line_ending(self.target.text))
 
     def has(self, body: str) -> bool:
-        """Tell whether the function has that very body."""
+        """Tell whether the function already has that body."""
         own = find_function(dedent(normalize(self.target.source)), self.target.name)
         return own is not None and body_of(own) == body
 
     def edits(self, body: str) -> list[Edit]:
-        """Put `body` in place; no edit where the function has that very body."""
+        """Put `body` in place; no edit if the function already has it."""
         if self.has(body):
             return []
         block = reindent(body, parent=self.target.indent, first=self.indent, unit=self.unit)
@@ -144,8 +144,7 @@ class _Place:
 def _smallest(start: int, old: str, new: str) -> Edit:
     """Turn `old`, which begins at `start`, into `new`, without touching the lines that frame both."""
     before, after = _split(old), _split(new)
-    head = common(before, after)
-    tail = common(before[head:][::-1], after[head:][::-1])
+    head, tail = common_ends(before, after)
     first = start + len("".join(before[:head]))
     last = start + len(old) - len("".join(before[len(before) - tail :]))
     return Edit(first, last, "".join(after[head : len(after) - tail]))

@@ -1,4 +1,4 @@
-"""Which functions of a text are still to be written."""
+"""Functions that are still stubs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ _STUB_STATEMENT = re.compile(r"(?:pass|\.\.\.|raise[ \t]+NotImplementedError\b.*
 
 
 def is_stub(definition: Definition) -> bool:
-    """Whether a function's body is nothing but a docstring, `pass`, `...`, a bare `raise NotImplementedError` or
-    comments."""
+    """True if the body has only a docstring, `pass`, `...`, a bare `raise NotImplementedError` or comments."""
     start = definition.header.end if definition.docstring is None else definition.docstring.end
     lines = [definition.header_line, *definition.body_lines]
     parts = [
@@ -31,7 +30,7 @@ def unwritten(owner: Definition, name: str) -> frozenset[str]:
     """
     return frozenset(
         each.parents[-1].name
-        if each.parents and (is_special(each.name) or not _is_method_of(owner, each))
+        if each.parents and (is_special(each.name) or each.parents[-1].qualname != owner.qualname)
         else each.name
         for each in _stubs(owner.text)
         if each.qualname != f"{owner.qualname}.{name}"
@@ -48,10 +47,6 @@ def _stubs(text: str) -> tuple[Definition, ...]:
     return tuple(each for each in last.values() if is_stub(each))
 
 
-def _is_method_of(owner: Definition, definition: Definition) -> bool:
-    return definition.parents[-1].qualname == owner.qualname
-
-
 def is_special(name: str) -> bool:
-    """Whether Python calls functions of that name by itself."""
+    """True for a name of a function that Python calls by itself."""
     return name.startswith("__") and name.endswith("__")

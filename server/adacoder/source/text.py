@@ -108,7 +108,7 @@ def decoded(path: Path, data: bytes) -> SourceFile:
 
 
 def must_be_short(path: Path, size: int) -> None:
-    """Let a text of so many characters, or bytes, be worked on.
+    """Check the size of a text in characters, or bytes.
 
     Raises:
         TargetError: it is too long.
@@ -169,7 +169,7 @@ def _replace(file: SourceFile, name: str, data: bytes, folder: int) -> None:
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """`text` with `edits`, all of whose offsets are in `text`, applied at once.
+    """Apply `edits`, whose offsets all refer to `text`.
 
     Raises:
         ValueError: edits overlap, or lie outside `text`.
@@ -184,10 +184,20 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def common(one: Sequence[object], other: Sequence[object]) -> int:
-    """How many items, or characters, two sequences begin with in common."""
+def common_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
+    """Lengths of the common prefix of two sequences, and of the common suffix of what follows it."""
+    head = _common_prefix(one, other)
+    return head, _common_prefix(one[head:][::-1], other[head:][::-1])
+
+
+def _common_prefix(one: Sequence[object], other: Sequence[object]) -> int:
     differing = (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     return next(differing, min(len(one), len(other)))
+
+
+def range_of(edit: Edit, text: str, encoding: PositionEncoding) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the positions, as of `position_at`, at which an edit of `text` starts and ends."""
+    return position_at(text, edit.start, encoding), position_at(text, edit.end, encoding)
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int, int]:

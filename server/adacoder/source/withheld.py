@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _READS = re.compile(
     r"\b(?:__doc__|getdoc|getsource\w*|pydoc|help[ \t]*\(|(?:import|from)[ \t]+(?:click|docopt|fire|typer)\b)"
 )
-"""What reads docstrings, or source; the libraries turn them into a program's help."""
+"""Code that reads docstrings or source; the libraries turn docstrings into a program's help."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
-"""How a statement begins that does nothing in a module that is imported."""
+"""Beginning of a statement that does nothing in an imported module."""
 _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
 """A character that can become a space: neither the end of a line nor what continues one."""
 

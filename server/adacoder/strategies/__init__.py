@@ -1,24 +1,53 @@
-"""The published workflows, each one file that reads like its paper's pseudocode; and the registry of them."""
+"""The published workflows, one file a family, each to be read beside its paper; and the registry of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from adacoder.strategies.adacoder import ADACODER
-from adacoder.strategies.direct import DIRECT
+from adacoder.strategies import adacoder, agentcoder, direct
+from adacoder.strategies.auto import AUTO
+from adacoder.strategies.codetree import CODETREES
+from adacoder.strategies.intervenor import INTERVENOR
+from adacoder.strategies.ldb import LDB
+from adacoder.strategies.lpw import LPW
+from adacoder.strategies.mapcoder import MAPCODER
+from adacoder.strategies.reflexion import REFLEXION
+from adacoder.strategies.self_collaboration import SELF_COLLABORATION
+from adacoder.strategies.self_debugging import SELF_DEBUGGING
+from adacoder.strategies.self_planning import SELF_PLANNING
+from adacoder.strategies.semag import SEMAGS
+from adacoder.strategies.strategy_list import STRATEGY_LIST
+from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.settings import Settings
     from adacoder.strategies.strategy import Strategy
 
-STRATEGIES: Mapping[str, Strategy] = {each.name: each for each in (ADACODER, DIRECT)}
-"""By name. The command line's help, an editor's settings and the docs list these."""
+STRATEGIES: Mapping[str, Strategy] = {
+    each.name: each
+    for each in (
+        *(adacoder.ADACODER, adacoder.NO_PLANNER, adacoder.NO_DEBUGGER, adacoder.NEITHER),
+        *(AUTO, direct.DIRECT, direct.COT, SELF_PLANNING, direct.RESAMPLE, STRATEGY_LIST),
+        *(SELF_DEBUGGING, REFLEXION, INTERVENOR, SELF_COLLABORATION),
+        *(agentcoder.AGENTCODER, agentcoder.PROGRAMMER_ONLY, agentcoder.NOTHING_RUN),
+        *(agentcoder.EXECUTOR_ONLY, agentcoder.ONE_AGENT),
+        *(MAPCODER, *CODETREES, *SEMAGS, LDB, LPW),
+    )
+}
+"""By name. An editor's settings, the docs and `adacoder strategies` list these."""
+FAMILIES = tuple(
+    name for name in STRATEGIES if not any(name.startswith(f"{other}-") for other in STRATEGIES if other != name)
+)
+"""The names that are no variant of another."""
+LISTED = f"{', '.join(FAMILIES)} and the variants that `adacoder strategies` lists"
+"""In words."""
 
 
-def most_rounds(settings: Settings, *, is_started: bool) -> int:
-    """How many rounds a request takes at most, on all models of its ladder; 1 if there is no such strategy."""
+def most_rounds(mode: Mode, settings: Settings) -> int:
+    """Most rounds of a request, on all models of its ladder; 1 if there is no such strategy."""
     strategy = STRATEGIES.get(settings.strategy)
-    if strategy is None:
+    if strategy is None or mode not in (Mode.GENERATE, Mode.FIX):
         return 1
-    return sum(strategy.budget(most).rounds for _, most in settings.rungs(is_started=is_started))
+    models = settings.rounds_by_model(is_started=mode is Mode.FIX)
+    return sum(strategy.spends(most).rounds for _, most in models)

@@ -1,32 +1,80 @@
-"""AdaCoder: Adaptive Planning in Multi-Agent Code Generation; Algorithm 1 of the paper (appendix C).
+"""AdaCoder: Adaptive Planning in Multi-Agent Code Generation; Algorithm 1 of the paper (appendix C), and its ablations.
 
-Where this departs from the paper, DESIGN's "The loop" and ARCHITECTURE.md say why.
+Where this departs from the paper, ARCHITECTURE.md says why.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from adacoder.agents.budget import Budget
 from adacoder.agents.failures import described
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.prompt_engineer import PLANNER
-from adacoder.agents.request import Budget, Request
+from adacoder.agents.request import Request
+from adacoder.models.base import Sampling
 from adacoder.strategies.strategy import Strategy
 
+PAPERS_SAMPLING = Sampling(temperature=0.2, top_p=0.9)
+"""Of the paper's open models (released code). Without a plan only chance tells one writing from the next."""
+_PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-Level Code Generation"
 
-async def _run(request: Request) -> None:
-    """Write without a plan; evaluate; repair by rule; then plan from the error and write afresh."""
-    plan: str | None = None
-    for _ in request.rounds():
-        candidate = await (request.first(WRITER) if plan is None else request.ask(WRITER_BY_PLAN, plan=plan))
-        attempt = await request.repaired(await request.evaluate(candidate))
-        if request.goes_on:
-            plan = await request.ask(PLANNER, error=described(attempt.verdict))
+
+@dataclass(frozen=True, slots=True)
+class AdaCoder:
+    """The loop, with the Agents that section V-D of the paper leaves out one by one."""
+
+    has_planner: bool = True
+    has_debugger: bool = True
+
+    async def run(self, request: Request) -> None:
+        """Write without a plan; evaluate; repair by rule; then plan from the error and write afresh."""
+        plan: str | None = None
+        for number in request.rounds():
+            if number == 1:
+                candidate = await request.first(WRITER)
+            elif plan is None:
+                candidate = await request.ask(WRITER, sampling=PAPERS_SAMPLING)
+            else:
+                candidate = await request.ask(WRITER_BY_PLAN, plan=plan)
+            attempt = await request.evaluate(candidate)
+            if self.has_debugger:
+                attempt = await request.repaired(attempt)
+            if self.has_planner and request.goes_on:
+                plan = await request.ask(PLANNER, error=described(attempt.verdict))
 
 
 ADACODER = Strategy(
     name="adacoder",
     summary="writes without a plan, repairs by rule, and plans only from an actual error",
-    paper="AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-Level Code Generation",
+    paper=_PAPER,
     roles=(WRITER, WRITER_BY_PLAN, PLANNER),
     budget=lambda t: Budget(rounds=1 + t, calls=1 + 2 * t),
-    run=_run,
+    run=AdaCoder().run,
+    feedback="the error",
+)
+NO_PLANNER = Strategy(
+    name="adacoder-no-planner",
+    summary="writes without a plan and repairs by rule, up to t + 1 times",
+    paper=f"{_PAPER}, its ablation without the planner",
+    roles=(WRITER,),
+    budget=lambda t: Budget(rounds=1 + t, calls=1 + t),
+    run=AdaCoder(has_planner=False).run,
+)
+NO_DEBUGGER = Strategy(
+    name="adacoder-no-debugger",
+    summary="as adacoder, without repairs by rule",
+    paper=f"{_PAPER}, its ablation without the debugger",
+    roles=(WRITER, WRITER_BY_PLAN, PLANNER),
+    budget=lambda t: Budget(rounds=1 + t, calls=1 + 2 * t),
+    run=AdaCoder(has_debugger=False).run,
+    feedback="the error",
+)
+NEITHER = Strategy(
+    name="adacoder-neither",
+    summary="only writes without a plan, up to t + 1 times",
+    paper=f"{_PAPER}, its ablation without both",
+    roles=(WRITER,),
+    budget=lambda t: Budget(rounds=1 + t, calls=1 + t),
+    run=AdaCoder(has_planner=False, has_debugger=False).run,
 )

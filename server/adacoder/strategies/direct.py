@@ -1,16 +1,39 @@
-"""Direct generation: ask once, evaluate once. The baseline that AdaCoder is measured against (paper, section III-C)."""
+"""One writing at a time, and no feedback: direct generation, chain of thought, and sampling until one passes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from adacoder.agents.advisor import coder
+from adacoder.agents.budget import Budget
 from adacoder.agents.programming_assistant import WRITER
-from adacoder.agents.request import Budget, Request
+from adacoder.agents.request import Request
+from adacoder.agents.role import Role
+from adacoder.domain import Candidate
+from adacoder.models.base import Sampling
 from adacoder.strategies.strategy import Strategy
 
+THINKER = coder("programming_assistant", "thinking, then writing the function", "cot_write", thinks=True)
+"""Thinks before it writes."""
 
-async def _run(request: Request) -> None:
-    """One candidate and its verdict; no repair, no plan."""
-    for _ in request.rounds():
-        await request.evaluate(await request.first(WRITER))
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """Write; evaluate; and where more rounds are allowed, write again without a word about the last."""
+
+    writer: Role[Candidate] = WRITER
+    sampling: Sampling | None = None
+    """None: as the settings have it."""
+
+    async def run(self, request: Request) -> None:
+        """Write until one passes; no repair, no plan."""
+        await request.try_start()
+        for _ in request.rounds():
+            await request.evaluate(await request.ask(self.writer, sampling=self.sampling))
+
+
+def _samples(t: int) -> Budget:
+    return Budget(rounds=1 + t, calls=1 + t)
 
 
 DIRECT = Strategy(
@@ -18,6 +41,25 @@ DIRECT = Strategy(
     summary="asks once and evaluates once",
     paper="the baseline of the AdaCoder paper, section III-C",
     roles=(WRITER,),
-    budget=lambda t: Budget(rounds=1, calls=1),
-    run=_run,
+    iterations=None,
+    budget=_samples,
+    run=Direct().run,
+)
+COT = Strategy(
+    name="cot",
+    summary="thinks step by step, then writes, once",
+    paper="Chain-of-Thought Prompting (Wei et al., 2022), as a baseline of all four papers",
+    roles=(THINKER,),
+    iterations=None,
+    budget=_samples,
+    run=Direct(THINKER).run,
+)
+RESAMPLE = Strategy(
+    name="resample",
+    summary="writes up to 20 times at temperature 1 and takes the first that passes",
+    paper="CodeTree's baseline Resample (section 4.1): k = 20, its budget of programs; T = 1",
+    roles=(WRITER,),
+    iterations=19,
+    budget=_samples,
+    run=Direct(sampling=Sampling(temperature=1.0)).run,
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adacoder.domain import JSON, Candidate, Target
+from adacoder.project import below
 from adacoder.settings import Settings
 
 _RECORDED_SETTINGS = (
@@ -36,9 +37,8 @@ class About:
 
     @property
     def key(self) -> dict[str, JSON]:
-        """What tells the requests of a file apart, the most important first."""
-        path = self.target.module.path
-        place = path.relative_to(self.workspace) if path.is_relative_to(self.workspace) else path
+        """Fields that tell the requests of a file apart, the most important first."""
+        place = below(self.workspace, self.target.module.path)
         return {
             "target": {"path": place.as_posix(), "qualname": self.target.qualname},
             "start": None if self.start is None else self.start.text,

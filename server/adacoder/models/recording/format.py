@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 VERSION = 3
 _MOST_BYTES = 64 << 20
-"""Of a file; a conversation of a thousand rounds takes less."""
+"""Maximum size of a file; a conversation of a thousand rounds takes less."""
 _MOST_TOKENS = 1 << 31
 """More than any window has."""
 _VALUE = re.compile(r"^(?=\{)", re.MULTILINE)

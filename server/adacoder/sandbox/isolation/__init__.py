@@ -1,4 +1,4 @@
-"""The mechanisms that confine a template, one file each. Which of them works here is for `probe` to prove."""
+"""Mechanisms that confine a template, one file each. `probe` proves which of them work here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from adacoder.domain import Isolation
-    from adacoder.sandbox.space import Space
+    from adacoder.sandbox.visible_paths import VisiblePaths
 
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",
@@ -22,7 +22,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-"""All that confined code finds in its environment, but for HOME and TMPDIR."""
+"""Environment of confined code, except for HOME and TMPDIR."""
 
 LIMITS: Mapping[str, int] = {
     "AS": 8 << 30,  # address space; more than what it may fill, since libraries reserve much that they never use
@@ -45,55 +45,55 @@ CONFIGURATION = tuple(
     )
 )
 SCRATCH_SIZE = 64 << 20
-"""Bytes that may be in the files of one evaluation."""
+"""Maximum bytes in the files of one evaluation."""
 SCRATCH_FILES = 20_000
-"""How many files it may have."""
+"""Maximum number of its files."""
 MOST_THREADS = 128
-"""How many threads one evaluation may have."""
+"""Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How one template is started."""
+    """Setup of one template."""
 
     wrapper: tuple[str, ...]
-    """The command that isolates whatever it is given to run; empty if the launcher does all of it."""
+    """Command that isolates the program after it; empty if the launcher does all of that."""
     confinement: tuple[str, ...]
-    """What the launcher is to do before the interpreter starts."""
+    """Instructions for the launcher before the interpreter starts."""
     scratch: str
-    """The folder with one for each evaluation that may run at a time, as it sees it."""
+    """Folder with one folder for each parallel evaluation, as the template sees it."""
     program: bytes = b""
-    """The seccomp program of an evaluation; empty if there is none."""
+    """Seccomp program of an evaluation; empty if there is none."""
     importing: bytes = b""
-    """That of a process that imports a module as it stands, and forks its evaluations."""
+    """Seccomp program of a process that imports a module as it stands, and forks its evaluations."""
     on_disk: bool = False
-    """Whether what is written to the scratch folder takes space of a real disk."""
+    """True if the scratch folder is on a real disk."""
     most_files: int = 0
-    """How many files one evaluation may have, where the template is to count them."""
+    """Maximum number of files of one evaluation, if the template is to count them."""
     descriptors: tuple[int, ...] = ()
-    """What the command is to inherit."""
+    """Descriptors that the command inherits."""
     holds: Callable[[], bool] = lambda: True
-    """Whether all is still hidden that is to be; code that ran since may have seen it if not."""
+    """False if something hidden came to light, so that code that ran since may have seen it."""
     is_current: Callable[[], bool] = lambda: True
-    """Whether it still shows all that it is to show."""
+    """False if it no longer shows everything that it should."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """All of the environment."""
+        """The whole environment."""
         return {**ENVIRONMENT, "HOME": self.scratch, "TMPDIR": self.scratch}
 
 
 class Mechanism(Protocol):
-    """A way to confine templates. Equal ones confine alike."""
+    """A way to confine templates. Equal mechanisms confine alike."""
 
     @property
     def isolation(self) -> Isolation:
-        """What it amounts to."""
+        """Level of isolation."""
         ...
 
-    def stage(self, space: Space, slots: int = 1) -> AbstractContextManager[Stage]:
-        """What a template needs that sees `space`, cleaned up at the end; its processes must be gone by then.
+    def stage(self, visible: VisiblePaths, slots: int = 1) -> AbstractContextManager[Stage]:
+        """Set up a template that sees `visible`; cleaned up at the end, when its processes must be gone.
 
         `slots`: how many evaluations of it there may be at a time.
 
@@ -104,6 +104,6 @@ class Mechanism(Protocol):
 
 
 def limits(scratch: str, slots: int) -> Iterable[str]:
-    """The part of a Stage's `confinement` that is the same for all."""
+    """Common part of a Stage's `confinement`."""
     yield from (f"limit:{name}={value}" for name, value in LIMITS.items())
     yield from (f"scratch={scratch}", f"slots={slots}")

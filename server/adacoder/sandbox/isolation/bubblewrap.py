@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Isolation, Level
 from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, SCRATCH_FILES, SCRATCH_SIZE, Stage, limits
 from adacoder.sandbox.isolation.paths import SYSTEM, is_within
-from adacoder.sandbox.places import follow, real, unmoved
-from adacoder.sandbox.space import TOOLS, Space
+from adacoder.sandbox.real_paths import follow, real, unmoved
+from adacoder.sandbox.visible_paths import TOOLS, VisiblePaths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 SCRATCH = "/tmp"  # noqa: S108  # the sandbox's own
 
 _MOST_OPEN = 100
-"""How many of the files and folders that are covered are kept open; a process may have no more than 1,024."""
+"""Maximum number of covered files and folders that are kept open; a process may have 1,024 descriptors at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What this machine's bubblewrap can do."""
+    """Features of this machine's bubblewrap."""
 
     proc: bool = True
     """Mount a new `/proc`; often forbidden within a container."""
@@ -48,7 +48,7 @@ class Bubblewrap:
     """A Mechanism."""
 
     program: str
-    """Where it is, absolute."""
+    """Absolute path."""
     features: Features
     locks: Locks
 
@@ -58,10 +58,10 @@ class Bubblewrap:
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
+    def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
-        folders = _outermost([*unmoved([*TOOLS, *space.interpreter.folders]), *map(real, space.shown)])
-        hidden = [real(secret.parent) / secret.name for secret in space.hidden]
+        folders = _outermost([*unmoved([*TOOLS, *visible.interpreter.folders]), *map(real, visible.shown)])
+        hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
         confinement = (
             *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
@@ -69,7 +69,9 @@ class Bubblewrap:
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
-        links = dict.fromkeys([*space.interpreter.links, *(link for place in space.shown for link in _links(place))])
+        links = dict.fromkeys(
+            [*visible.interpreter.links, *(link for place in visible.shown for link in _links(place))]
+        )
         with _covered(hidden) as covers, _pipe(self._arguments(folders, links, covers.places, slots)) as arguments:
             yield Stage(
                 (self.program, "--args", str(arguments)),
@@ -118,7 +120,7 @@ class Bubblewrap:
 
 
 class _Covers:
-    """What is covered: by a mount, which the kernel takes away when what it covers is removed or replaced."""
+    """Covered paths. The kernel removes a mount when the path below it is removed or replaced."""
 
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
@@ -130,11 +132,11 @@ class _Covers:
 
     @property
     def places(self) -> Iterable[Path]:
-        """What is there to be covered."""
+        """Existing paths to cover."""
         return self._known
 
     def hold(self) -> bool:
-        """Whether all of it is still what was covered."""
+        """True if the same files are still covered."""
         try:
             found = [_identity(place, is_open=number < _MOST_OPEN) for number, place in enumerate(self._known)]
         except OSError:
@@ -149,7 +151,7 @@ def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
 
 
 def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
-    """What changes when another file or folder takes this one's place.
+    """Identity of a file or folder, which changes when it is replaced.
 
     As long as it is open its number is given to no other; else it may be, but not without the time of a change.
     """
@@ -159,7 +161,7 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 
 @contextmanager
 def _pipe(arguments: Iterable[str]) -> Iterator[int]:
-    """A pipe full of arguments for bubblewrap: its command line can be read inside, and would tell names."""
+    """Pipe with the arguments for bubblewrap: its command line can be read inside, and would reveal names."""
     data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     read, write = os.pipe()
     try:
@@ -187,7 +189,7 @@ def _system() -> Iterator[str]:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """The paths that no other of them and no folder of the system contains, each once."""
+    """Paths that neither another of them nor a folder of the system contains, each once."""
     found: list[Path] = [Path(place) for place in SYSTEM if not Path(place).is_symlink()]
     system = len(found)
     for path in sorted(set(paths), key=lambda path: len(path.parts)):

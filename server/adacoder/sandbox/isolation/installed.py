@@ -1,4 +1,4 @@
-"""Finds the programs that run outside isolation: only the system's own, which root alone can have put where they are.
+"""Programs that run outside isolation: only the system's own, in folders that root alone can change.
 
 PATH proves nothing of a program: an activated environment, `.`, or a folder of the project may be named in it.
 """
@@ -15,14 +15,13 @@ _FOLDERS = (
     *("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"),
     *("/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin", "/run/current-system/profile/bin"),
 )
-"""Where systems keep programs for all; the last are those of NixOS, of Nix for all users and of Guix. Where all is
-root's, as in a container, it is this that tells the system's programs from a project's."""
+"""Folders for the system's programs; the last are those of NixOS, of Nix for all users and of Guix. In a container,
+where root owns everything, these tell the system's programs from a project's."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def program_of_system(name: str) -> Path | None:
-    """The real path of a program in those folders of the system that PATH names; None if only root could not have
-    put it there."""
+    """Real path of a program in a system folder that is on PATH; None if others than root could have put it there."""
     for folder in _FOLDERS:
         path = Path(os.path.realpath(os.path.join(folder, name)))  # noqa: PTH118  # Path has no realpath that never raises
         if folder in _entries() and _is_program(path) and all(map(_is_roots, (path, *path.parents))):
@@ -31,12 +30,12 @@ def program_of_system(name: str) -> Path | None:
 
 
 def program_of_others(name: str) -> str | None:
-    """Where PATH has a program that is not the system's."""
+    """Path of a program on PATH that is not the system's."""
     return shutil.which(name) if program_of_system(name) is None else None
 
 
 def environment() -> dict[str, str]:
-    """All that such a program finds in its environment."""
+    """Whole environment of such a program."""
     return {"PATH": os.defpath, "LANG": "C.UTF-8"}
 
 
@@ -49,7 +48,7 @@ def _is_program(path: Path) -> bool:
 
 
 def _is_roots(path: Path) -> bool:
-    """Whether root alone can change a file, or what root has put into a folder."""
+    """True if root alone can change a file, or the entries of a folder."""
     with suppress(OSError):
         found = path.lstat()
         # In a sticky folder, nobody but the owner of an entry can replace it; so is the store of Nix.
@@ -59,7 +58,7 @@ def _is_roots(path: Path) -> bool:
 
 
 def _is_nobodys(user: int) -> bool:
-    """Whether `user` stands for all those that this user namespace does not know, so that nobody in it can be they.
+    """True if `user` stands for all users unknown to this user namespace, so that nobody in it can be one of them.
 
     Root of the machine is among them in a container that an ordinary user started.
     """

@@ -1,4 +1,4 @@
-"""The locks that Linux itself has for processes without privileges: Landlock for files, seccomp for system calls."""
+"""Locks of Linux for processes without privileges: Landlock for files, seccomp for system calls."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ if TYPE_CHECKING:
 _LANDLOCK_CREATE_RULESET = 444
 _LANDLOCK_CREATE_RULESET_VERSION = 1
 _SIGNALS_SINCE = 6
-"""The version of Landlock from which on it keeps signals within what it confines."""
+"""First version of Landlock that restricts signals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Locks:
-    """What of them this kernel has."""
+    """Locks of this kernel."""
 
     landlock: int
-    """Landlock's version, its ABI; 0 if there is none."""
+    """Version (ABI) of Landlock; 0 if there is none."""
     machine: str
-    """The machine that seccomp programs are for, as `os.uname` names it."""
+    """Machine for seccomp programs, as `os.uname` names it."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The mechanisms at work, for `Isolation.by`."""
+        """Names of the mechanisms, for `Isolation.by`."""
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
-        """For a Stage's `confinement`. `files`, `processes`: whether nothing else keeps it away from others'."""
+        """Part of a Stage's `confinement`. `files` and `processes` are True if nothing else protects those of
+        others."""
         if self.landlock:
             yield f"landlock={self.landlock}"
         signals = processes and self.landlock < _SIGNALS_SINCE
         yield f"filter={seccomp.template_filter(self.machine, files=files, signals=signals).hex()}"
 
     def program(self) -> bytes:
-        """The seccomp program of an evaluation."""
+        """Seccomp program of an evaluation."""
         return seccomp.child_filter(self.machine, owns_devices=os.geteuid() == 0)
 
     def importing(self) -> bytes:
-        """The seccomp program of a process that imports a module and forks its evaluations."""
+        """Seccomp program of a process that imports a module and forks its evaluations."""
         signals = self.landlock < _SIGNALS_SINCE
         return seccomp.importer_filter(self.machine, owns_devices=os.geteuid() == 0, signals=signals)
 
 
 def locks() -> Locks | None:
-    """The locks of this kernel; None where there is no seccomp program for its machine."""
+    """Find the locks of this kernel; None if there is no seccomp program for its machine."""
     machine = os.uname().machine
     if machine not in seccomp.MACHINES:
         return None

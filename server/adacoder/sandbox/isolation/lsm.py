@@ -16,8 +16,8 @@ from adacoder.domain import Isolation, Level
 from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, Stage, limits
 from adacoder.sandbox.isolation.paths import SYSTEM, is_within
 from adacoder.sandbox.isolation.scratch import scratch
-from adacoder.sandbox.places import real, unmoved
-from adacoder.sandbox.space import TOOLS, Space
+from adacoder.sandbox.real_paths import real, unmoved
+from adacoder.sandbox.visible_paths import TOOLS, VisiblePaths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,17 +37,17 @@ class Landlocked:
         return Isolation(Level.LSM, (*self.locks.names, "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
+    def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         listed: dict[Path, _Entries] = {}
-        visible = dict(_visible(space, listed))
+        places = dict(_visible(visible, listed))
         with scratch() as folder:
             confinement = (
                 *limits(folder, slots),
                 *self.locks.confinement(files=True, processes=True),
                 *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION)),
                 *(f"device={device}" for device in DEVICES),
-                *(f"{right}={place}" for place, right in visible.items()),
+                *(f"{right}={place}" for place, right in places.items()),
             )
             yield Stage(
                 (),
@@ -63,15 +63,15 @@ class Landlocked:
 _Entries: TypeAlias = list[tuple[str, int]]
 
 
-def _visible(space: Space, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """What is allowed of which place; `listed` is told what is in those that may only be listed."""
-    hidden = [real(secret.parent) / secret.name for secret in space.hidden]
-    for folder in (*unmoved(space.interpreter.folders), *map(real, (*TOOLS, *space.shown))):
+def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
+    """Visible paths with their rights; `listed` receives the contents of folders that may only be listed."""
+    hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
+    for folder in (*unmoved(visible.interpreter.folders), *map(real, (*TOOLS, *visible.shown))):
         yield from _around(folder, hidden, listed)
 
 
 def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """What allows to read `place` but for the `hidden`; Landlock only knows how to allow."""
+    """Rights for `place` without the `hidden` paths; Landlock can only allow."""
     if is_within(place, hidden):
         return
     if not any(secret.is_relative_to(place) for secret in hidden):
@@ -84,7 +84,7 @@ def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -
 
 
 def _entries(folder: Path) -> _Entries:
-    """The names and numbers of what a folder holds, but for links: a rule would be for what they lead to.
+    """Names and inode numbers of a folder's entries, without links: a rule for a link is for its target.
 
     The rules are for what is there when they are made. What comes later, or takes the place of another file, as most
     editors save one, can be read only by a process that is started anew.

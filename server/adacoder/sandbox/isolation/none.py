@@ -13,12 +13,12 @@ from adacoder.sandbox.isolation.scratch import scratch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from adacoder.sandbox.space import Space
+    from adacoder.sandbox.visible_paths import VisiblePaths
 
 
 @dataclass(frozen=True, slots=True)
 class Unconfined:
-    """A Mechanism only in form, for those who accept `none`: code may do whatever the user may."""
+    """No isolation, for users who accept `none`: code may do whatever the user may."""
 
     @property
     def isolation(self) -> Isolation:
@@ -26,8 +26,8 @@ class Unconfined:
         return Isolation(Level.NONE, ("rlimits",))
 
     @contextmanager
-    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
-        """As `Mechanism.stage`; all of the file system is visible, whatever `space` says."""
-        del space
+    def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
+        """As `Mechanism.stage`; all of the file system is visible, whatever `visible` says."""
+        del visible
         with scratch() as folder:
             yield Stage((), tuple(limits(folder, slots)), folder, on_disk=True)

@@ -1,4 +1,4 @@
-"""Where the system's own files are, and what lies in a folder."""
+"""System folders, and containment of paths."""
 
 from __future__ import annotations
 
@@ -9,5 +9,6 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/
 
 
 def is_within(path: Path, folders: Iterable[Path]) -> bool:
-    """Whether a path is one of the folders, or in one."""
-    return any(path.is_relative_to(folder) for folder in folders)
+    """True if an absolute path is one of the folders, or in one."""
+    text = f"{path}/"  # as `is_relative_to`, of which this is a fifth: there are many of them at each start
+    return any(text.startswith(f"{folder}/" if len(folder.parts) > 1 else "/") for folder in folders)

@@ -1,4 +1,4 @@
-"""A scratch folder on disk, for the mechanisms that have none in memory.
+"""Scratch folders on disk, for mechanisms that have none in memory.
 
 Who makes one holds a lock on it, which goes with its process however that ends: what can be locked was left behind.
 """
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 SHORT = "/tmp"  # noqa: S108  # the path of a socket may be no longer than 107 bytes, whatever TMPDIR says
 _PREFIX = "adacoder-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
-"""What `tempfile` makes of the prefix."""
+"""Names that `tempfile` makes from the prefix."""
 _MOST_SECONDS = 10.0
-"""How long one start looks for what others left; the next goes on."""
+"""Time that one start spends on removing old folders; the next goes on."""
 
 
 @contextmanager
 def scratch(parent: str | None = None) -> Iterator[str]:
-    """A new folder, gone at the end with all that hostile code put into it.
+    """Make a folder, and remove it at the end with all that hostile code put into it.
 
     `parent`: the folder to make it in, other than that for temporary files.
     """
@@ -45,7 +45,7 @@ def scratch(parent: str | None = None) -> Iterator[str]:
 
 
 def _make(parent: str | None) -> tuple[str, int]:
-    """A new folder, and the descriptor that holds its lock."""
+    """Make a folder; returns it with the descriptor of its lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
         # Until it is locked it may be taken for a left one.
@@ -57,7 +57,7 @@ def _make(parent: str | None) -> tuple[str, int]:
 
 
 def _is_locked(folder: int) -> bool:
-    """Lock a folder that was just made; returns whether it is this process's own."""
+    """Lock a new folder; returns True if it is this process's own."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -73,7 +73,7 @@ def _remove(folder: str) -> None:
 
 
 def remove_left() -> None:
-    """Remove the scratch folders of this user whose processes were killed. It takes its time."""
+    """Remove this user's scratch folders whose processes were killed. It takes its time."""
     end = time.monotonic() + _MOST_SECONDS
     for parent in {tempfile.gettempdir(), SHORT}:
         with suppress(OSError):
@@ -87,14 +87,14 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """Whether nobody but their owners can put other entries in the place of those in a folder."""
+    """True if nobody but their owners can replace entries of a folder."""
     found = os.stat(folder)  # noqa: PTH116  # as all here
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _remove_if_left(folder: str) -> None:
-    """Remove a folder, if it is one, is this user's, and is not in use."""
+    """Remove a folder if it is this user's, and is not in use."""
     with suppress(OSError):  # it is in use, or just went
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
@@ -110,7 +110,7 @@ def _remove_if_left(folder: str) -> None:
 
 
 def is_overfull(folder: str) -> bool:
-    """Whether there is more in a folder than one evaluation may write; it takes its time.
+    """True if a folder holds more than one evaluation may write. It takes its time.
 
     What was deleted while it is open is not seen; the limits of files' sizes and of descriptors bound that to 1 GiB.
     """

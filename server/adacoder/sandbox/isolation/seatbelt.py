@@ -1,4 +1,4 @@
-"""Isolation by macOS' own sandbox, sandbox-exec(1). Experimental: no release of it was tried on that system yet.
+"""Isolation by macOS' own sandbox, sandbox-exec(1). Experimental: it has not been tried on that system yet.
 
 Like every mechanism it is used only where the probe's canary proves what it denies, and what it allows.
 """
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from adacoder.domain import Isolation, Level
 from adacoder.sandbox.isolation import DEVICES, Stage, limits
 from adacoder.sandbox.isolation.scratch import scratch
-from adacoder.sandbox.places import unmoved
-from adacoder.sandbox.space import TOOLS, Space
+from adacoder.sandbox.real_paths import unmoved
+from adacoder.sandbox.visible_paths import TOOLS, VisiblePaths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,17 +33,17 @@ class Seatbelt:
         return Isolation(Level.SEATBELT, ("sandbox-exec", "rlimits"))
 
     @contextmanager
-    def stage(self, space: Space, slots: int = 1) -> Iterator[Stage]:
+    def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
         """As `Mechanism.stage`."""
         with scratch() as folder:
-            wrapper = (PROGRAM, "-p", "\n".join(_profile(space, folder)))
+            wrapper = (PROGRAM, "-p", "\n".join(_profile(visible, folder)))
             yield Stage(wrapper, tuple(limits(folder, slots)), folder, on_disk=True)
 
 
-def _profile(space: Space, folder: str) -> Iterator[str]:
-    """In the language of seatbelt, in which the last rule that fits decides."""
+def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
+    """Profile in the language of seatbelt; the last matching rule decides."""
     shown = dict.fromkeys(
-        [*map(Path, _SYSTEM), *TOOLS, *unmoved(space.interpreter.folders), *space.shown, Path(folder)]
+        [*map(Path, _SYSTEM), *TOOLS, *unmoved(visible.interpreter.folders), *visible.shown, Path(folder)]
     )
     yield "(version 1)"
     yield "(deny default)"
@@ -53,8 +53,8 @@ def _profile(space: Space, folder: str) -> Iterator[str]:
     yield "(allow sysctl-read)"
     yield '(allow file-read-metadata (subpath "/"))'
     yield f"(allow file-read* {_places(list(shown))})"
-    if space.hidden:
-        yield f"(deny file-read* {_places(space.hidden)})"
+    if visible.hidden:
+        yield f"(deny file-read* {_places(visible.hidden)})"
     yield f"(allow file-write* {_places([Path(folder)])})"
     yield f"(allow file-read* file-write-data {' '.join(f'(literal {_quoted(device)})' for device in DEVICES)})"
 

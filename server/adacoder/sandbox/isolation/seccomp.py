@@ -1,4 +1,4 @@
-"""The seccomp programs of the sandbox: which system calls are denied, and how each is answered (seccomp(2)).
+"""Seccomp programs of the sandbox: the denied system calls, and the answer to each (seccomp(2)).
 
 Two programs, in classic BPF. The *template* filter holds for the user's interpreter and all that comes of it,
 from before it starts; the *child* filter, small because it is loaded once an evaluation, comes on top and takes
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MACHINES = frozenset(syscalls.MACHINES)
-"""The machines that there are filters for, as uname(2) names them."""
+"""Supported machines, as uname(2) names them."""
 
 OWN_PID = int.from_bytes(b"pid?", "little")
-"""Stands in the child filter, as 4 little-endian bytes and nowhere else, for the process's own id.
+"""Placeholder in the child filter, as 4 little-endian bytes and nowhere else, for the process's own id.
 
 No process has this id, so a filter in which it was not replaced denies every signal.
 """
@@ -48,7 +48,7 @@ class UnsupportedMachine(SandboxError):
 
 
 def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
-    """The filter that the user's interpreter starts under; to fork, to exec and to lock down further stay allowed.
+    """Filter for the start of the user's interpreter; fork, exec and further locks stay allowed.
 
     `machine` is as in uname(2). `files` also denies changes to files that Landlock does not hold, for want of
     read-only mounts, through open descriptors too; `signals` also denies every signal, for want of a process namespace
@@ -72,7 +72,7 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 
 
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
-    """The filter of a process that imports a module, and then forks the evaluations of its examples.
+    """Filter of a process that imports a module, and then forks the evaluations of its examples.
 
     It denies what an evaluation is denied but for what that takes. `signals`: whether nothing else keeps it from
     sending them to others; then its evaluations, which it holds for too, can send none at all. As `child_filter`.
@@ -88,7 +88,7 @@ def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) 
 
 
 def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
-    """The filter of one evaluation's process: no process but itself, neither as a child nor as the goal of a signal.
+    """Filter of an evaluation's process: no process but itself, neither as a child nor as the target of a signal.
 
     Nor does it change the attributes of a file that it cannot open: only Landlock knows which files are its own. With
     `owns_devices` it changes none at all: device nodes can be opened, and root could close them to everybody.
@@ -118,10 +118,10 @@ def _machine(name: str) -> Machine:
 
 
 class Errno(IntEnum):
-    """Linux's numbers, on whatever system the program is written."""
+    """Linux's numbers, on any system."""
 
     SUCCESS = 0
-    """The call does nothing, and says that all went well."""
+    """The call does nothing, and reports success."""
     EPERM = 1
     EAGAIN = 11
     ENOSYS = 38
@@ -162,7 +162,7 @@ _LOAD_ARCHITECTURE = _load(4)
 
 
 def _load_argument(index: int) -> _Block:
-    """Load the low word of a call's argument: the kernel reads no more of those that are asked for here."""
+    """Load the low word of a call's argument: the kernel reads no more of the arguments used here."""
     return _load(16 + 8 * index)
 
 
@@ -171,7 +171,7 @@ def _mask(bits: int) -> _Block:
 
 
 def _answer(errno: Errno) -> _Block:
-    """End: the call is not made, and gives this."""
+    """End: deny the call with this error."""
     return (_Instruction(_RETURN, 0x0005_0000 | errno),)
 
 
@@ -194,17 +194,17 @@ def _unless(value: int, then: _Block) -> _Block:
 
 
 def _if_bits(bits: int, then: _Block) -> _Block:
-    """If what is loaded has any of `bits`."""
+    """If any of `bits` is set in the loaded word."""
     return (_Instruction(_IF_ANY_BIT, bits, if_false=len(then)), *then)
 
 
 def _if_above(value: int, then: _Block) -> _Block:
-    """If what is loaded is greater than `value`."""
+    """If the loaded word is greater than `value`."""
     return (_Instruction(_IF_GREATER, value, if_false=len(then)), *then)
 
 
 def _if_within(values: range, then: _Block) -> _Block:
-    """If what is loaded is one of these."""
+    """If the loaded word is in this range."""
     above = _Instruction(_IF_AT_LEAST, values.stop, if_true=len(then))
     return (_Instruction(_IF_AT_LEAST, values.start, if_false=1 + len(then)), above, *then)
 
@@ -214,7 +214,7 @@ def _if_within(values: range, then: _Block) -> _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Denial:
-    """Calls, separated by spaces, that are not made and give `errno`."""
+    """System calls, separated by spaces, that are denied with `errno`."""
 
     errno: Errno
     calls: str
@@ -287,7 +287,7 @@ _ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
 
 
 def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
-    """Answer what is denied, if the call's number is loaded."""
+    """Answer the denied calls, by the loaded number."""
     listed = [*denials]
     for errno in Errno:
         names = [name for denial in listed if denial.errno is errno for name in denial.calls.split()]
@@ -296,7 +296,7 @@ def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction
 
 
 def _foreign(machine: Machine) -> _Block:
-    """Answer what is no call of this machine that the filters know, and leave the number of what is.
+    """Answer calls of other machines and unknown calls, and leave the number of a known one loaded.
 
     Another architecture's numbers mean other calls; the x32 calls of x86-64 have numbers above all others.
     """

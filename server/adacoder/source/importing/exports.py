@@ -1,17 +1,22 @@
-"""Know what `import *` brings from those modules of the standard library that people import all of."""
+"""Names that `import *` brings from modules of the standard library that people import all of."""
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from adacoder.source.importing.standard_names import NAMES
+from adacoder.source.importing.standard_names import NAMES, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_MODULES = words(
+    "bisect cmath collections copy dataclasses datetime decimal enum fractions functools heapq itertools json math"
+    " operator os random re statistics string sys threading time typing"
+)
 _LEFT_OUT = {"asyncio": {"TaskGroup"}, "os": {"PathLike"}}
-"""What `import *` does not bring from every Python's module, as that left it out of `__all__`."""
+"""Names that some Pythons leave out of the module's `__all__`."""
 
 
 def exported(module: str) -> frozenset[str] | None:
@@ -32,58 +37,8 @@ def may_come_from(name: str, modules: Iterable[str]) -> bool:
 
 @cache
 def _exports() -> dict[str, frozenset[str]]:
-    # Imported here because hardly anybody imports all of a module, and these take their time together.
-    import bisect
-    import cmath
-    import collections
-    import copy
-    import dataclasses
-    import datetime
-    import decimal
-    import enum
-    import fractions
-    import functools
-    import heapq
-    import itertools
-    import json
-    import math
-    import operator
-    import os
-    import random
-    import re
-    import statistics
-    import string
-    import sys
-    import threading
-    import time
-    import typing
-
-    modules = (
-        bisect,
-        cmath,
-        collections,
-        copy,
-        dataclasses,
-        datetime,
-        decimal,
-        enum,
-        fractions,
-        functools,
-        heapq,
-        itertools,
-        json,
-        math,
-        operator,
-        os,
-        random,
-        re,
-        statistics,
-        string,
-        sys,
-        threading,
-        time,
-        typing,
-    )
+    """Import the modules, which is slow and rarely needed, and list their names."""
+    modules = map(import_module, sorted(_MODULES))
     return {
         module.__name__: frozenset(
             getattr(module, "__all__", [name for name in dir(module) if not name.startswith("_")])

@@ -41,7 +41,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "tf": ("import tensorflow as tf",),
     "xr": ("import xarray as xr",),
 }
-"""Customary names for modules that are not of the standard library; some stand for either of two."""
+"""Customary aliases of modules outside the standard library; some are ambiguous."""
 
 MEMBERS = {
     "BaseModel": "pydantic",
@@ -54,7 +54,7 @@ MEMBERS = {
     "linspace": "numpy",
     "ndarray": "numpy",
 }
-"""Names that people write bare, and the one module that they come from."""
+"""Names that are often used without a module, with the module they come from."""
 
 _ALL = re.compile(r"^__all__\b[^=\n]*=[ \t]*[\[(]([^\])]*)", re.MULTILINE)
 _QUOTED = re.compile(r"""["'](\w+)["']""")
@@ -64,13 +64,13 @@ _ENTRIES = 5000
 _TEXTS = 200
 _TEXT_BYTES = 512 * 1024
 _STARS = 4
-"""How much is read of a folder, of all folders' files, of one file, and how deep into what `import *` names."""
+"""Limits: entries of a folder, files in all, bytes of a file, and depth of `import *`."""
 
 
 class InstalledModules:
     """The modules that can be imported from an interpreter's folders.
 
-    Nothing is read before it is asked for. Without folders nothing is known, and nothing is said to be installed.
+    Files are read on demand. Without folders nothing counts as installed.
     """
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
@@ -168,7 +168,7 @@ class InstalledModules:
             return None
         base = root.joinpath(top, *rest)
         choices = (base / "__init__.py", base.with_name(f"{base.name}.py"), base.with_name(f"{base.name}.pyi"))
-        return next((place for place in choices if _is_file(place)), None)
+        return next((place for place in choices if os.path.isfile(place)), None)  # noqa: PTH113  # Path.is_file() may raise
 
     @cached_property
     def _modules(self) -> dict[str, Path]:
@@ -191,7 +191,8 @@ class InstalledModules:
             for root in libraries:
                 if not alone or own is None or root.is_relative_to(own):
                     roots.setdefault(os.path.realpath(root), root)
-            if not libraries and folder.name not in _OF_AN_INSTALLATION and _is_directory(folder):
+            is_folder = os.path.isdir(folder)  # noqa: PTH112  # Path.is_dir() may raise
+            if not libraries and folder.name not in _OF_AN_INSTALLATION and is_folder:
                 roots.setdefault(os.path.realpath(folder), folder)
         return tuple(roots.values())
 
@@ -243,11 +244,3 @@ def _listed(text: str) -> set[str]:
 
 def _text(path: Path, access: Access) -> str | None:
     return text_of(path, access, most=_TEXT_BYTES)
-
-
-def _is_file(path: Path) -> bool:
-    return os.path.isfile(path)  # noqa: PTH113  # Path.is_file() may raise
-
-
-def _is_directory(path: Path) -> bool:
-    return os.path.isdir(path)  # noqa: PTH112  # Path.is_dir() may raise

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from adacoder.privacy.access import Access
 
 _ENOUGH = 20
-"""So many files that import a name tell how the project imports it."""
+"""Files with an import of a name that are enough to tell how the project imports it."""
 _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?", re.MULTILINE)
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
 _HEAD = 8192
-"""So many characters of a file have most of what it imports."""
+"""Characters of a file that hold most of its imports."""
 _TYPE_CHECKING = re.compile(r"[ \t\f]*if[ \t(]+(?:\w+\.)?TYPE_CHECKING\b")
 _DEFINES = r"^(?:class|(?:async[ \t]+)?def)[ \t]+{name}\b"
 _SETS = r"|^{name}[ \t]*(?::[^=\n]+)?=(?!=)"
@@ -45,11 +45,11 @@ class _Found:
 
     imported: ImportedName
     for_typing: bool
-    """Whether it is there for type checkers alone."""
+    """True if only type checkers import it."""
 
 
 class ProjectImports:
-    """The imports in the files around a target, and what those define."""
+    """The imports and definitions in the files around a target."""
 
     def __init__(self, target: Target, workspace: Path, access: Access) -> None:
         self._target = target
@@ -98,7 +98,7 @@ class ProjectImports:
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
     def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
-        """Give a relative import's module its whole name; None if it has none from here."""
+        """Make a relative import absolute; None if it leads out of the root."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
@@ -106,7 +106,7 @@ class ProjectImports:
         return ImportedName(source, found.name, found.alias) if source and not source.startswith(".") else None
 
     def _as_here(self, found: ImportedName) -> ImportedName:
-        """Write an import of the project's own as the target's module does: relative to itself, if it does so."""
+        """Write an import of the project's own relatively if the target's module does so."""
         if found.name is None or not _RELATIVE.search(self._target.text):
             return found
         return ImportedName(relative(found.module, self._target.module), found.name, found.alias)
@@ -119,7 +119,7 @@ class ProjectImports:
 
     def _definitions(self, name: str) -> Iterator[tuple[Module, str]]:
         """Yield the modules near the target that define `name` at their top level, with their texts."""
-        pattern = _DEFINES + (_SETS if name.isupper() else "")  # a variable that is no constant is nobody's to import
+        pattern = _DEFINES + (_SETS if name.isupper() else "")  # only constants are imported, not variables
         defines = re.compile(pattern.format(name=re.escape(name)), re.MULTILINE)
         in_tests = _TESTS.fullmatch(self._target.module.name) is not None
         for path, text in self._texts:
@@ -159,7 +159,7 @@ def relative(name: str, module: Module) -> str:
 
 
 def _only_defines(text: str) -> bool:
-    """Tell whether a module is no script, which calls something when it is imported."""
+    """Tell whether importing a module calls nothing at its top level, unlike a script."""
     tree = parsed(text)
     return tree is not None and not any(
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in tree.body
@@ -180,7 +180,7 @@ def _imports_of(name: str, text: str) -> Iterator[_Found]:
 
 
 def _is_in_string(text: str, offset: int) -> bool:
-    # Going through all of a text is slow, and where triple quotes stand in pairs before the offset there is no need.
+    # Reading the whole text is slow, and not needed if the triple quotes before the offset are in pairs.
     if not any(text.count(quotes, 0, offset) % 2 for quotes in ('"""', "'''")):
         return False
     return Lines(text).line_at(offset) in string_interiors(text)

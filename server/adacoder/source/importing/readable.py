@@ -1,4 +1,4 @@
-"""A text that our own Python can parse in place of one that it cannot, line for line.
+"""Replacement of unreadable code, line for line, so that our own Python can parse the rest.
 
 The user's Python may be newer than ours, and a file that is being edited may be broken in one place. Neither says
 anything about the function in another place: what cannot be read there is stood in for by statements that bind every
@@ -31,19 +31,19 @@ _CONTINUED = (
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""What must stand before a line that continues a statement, so that the line can be read alone."""
+"""Text that makes a line that continues a statement readable alone."""
 
 
 _MOST = 200
-"""So many parts of a text may be unreadable; where there are more, it is no Python."""
+"""Most unreadable parts of a text; with more, it is not Python."""
 _MOST_LINES = 20_000
-"""Lines of a statement that are read one by one."""
+"""Most lines of a statement that are parsed one by one."""
 
 
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
-    """The syntax tree of `text`, with what our own Python cannot read stood in for outside `within`.
+    """Parse `text` with stand-ins for code outside `within` that our own Python cannot read.
 
-    None if it cannot read what is within, or not even so.
+    None if the code within is unreadable, or if stand-ins do not help.
     """
     tree = parsed(text)
     if tree is not None:
@@ -67,7 +67,7 @@ def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
 
 
 def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
-    """Those of the statements `found` that cannot be read; sought by halves, since most can."""
+    """Find the unreadable ones of the statements `found` by bisection, since most are readable."""
     if not found or parsed(text[found[0].start : found[-1].end]) is not None:
         return
     if len(found) == 1:
@@ -103,7 +103,7 @@ def _apart(span: Span, others: Sequence[Span]) -> bool:
 
 
 def _is_readable(text: str, line: LogicalLine) -> bool:
-    """Whether a logical line can be read without the lines around it."""
+    """True if a logical line can be parsed without the lines around it."""
     code = text[line.start : line.code_end]
     before = next((before for continues, before in _CONTINUED if continues.match(code)), "")
     after = " pass" if code.endswith(":") else "\ndef f(): pass" if code.startswith("@") else ""

@@ -26,7 +26,7 @@ _DEEPEST = 8
 
 
 def standard_import(name: str, used_in: str = "") -> str | None:
-    """Return the statement that imports `name` as the code `used_in` means it; None if it is nobody's.
+    """Return the statement that imports `name` as the code `used_in` means it; None if there is none.
 
     Without code that shows how the name is used: as people mean it most often.
     """
@@ -35,7 +35,7 @@ def standard_import(name: str, used_in: str = "") -> str | None:
         return _twin(name, taken)
     if name in MODULE_OF:
         if taken and name[0].islower() and name not in WITH_ATTRIBUTES:
-            return None  # a variable: nobody takes anything from a function
+            return None  # a variable: functions have no attributes that are used
         return f"from {MODULE_OF[name]} import {name}"
     if taken == frozenset() or name in WITH_EFFECT or name.startswith("_"):
         return None  # a module of which nothing is taken is a variable that lacks its value

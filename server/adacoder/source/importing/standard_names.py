@@ -9,7 +9,8 @@ from __future__ import annotations
 import builtins
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Split a text into its words."""
     return frozenset(text.split())
 
 
@@ -121,30 +122,20 @@ NAMES: dict[str, tuple[str, ...]] = {
         "zoneinfo": "ZoneInfo",
     }.items()
 }
-"""Names under the modules of the standard library that they are meant from."""
-
-NEWER: dict[str, tuple[int, int]] = {
-    "batched": (3, 12),
-    "override": (3, 12),
-    "sumprod": (3, 12),
-    "ReadOnly": (3, 13),
-    "TypeAliasType": (3, 12),
-    "TypeIs": (3, 13),
-}
-"""Those of the names that Python 3.11 does not have, with the version that brought them."""
+"""Names by the module of the standard library that is meant."""
 
 MODULE_OF = {name: module for module, names in NAMES.items() for name in names}
 """The module of each of the names."""
 
-WITH_ATTRIBUTES = _words(
+WITH_ATTRIBUTES = words(
     "chain date datetime defaultdict environ float_info stderr stdin stdout timedelta timezone version_info"
 )
-"""Those with lower-case names that people take attributes from: the other ones are functions."""
+"""Lower-case names that have attributes; the others are functions."""
 
-TWINS = _words("bisect copy datetime fnmatch glob pprint random time")
-"""Modules that have something under their own name, which people take as often."""
+TWINS = words("bisect copy datetime fnmatch glob pprint random time")
+"""Modules with a member of the same name that is used as often."""
 
-OF_DATETIME = _words(
+OF_DATETIME = words(
     "combine fromisocalendar fromisoformat fromordinal fromtimestamp max min now resolution strftime strptime today"
     " utcfromtimestamp utcnow"
 )
@@ -161,44 +152,22 @@ ALIASES = {
     "plt": "import matplotlib.pyplot as plt",
     "tk": "import tkinter as tk",
 }
-"""Customary names for modules: of the standard library, and the three that everybody knows."""
+"""Customary aliases of modules: of the standard library, and three well-known ones."""
 
-SUBMODULES = (
-    "collections.abc",
-    "concurrent.futures",
-    "email.message",
-    "email.mime.multipart",
-    "email.mime.text",
-    "email.policy",
-    "email.utils",
-    "html.entities",
-    "html.parser",
-    "http.client",
-    "http.cookiejar",
-    "http.cookies",
-    "http.server",
-    "importlib.metadata",
-    "importlib.resources",
-    "importlib.util",
-    "json.decoder",
-    "logging.config",
-    "logging.handlers",
-    "multiprocessing.pool",
-    "multiprocessing.shared_memory",
-    "unittest.mock",
-    "urllib.error",
-    "urllib.parse",
-    "urllib.request",
-    "wsgiref.simple_server",
-    "xml.dom.minidom",
-    "xml.etree.ElementTree",
-    "xml.sax.saxutils",
+SUBMODULES = sorted(
+    words(
+        "collections.abc concurrent.futures email.message email.mime.multipart email.mime.text email.policy email.utils"
+        " html.entities html.parser http.client http.cookiejar http.cookies http.server importlib.metadata"
+        " importlib.resources importlib.util json.decoder logging.config logging.handlers multiprocessing.pool"
+        " multiprocessing.shared_memory unittest.mock urllib.error urllib.parse urllib.request wsgiref.simple_server"
+        " xml.dom.minidom xml.etree.ElementTree xml.sax.saxutils"
+    )
 )
-"""Modules that their package need not have imported, so that they are imported by their whole name."""
+"""Modules that their package may not import, so they are imported by their full name."""
 
 WITH_EFFECT = frozenset({"antigravity", "this", "test", "idlelib", "lib2to3", "turtledemo"})
 """Modules that do something when they are imported, or that no function needs."""
 
-_NEWER_BUILTINS = _words("BaseExceptionGroup EncodingWarning ExceptionGroup PythonFinalizationError aiter anext")
+_NEWER_BUILTINS = words("BaseExceptionGroup EncodingWarning ExceptionGroup PythonFinalizationError aiter anext")
 BUILTINS = _NEWER_BUILTINS.union(dir(builtins))
 """The builtins of ours and of any other Python since 3.8: the user's may be newer."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adacoder.pytext import dedent, parsed
-from adacoder.source.body import with_first_in_functions
+from adacoder.source.body import prepended_in_functions
 from adacoder.source.importing.exports import surely_exported
 from adacoder.source.importing.standard_names import BUILTINS
 from adacoder.source.names import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _FUTURE = "__future__"
 _QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated)[^\n]*['\"]", re.MULTILINE)
-"""A line with an annotation that is a string; others may look so too."""
+"""A line that may have a string annotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class _Definition:
 
 
 def dependencies(target: Target, candidate: Candidate, function: str) -> Dependencies:
-    """Choose what of `candidate` comes along with `function`, the target with its new body, at column 0."""
+    """Choose the parts of `candidate` that `function` needs: the target with its new body, at column 0."""
     if not candidate.imports and not candidate.definitions:
         return Dependencies()
     module = module_names(target)
     statements = _statements_in(function)
     needed = used_names(function) | _in_annotations(function, statements, module.bound.for_typing)
     offered = [_Definition.of(text, target.module, module.bound.for_typing) for text in candidate.definitions]
-    kept = _needed([each for each in offered if not _is_meant(each, target, module)], needed)
+    kept = _needed([each for each in offered if not _is_in_module(each, target, module)], needed)
     masking = _masking(kept, module)
     uses = needed.union(*(each.uses for each in kept))
     binds = frozenset[str]().union(*(each.binds for each in offered))
@@ -98,13 +98,13 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
         _futures(target, candidate, [*statements, *(node for each in kept for node in each.statements)], binds, module),
         tuple(name for name in chosen if name not in inside),
         tuple(
-            with_first_in_functions(each.text, _statements(inside, each.uses)) for each in kept if each not in masking
+            prepended_in_functions(each.text, _statements(inside, each.uses)) for each in kept if each not in masking
         ),
         (*_statements(inside, used_inside), *(each.text for each in masking)),
     )
 
 
-def _is_meant(offered: _Definition, target: Target, module: ModuleNames) -> bool:
+def _is_in_module(offered: _Definition, target: Target, module: ModuleNames) -> bool:
     """Tell whether the module has what a definition offers; the target is never one of its own dependencies."""
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
@@ -190,7 +190,7 @@ def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Tell whether the module imports the very same already."""
+    """Tell whether the module already has the same import."""
     origin = name.origin(target.module)
     there = origin in module.bound.origins.get(name.binds, ())
     if name.binds == name.name and module.has_from_star(origin):

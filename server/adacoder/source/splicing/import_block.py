@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Edit
@@ -17,7 +17,7 @@ from adacoder.source.indentation import DEFAULT_UNIT
 from adacoder.source.names import ImportedName, absolute, imported, statements_of
 from adacoder.source.splicing.import_names import with_name
 from adacoder.source.splicing.import_style import import_style
-from adacoder.source.text import common
+from adacoder.source.text import common_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _FUTURE, _STANDARD, _OTHERS, _OWN, _RELATIVE = range(5)
 """The groups of imports, in the order of PEP 8."""
 _FUTURE_MODULE = "__future__"
 _HEADING = re.compile(r"\b(?:imports?|standard lib\w*|stdlib|(?:third|3rd|first|1st)[ -]party)\b", re.IGNORECASE)
-"""What a comment speaks of that stands above a group of imports."""
+"""Words of a comment that heads a group of imports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class NewLine:
     text: str
     """With `\\n` endings, none at the end."""
     apart: bool
-    """Whether they are a group of their own, with blank lines around."""
+    """True if they form a group of their own, with blank lines around."""
 
 
 _Names = tuple[ImportedName, ...]
-"""What one statement imports."""
+"""Names imported by one statement."""
 
 
 class ImportBlock:
@@ -108,10 +108,6 @@ class ImportBlock:
             found.append(NewLine(self._line_of(rank, head), rank, self._written(sorted(new, key=self._key)), True))
         return sorted(found, key=lambda each: (each.line, each.group))
 
-    def _all(self) -> Iterator[Statement]:
-        for group in self._groups:
-            yield from group
-
     def _is_joined(self, line: int, following: int) -> bool:
         """Tell whether nothing but comments stands between two lines."""
         return all(self._lines[each].lstrip(" \t\f").startswith("#") for each in range(line, following))
@@ -127,8 +123,7 @@ class ImportBlock:
 
     def _edit(self, statement: Statement, new: str) -> Edit:
         old, new = statement.span.of(self._text), self._in_file(new)
-        head = common(old, new)
-        tail = common(old[head:][::-1], new[head:][::-1])
+        head, tail = common_ends(old, new)
         start = statement.span.start
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
@@ -138,7 +133,7 @@ class ImportBlock:
             return None
         found = [
             each
-            for each in self._all()
+            for each in chain.from_iterable(self._groups)
             if all(other.module == name.module for other in each.names)
             and not all(self._stands_alone(other) for other in each.names)
         ]
@@ -174,13 +169,14 @@ class ImportBlock:
         is_sorted = keys == sorted(keys)
         places: dict[int, list[_Names]] = {}
         for names in sorted(new, key=self._key) if is_sorted else new:
-            before = [each for each in group if not is_sorted or self._is_before(each.names, names)]
+            before = [
+                each
+                for each in group
+                if not is_sorted or each.names[0].module == _FUTURE_MODULE or self._key(each.names) <= self._key(names)
+            ]
             places.setdefault(before[-1].after if before else group[0].first, []).append(names)
         for line, together in places.items():
             yield NewLine(line, self._rank(together[0][0]), self._written(together), False)
-
-    def _is_before(self, names: _Names, new: _Names) -> bool:
-        return names[0].module == _FUTURE_MODULE or self._key(names) <= self._key(new)
 
     def _key(self, names: _Names) -> tuple[object, ...]:
         return self._style.statement_key(names[0].module, names[0].name)

@@ -21,9 +21,9 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def with_name(statement: str, name: ImportedName, style: ImportStyle) -> str | None:
-    """Add `name` to `statement`, a `from` import with `\\n` endings; None where it had better stay.
+    """Add `name` to `statement`, a `from` import with `\\n` endings; None if it should stay as it is.
 
-    No line grows beyond the style's columns: a long import is put into parentheses, or its names are spread anew.
+    No line grows beyond the style's columns: a long import is put into parentheses, or its names are laid out again.
     """
     tree = parsed(statement)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.ImportFrom) or "\\\n" in statement:

@@ -22,7 +22,7 @@ class ImportStyle:
 
     line_length: int = 79
     order_by_type: bool = True
-    """Of one statement's names, CONSTANTS come first, then Classes, then all others."""
+    """Sort the names of one statement as CONSTANTS, Classes, others."""
     case_sensitive: bool = False
     force_sort_within_sections: bool = False
     """Statements are in the order of their modules alone, not `import` before `from`."""

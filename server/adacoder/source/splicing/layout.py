@@ -1,4 +1,4 @@
-"""Where in a module new imports and definitions go, by its line structure."""
+"""Places for new imports and definitions in a module, by its line structure."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _IMPORT = re.compile(r"(?:import|from)\b")
 _STRING = re.compile(r"[rRuU]?['\"]")
 _BLOCK = re.compile(r"@|(?:(?:async[ \t]+)?def|class)\b")
 _COOKIE = re.compile(r"#(?:!|.*coding[:=])")
+"""A line that must stay at the top: an interpreter or an encoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Layout:
     def additions(
         self, futures: Sequence[ImportedName], imports: Sequence[ImportedName], definitions: Sequence[str]
     ) -> list[Edit]:
-        """What adds these imports and definitions, in the order of the text.
+        """Edits that add these imports and definitions, in the order of the text.
 
         Imports go to the module's imports, those from `__future__` first, and definitions right before the
         target's own top-level statement.
@@ -117,13 +118,10 @@ class Layout:
         head = line = 0
         while self._stripped(line)[:1] in ("", "#"):
             line += 1
-            if self._stripped(line - 1) and (not self._stripped(line) or self._is_cookie(line - 1)):
+            above = self._stripped(line - 1)
+            if above and (not self._stripped(line) or (line <= 2 and _COOKIE.match(above))):
                 head = line
         return head
-
-    def _is_cookie(self, line: int) -> bool:
-        """Whether the line must stay at the top: an interpreter or an encoding."""
-        return line < 2 and _COOKIE.match(self._stripped(line)) is not None
 
     def _own_line(self, head: int) -> int:
         """The line where the target's top-level statement begins, the comment right above it included."""
@@ -147,7 +145,7 @@ class Layout:
         return Edit(offset, offset, text)
 
     def _blank_above(self, line: int) -> int:
-        """How many blank lines there are right above `line`."""
+        """Count the blank lines right above `line`."""
         above = 0
         while line > above and not self._stripped(line - above - 1):
             above += 1
@@ -172,7 +170,7 @@ class Layout:
         return line
 
     def _blank_before(self, line: int) -> int:
-        """How many blank lines the code at or after `line` should have before it."""
+        """Blank lines that belong before the code at or after `line`."""
         while self._stripped(line)[:1] in ("", "#"):
             line += 1
         return 2 if _BLOCK.match(self._stripped(line)) else 1

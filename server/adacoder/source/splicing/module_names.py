@@ -36,8 +36,8 @@ class ModuleNames:
     def has_same(self, name: str, node: ast.stmt) -> bool:
         """Tell whether a definition `node` of `name` means what the module has by that name.
 
-        It does where it is the same: a function with the same parameters or a class, as the module was shown to whoever
-        wrote it; where the module imports the name from outside the standard library; and where it is an empty shell.
+        It does where it is the same: a class, or a function with the same parameters, since the model was shown the
+        module; where the module imports the name from outside the standard library; and where it is an empty shell.
         """
         if name not in bound([node]):
             return False

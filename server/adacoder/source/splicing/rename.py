@@ -8,17 +8,21 @@ there is no result.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from adacoder.domain import Edit
 from adacoder.pytext import Lines, parsed
-from adacoder.source.scopes import DEFINITIONS, all_names, bound_beyond_names
-from adacoder.source.text import apply_edits
+from adacoder.source.scopes import DEFINITIONS, all_names
+from adacoder.source.text import apply_edits, offset_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
+_WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_FIELD = re.compile(r"\{\{|\{[^{}]*")
+"""A field of a formatted string, up to the next brace; or a brace that is text."""
 _SEEING_NAMES = frozenset({"dir", "eval", "exec", "locals", "vars"})
 """Builtins that know what the variables around them are called."""
 
@@ -33,11 +37,12 @@ def with_names(text: str, names: Mapping[str, str], function: str, *, method: bo
     if tree is None or root is None or root.name != function or not _is_safe(root, names):
         return None
     owner = next((arg.arg for arg in (*root.args.posonlyargs, *root.args.args)), None) if method else None
-    renaming = _Renaming(names, function, owner)
+    renaming = _Renaming(text, names, function, owner)
     try:
-        changed = apply_edits(text, tuple(renaming.edits(text)))
+        renamed = ast.dump(renaming.visit(tree))
+        changed = apply_edits(text, tuple(renaming.edits))
         after = parsed(changed)
-        is_proved = after is not None and ast.dump(after) == ast.dump(renaming.visit(tree))
+        is_proved = after is not None and ast.dump(after) == renamed
     except RecursionError:  # all of these go deeper into an expression than Python's parser
         return None
     return changed if is_proved else None
@@ -57,58 +62,48 @@ def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, s
         or root.name in stored | parameters
         or any(isinstance(node, ast.ClassDef) for node in nodes)
         or any(isinstance(node, ast.Name) and node.id in _SEEING_NAMES for node in nodes)
-        or any(name in names for node in nodes for name in bound_beyond_names(node))
+        or any(_means_otherwise(node, names) for node in nodes)
     )
 
 
-_EQUALS: object = "="
-"""What parso's token for it is equal to."""
-
-
-class _Token(Protocol):
-    """The part of parso's tokens and nodes that is used."""
-
-    type: str
-    value: str
-    start_pos: tuple[int, int]
-    parent: _Token
-    children: Sequence[_Token]
-
-    def get_previous_leaf(self) -> _Token | None: ...
+def _means_otherwise(node: ast.AST, names: Mapping[str, str]) -> bool:
+    """Tell whether a node has one of `names` as something else than a variable of the function."""
+    if isinstance(node, ast.Name | ast.arg | ast.keyword | ast.Attribute | ast.Constant | ast.Nonlocal):
+        return False
+    values = [value if isinstance(value, list) else [value] for _, value in ast.iter_fields(node)]
+    return any(isinstance(each, str) and each.partition(".")[0] in names for value in values for each in value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Renaming(ast.NodeTransformer):
-    """New names for the variables of one function, in its text and in its syntax tree."""
+    """New names for the variables of one function, in its syntax tree; `edits` are the same changes of its text."""
 
+    text: str
     names: Mapping[str, str]
     function: str
     owner: str | None
     """The first parameter of a method."""
+    edits: set[Edit] = field(default_factory=set)
 
-    def edits(self, text: str) -> Iterator[Edit]:
-        """Replace the tokens that are these variables: parso finds those in f-strings too, under any Python."""
-        import parso  # needed only for replies with names of their own
+    def _rename(self, old: str, node: ast.expr | ast.arg | ast.keyword) -> str:
+        """Rename `old`, which begins where `node` does."""
+        self._edit(old, self._offset(node.lineno, node.col_offset))
+        return self.names.get(old, old)
 
-        used = parso.parse(text).get_used_names()  # type: ignore[no-untyped-call]  # parso has no types there
-        lines = Lines(text)
-        for old, new in self.names.items():
-            for token in used.get(old, ()):
-                if self._is_meant(token):
-                    start = lines.starts[token.start_pos[0] - 1] + token.start_pos[1]
-                    yield Edit(start, start + len(old), new)
+    def _edit(self, old: str, start: int) -> None:
+        if old in self.names and self.text.startswith(old, start):
+            self.edits.add(Edit(start, start + len(old), self.names[old]))
 
-    def _is_meant(self, token: _Token) -> bool:
-        """Tell whether a token is a variable, or a keyword in a call of the function itself."""
-        node = token.parent
-        if node.type == "argument" and node.children[0] is token and node.children[1] == _EQUALS:
-            call = node.parent if node.parent.type == "trailer" else node.parent.parent
-            called = call.children[0].get_previous_leaf()
-            return called is not None and self._is_function(called)
-        return self._is_function(token) or not (_owner_of(token) or (self.owner and token.value == self.function))
+    def _edit_all(self, node: ast.expr | ast.stmt, pattern: re.Pattern[str]) -> None:
+        """Rename the words in those parts of a node's text that match `pattern`."""
+        start = self._offset(node.lineno, node.col_offset)
+        end = self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        for part in pattern.finditer(self.text, start, end):
+            for word in _WORD.finditer(self.text, *part.span()):
+                self._edit(word[0], word.start())
 
-    def _is_function(self, token: _Token) -> bool:
-        return token.value == self.function and _owner_of(token) == self.owner
+    def _offset(self, line: int, column: int) -> int:
+        return offset_at(Lines(self.text), line - 1, column, "utf-8")
 
     def _is_called(self, node: ast.expr) -> bool:
         match node:
@@ -118,43 +113,42 @@ class _Renaming(ast.NodeTransformer):
                 return owner == self.owner and name == self.function
         return False
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        # Before Python 3.12 the nodes inside do not tell their places.
+        self._edit_all(node, _FIELD)
+        return replace(self, edits=set()).generic_visit(node)
+
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if self.owner is None or node.id != self.function:
-            node.id = self.names.get(node.id, node.id)
+            node.id = self._rename(node.id, node)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.arg = self.names.get(node.arg, node.arg)
+        node.arg = self._rename(node.arg, node)
         return self.generic_visit(node)
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+        self._edit_all(node, _WORD)
         node.names = [self.names.get(name, name) for name in node.names]
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._visit_function(node)
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        if self.owner is None and node.name in self.names:
+            self._edit(node.name, self.text.find(node.name, self._offset(node.lineno, node.col_offset) + len("def")))
+            node.name = self.names[node.name]
+        return self.generic_visit(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._visit_function(node)
-
-    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        if self.owner is None:
-            node.name = self.names.get(node.name, node.name)
-        return self.generic_visit(node)
+        return self.visit_FunctionDef(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         for keyword in node.keywords if self._is_called(node.func) else ():
-            keyword.arg = keyword.arg and self.names.get(keyword.arg, keyword.arg)
+            keyword.arg = keyword.arg and self._rename(keyword.arg, keyword)
         return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if self._is_called(node):
+            end = self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+            self._edit(node.attr, end - len(node.attr))
             node.attr = self.names.get(node.attr, node.attr)
         return self.generic_visit(node)
-
-
-def _owner_of(token: _Token) -> str | None:
-    """Return what stands before the dot that a token follows."""
-    before = token.get_previous_leaf()
-    owner = before.get_previous_leaf() if before is not None and before.value == "." else None
-    return None if owner is None else owner.value

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from adacoder.privacy.contents import concealed
+from adacoder.privacy.contents import without_secrets
 from adacoder.pytext import LogicalLine, dedent, normalize, string_literals
 
 _COMMENT = re.compile(r"#[^\n]*")
@@ -16,7 +16,7 @@ _SECRET_NAME = re.compile(
     r"['\"]?\s*(?::[^=\n]*)?[=:]\s*[rRbBuUfF]*\Z",
     re.IGNORECASE,
 )
-"""What stands before a string that a name calls secret: `password = `, `"api_key": `."""
+"""Text before a string that a name calls secret: `password = `, `"api_key": `."""
 _CREDENTIALS_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _RANDOM = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]{20,}")
 """Letters and digits without a word between them, as keys and tokens are made of."""
@@ -26,7 +26,7 @@ _LONGEST_STRING = 80
 """A longer string says nothing about how to use a constant, and may be a secret."""
 
 
-def shown(text: str) -> str:
+def masked(text: str) -> str:
     """Mask a part of a module: at column 0, without long strings and without what may be a secret."""
     text = normalize(text)
     parts: list[str] = []
@@ -34,22 +34,22 @@ def shown(text: str) -> str:
     for literal in string_literals(text, 0, len(text)):
         least = max(literal.start - _LONGEST_NAMING, 0)
         before = text[max(text.rfind("\n", least, literal.start) + 1, least) : literal.start]
-        if _is_to_conceal(literal.of(text), before):
+        if _is_to_mask(literal.of(text), before):
             quote = text[literal.start]
             parts += [text[done : literal.start], f"{quote}…{quote}"]
             done = literal.end
     return dedent("".join([*parts, text[done:]]))
 
 
-def shown_line(text: str, line: LogicalLine) -> str:
-    """Mask the code of a logical line of `text`, without the comment after it, as `shown` does."""
-    return shown(text[line.start - len(line.indent) : line.code_end])
+def masked_line(text: str, line: LogicalLine) -> str:
+    """Mask the code of a logical line of `text`, without the comment after it, as `masked` does."""
+    return masked(text[line.start - len(line.indent) : line.code_end])
 
 
-def _is_to_conceal(literal: str, before: str) -> bool:
+def _is_to_mask(literal: str, before: str) -> bool:
     """Tell whether a string must be masked, for what it is or for what stands `before` it on its line."""
     content = literal.strip("'\"")
-    if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content) or concealed(content) != content:
+    if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content) or without_secrets(content) != content:
         return True
     is_alphabet = len(set(content)) == len(content)
     if _RANDOM.fullmatch(content) and not is_alphabet:

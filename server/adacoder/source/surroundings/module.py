@@ -45,7 +45,7 @@ class ModuleText:
 
     @cached_property
     def for_annotations(self) -> frozenset[int]:
-        """Where the lines under `if TYPE_CHECKING:` start; what they import is not there at run time."""
+        """Starts of the lines under `if TYPE_CHECKING:`, whose imports do not exist at run time."""
         found: set[int] = set()
         guard: int | None = None
         for line in self.lines:
@@ -64,7 +64,7 @@ class ModuleText:
 
     @cached_property
     def symbols(self) -> list[Symbol]:
-        """What stands at the top level, in order: functions, classes, constants and aliases."""
+        """Functions, classes, constants and aliases of the top level, in order."""
         found = [
             *(Symbol(self, each.name, each.span, each) for each in self.definitions if not each.parents),
             *self._constants(),
@@ -72,7 +72,7 @@ class ModuleText:
         return sorted(found, key=lambda symbol: symbol.span.start)
 
     def named(self, qualname: str) -> list[Symbol]:
-        """What has this name here, such as the declarations of an overloaded function."""
+        """Symbols of this name, such as the declarations of an overloaded function."""
         if "." not in qualname:
             return [symbol for symbol in self.symbols if symbol.name == qualname]
         return [
@@ -103,12 +103,12 @@ class Symbol:
 
     @property
     def is_class(self) -> bool:
-        """Whether it is a class."""
+        """True for a class."""
         return self.definition is not None and self.definition.is_class
 
     @property
     def is_alias(self) -> bool:
-        """Whether it is spelt like a class, as aliases of types are."""
+        """True if it is spelt like a class, as type aliases are."""
         return self.definition is None and self.name[:1].isupper() and not self.name.isupper()
 
     @property

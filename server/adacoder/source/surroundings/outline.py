@@ -1,4 +1,4 @@
-"""How definitions and constants are shown to a model: how they are used and what they hold, not how they work.
+"""Outlines of definitions and constants for a model: their use and their data, not their bodies.
 
 Everything is read from lines, so that a broken file shows what is whole in it.
 """
@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 from adacoder.pytext import Definition, LogicalLine
 from adacoder.source.literal import read_literal
-from adacoder.source.surroundings.masking import shown, shown_line, without_strings
+from adacoder.source.surroundings.masking import masked, masked_line, without_strings
 
 _DECLARATION = re.compile(r"(?P<names>[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?::(?!=)|=(?!=))")
 _FIRST_PARAMETER = re.compile(r"[^(]*\(\s*(?P<name>[^\W\d]\w*)")
@@ -36,7 +36,7 @@ LONGEST_CLASS = 4000
 
 
 class _Detail(Enum):
-    """How much a listing shows of each method."""
+    """Amount shown of each method in a listing."""
 
     SUMMARIES = auto()
     SIGNATURES = auto()
@@ -46,7 +46,7 @@ class _Detail(Enum):
 @lru_cache(maxsize=64)  # a statement may bind many names, for each of which it is asked
 def constant(text: str) -> str:
     """A constant's statement, not too long."""
-    text = shown(text)
+    text = masked(text)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE].rstrip()} …"
 
 
@@ -105,7 +105,7 @@ def _class(
 ) -> list[str]:
     body = [*_docstring(owner, prose), *_fields(owner)]
     known: set[str] = set()
-    unseen: list[str] = []
+    only_named: list[str] = []
     for member in members:
         attributes = [] if member.is_class else list(_new_attributes(member, known))
         if detail is _Detail.SUMMARIES or member.name in mentioned:
@@ -113,9 +113,9 @@ def _class(
         elif detail is _Detail.SIGNATURES or attributes:
             body += _with_body(member, attributes)
         else:
-            unseen.append(member.name)
-    if unseen:
-        body.append(f"# and: {', '.join(dict.fromkeys(unseen))}")
+            only_named.append(member.name)
+    if only_named:
+        body.append(f"# and: {', '.join(dict.fromkeys(only_named))}")
     return _with_body(owner, body)
 
 
@@ -164,10 +164,10 @@ def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
 def _field(text: str, line: LogicalLine) -> str:
     """A field's statement on one line, with its comment; a long value is left out, a long comment too."""
     for end in (line.end, line.code_end):
-        whole = shown(text[line.start : end])
+        whole = masked(text[line.start : end])
         if len(whole) <= _LONGEST_FIELD and "\n" not in whole:
             return whole
-    code = shown(text[line.start : line.code_end])
+    code = masked(text[line.start : line.code_end])
     value = re.search(r"(?<![=!<>:])=(?!=)", without_strings(code))
     start = code[: value.end()] if value else code
     return f"{' '.join(start.split())} ..." if len(start) <= _LONGEST_VALUE else f"{start[:_LONGEST_FIELD]} …"
@@ -181,8 +181,8 @@ def _with_body(definition: Definition, body: Sequence[str]) -> list[str]:
 
 def _header(definition: Definition) -> list[str]:
     text, header = definition.text, definition.header
-    decorators = [shown_line(text, line) for line in definition.lines[: definition.header_index]]
-    head = shown(text[header.start - len(definition.header_line.indent) : header.end])
+    decorators = [masked_line(text, line) for line in definition.lines[: definition.header_index]]
+    head = masked(text[header.start - len(definition.header_line.indent) : header.end])
     return "\n".join([*decorators, head]).split("\n")
 
 

@@ -1,0 +1,121 @@
+"""Write settings and strategies into `client/package.json`, `docs/protocol.md` and `docs/strategies.md`, as defined."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from adacoder.messages import Named, Text
+from adacoder.settings import SETTINGS, Settings
+from adacoder.settings.values import LONG_TEXT, Setting
+from adacoder.strategies import STRATEGIES
+from adacoder.strategies.table import COLUMNS, rows
+
+ROOT = Path(__file__).parents[1]
+MANIFEST = ROOT / "client" / "package.json"
+TABLE = ROOT / "docs" / "protocol.md"
+WORKFLOWS = ROOT / "docs" / "strategies.md"
+
+_HEAD = "| setting | default | meaning |\n|---|---|---|\n"
+_WORKFLOWS_HEAD = (
+    "| strategy | source | agents | calls | t | feedback | other tests | selection |\n"
+    "|---|---|---|---|---|---|---|---|\n"
+)
+_OWN = "adacoder.path"
+"""The client's own setting, by which it finds the server."""
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+def definitions() -> dict[str, Setting]:
+    """All settings by their fields; the strategies come from their registry, which the definition may not know."""
+    summaries = {name: f"{each.summary[0].upper()}{each.summary[1:]}." for name, each in STRATEGIES.items()}
+    strategy = SETTINGS["strategy"]
+    return {**SETTINGS, "strategy": replace(strategy, values=replace(strategy.values, words=summaries))}
+
+
+def manifest(text: str) -> str:
+    """The client's manifest with the settings of now."""
+    data = json.loads(text)
+    properties = data["contributes"]["configuration"]["properties"]
+    offered = {name: each for name, each in definitions().items() if each.is_offered}
+    data["contributes"]["configuration"]["properties"] = {
+        _OWN: properties[_OWN],
+        **{f"adacoder.{each.key}": _property(name, each) for name, each in offered.items()},
+    }
+    restricted = [f"adacoder.{each.key}" for each in offered.values() if each.by_project is not True]
+    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [_OWN, *restricted]
+    return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
+
+
+def _property(name: str, setting: Setting) -> dict[str, Any]:
+    values, default = setting.values, getattr(Settings(), name)
+    kind: str | list[str] = _TYPES[values.type]
+    if values.is_list:
+        kind = ["string", "array"] if setting.unset else "array"
+    if default is None and values.type is not str:
+        kind = [str(kind), "null"]
+    described: dict[str, Any] = {"type": kind}
+    if values.is_list:
+        described["items"] = {"type": "string"}
+    if values.words:
+        described |= {"enum": [*values.words], "markdownEnumDescriptions": [*values.words.values()]}
+    if values.bounds:
+        described |= dict(zip(("minimum", "maximum"), values.bounds, strict=True))
+    if values is LONG_TEXT:
+        described["editPresentation"] = "multilineText"
+    scope = "resource" if setting.by_project else "machine"
+    if name == "interpreter":
+        scope = "machine-overridable"  # each workspace has its own, and it runs inside isolation
+    about = _spelled(setting.about, "#adacoder.{}#")
+    unset = f" Empty: {setting.unset}." if setting.unset else ""
+    return {**described, "default": _json(default, setting), "scope": scope, "markdownDescription": about + unset}
+
+
+def _json(default: object, setting: Setting) -> object:
+    """A default as an editor has it: empty where it says nothing."""
+    if setting.values.type is str and setting.unset:
+        return ""
+    if isinstance(default, float) and default.is_integer():
+        return int(default)
+    return list(default) if isinstance(default, tuple) else default
+
+
+def table(text: str) -> str:
+    """The page on the protocol with the settings of now in its table."""
+    before, _, rest = text.partition(_HEAD)
+    return before + _HEAD + "".join(map(_row, definitions(), definitions().values())) + rest[rest.index("\n\n") + 1 :]
+
+
+def workflows(text: str) -> str:
+    """The page on strategies with the registry of now in its table."""
+    before, _, rest = text.partition(_WORKFLOWS_HEAD)
+    lines = (" | ".join([f"`{row['name']}`", *(row[column] for column in COLUMNS[1:])]) for row in rows())
+    return before + _WORKFLOWS_HEAD + "".join(f"| {line} |\n" for line in lines) + rest[rest.index("\n## ") :]
+
+
+def _row(name: str, setting: Setting) -> str:
+    value = _json(getattr(Settings(), name), setting)
+    default = setting.unset or (f"`{value}`" if isinstance(value, str) and value else json.dumps(value).strip('"[]'))
+    about = _spelled(setting.about, "{}")
+    words = " ".join(f"`{word}`: {meaning}" for word, meaning in setting.values.words.items())
+    if name == "strategy":
+        words = "[strategies.md](strategies.md) lists them."
+    mark = "*" if setting.by_project is False else ""
+    return f"| `{setting.key}`{mark} | {default} | {' '.join(filter(None, [about, words]))} |\n"
+
+
+def _spelled(about: str, form: str) -> str:
+    parts = about.parts if isinstance(about, Text) else (about,)
+    return "".join(form.format(part.key) if isinstance(part, Named) else part for part in parts)
+
+
+def main() -> None:
+    """Renew the files."""
+    for path, renewed in ((MANIFEST, manifest), (TABLE, table), (WORKFLOWS, workflows)):
+        path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

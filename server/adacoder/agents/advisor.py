@@ -1,0 +1,47 @@
+"""Agents that say something about a candidate, and those that write by what they were told: two kinds of Roles.
+
+A strategy names its own, each with a prompt of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from adacoder.agents.failures import described
+from adacoder.agents.programming_assistant import WRITER
+from adacoder.agents.role import FENCE, Limits, Role
+from adacoder.privacy.contents import without_secrets
+from adacoder.replies.filters import answer
+
+if TYPE_CHECKING:
+    from adacoder.agents.role import Field
+    from adacoder.domain import Attempt, Candidate, Reply, Target
+
+
+def said(reply: Reply, target: Target) -> str:
+    """Read all that a reply answers."""
+    return answer(reply.text).strip()
+
+
+def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512) -> Role[str]:
+    """Make a Role whose reply is read as it stands, of at most `most` tokens."""
+    return Role(agent, action, doing, prompt, said, Limits(one_in=8, most=most))
+
+
+def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[Candidate]:
+    """Make a Role that writes the function; `thinks`: it is asked for words before the code, which opens a fence."""
+    stop = tuple(text for text in WRITER.limits.stop if not (thinks and text == FENCE))
+    return replace(WRITER, agent=agent, doing=doing, prompt=prompt, limits=replace(WRITER.limits, stop=stop))
+
+
+def code_of(attempt: Attempt) -> str:
+    """Word an attempt's code for a prompt, without keys."""
+    return without_secrets(attempt.candidate.text).rstrip()
+
+
+def told(attempt: Attempt, error: Field | None = None) -> dict[str, Field]:
+    """Word an attempt for a prompt: its `code`, and its `error`; of a pass, `error`, or that it passed."""
+    if attempt.verdict.failure is not None:
+        error = described(attempt.verdict)
+    return {"code": code_of(attempt), "error": error or "All examples pass."}

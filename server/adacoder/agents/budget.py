@@ -1,0 +1,76 @@
+"""Limits of a request: its strategy's own bound, and those that a user sets for all of it; whichever ends first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from adacoder.domain import Tokens
+from adacoder.journal import Asked, Evaluated
+from adacoder.messages import Named, Text
+
+if TYPE_CHECKING:
+    from adacoder.journal import Journal
+    from adacoder.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of a strategy for one request, on one model."""
+
+    rounds: int
+    calls: int
+    """Most calls of a model. A reply that a server ended too early is asked for once more at no cost."""
+    programs: int | None = None
+    """Most candidates evaluated on the docstring's Examples; None: as many as the calls give."""
+
+    def of_start(self, max_iterations: int | None) -> Budget:
+        """Give what is left where there is a candidate to start from: without iterations no model is asked."""
+        return replace(self, calls=0) if max_iterations == 0 else self
+
+
+class BudgetSpent(Exception):
+    """A strategy needs more than its Budget or a user's limit allows; the request ends with the best attempt so far."""
+
+    def __init__(self, limit: Text | None = None) -> None:
+        """`limit` tells of the user's limit, if it was that."""
+        super().__init__(limit)
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """Limits that a user sets for a whole request, over all models of its ladder; None: no such limit."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    programs: int | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Ceiling:
+        """The limits that the settings have."""
+        return cls(settings.budget_calls, settings.budget_tokens, settings.budget_seconds, settings.budget_programs)
+
+    def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
+        """Name the first limit that a request has reached by what its Journal tells, for another call of a model, or
+        `by_program` for another program; None if there is none."""
+        steps = journal.steps
+        tokens = sum((step.tokens for step in steps), Tokens())
+        programs = {
+            step.details.code for step in steps if step.action == "evaluate" and isinstance(step.details, Evaluated)
+        }
+        spent = {
+            "Calls": (sum(isinstance(step.details, Asked) for step in steps), self.calls, not by_program),
+            "Tokens": (tokens.prompt + tokens.completion, self.tokens, not by_program),
+            "Seconds": (journal.seconds, self.seconds, True),
+            "Programs": (len(programs), self.programs, by_program),
+        }
+        for name, (count, most, counts) in spent.items():
+            if counts and most is not None and count >= most:
+                limit = Named(f"budget{name}")
+                return Text(f"The request ended at its limit of {most:g} {name.lower()}: raise ", limit, " for more.")
+        return None
+
+
+NO_CEILING = Ceiling()

@@ -1,0 +1,24 @@
+"""Output of `adacoder strategies`: the registry as a table, or as JSON objects."""
+
+from __future__ import annotations
+
+import json
+
+from adacoder.strategies.table import rows
+
+_SHOWN = ("name", "calls", "feedback", "tests", "agents")
+"""Columns that fit beside each other; `--json` has all."""
+
+
+def show_strategies(*, as_json: bool) -> int:
+    """Print one row a strategy. Returns the exit code."""
+    found = rows()
+    if as_json:
+        for row in found:
+            print(json.dumps(row))
+        return 0
+    shown = [dict(zip(_SHOWN, _SHOWN, strict=True)), *found]
+    widths = {column: max(len(row[column]) for row in shown) for column in _SHOWN}
+    for row in shown:
+        print("  ".join(row[column].ljust(widths[column]) for column in _SHOWN).rstrip())
+    return 0

@@ -1,0 +1,169 @@
+"""A kind of backend: it opens models by name, and examines them for `doctor`."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Awaitable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from adacoder.domain import Step
+from adacoder.journal import Asked
+from adacoder.messages import Text, counted
+from adacoder.models.address import Address, require_private
+from adacoder.models.base import ChatModel, Leases, OnWait
+from adacoder.models.errors import MODEL, Kind, ModelError, NotRunning, OnlyThought
+from adacoder.models.examination import Examination, Finding
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines, Server
+from adacoder.models.speed import WRITTEN_TOKENS, Speed, measure
+from adacoder.models.waiting import Reloaded
+from adacoder.models.window import Calibration
+from adacoder.settings import Settings
+
+T = TypeVar("T")
+
+_PATIENCE = 10.0
+"""Seconds that a server has for an answer which needs no model to be loaded."""
+_MEASURING = 120.0
+"""Seconds that a model has to be loaded and to be measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """State of models that is kept between requests. Owned by whoever starts requests."""
+
+    leases: Leases = field(default_factory=Leases)
+    calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
+    """By server and model."""
+    seconds_a_call: dict[str, float] = field(default_factory=dict)
+    """Of the last request to each model, by its id."""
+
+    def note_calls(self, model: str | None, steps: Sequence[Step]) -> None:
+        """Remember how long the calls of a request took."""
+        seconds = [step.seconds for step in steps if isinstance(step.details, Asked)]
+        if model is not None and seconds:
+            self.seconds_a_call[model] = sum(seconds) / len(seconds)
+
+    def announced(self, strategy: str, calls: int, model: str | None) -> str:
+        """Tell before a request how many calls it may take, and how long that would be by the last one."""
+        text = f"{strategy} asks the model at most {counted(calls, 'time')}"
+        seconds = self.seconds_a_call.get(model or "")
+        return text if seconds is None else f"{text}; at {seconds:.1f} s a call, as last time, {calls * seconds:.0f} s"
+
+
+class Backend(ABC):
+    """One kind of backend, for one request or one examination."""
+
+    def __init__(self, settings: Settings, session: Session, on_wait: OnWait) -> None:
+        """`on_wait` hears what requests wait for."""
+        self.settings = settings
+        self.session = session
+        self.on_wait = on_wait
+
+    @abstractmethod
+    async def open_model(self, name: str) -> ChatModel:
+        """Open the model `name`; if that is empty, the one that this backend prefers.
+
+        Raises:
+            ModelError: there is no such model. (A server may tell so at the first reply only.)
+        """
+
+    @abstractmethod
+    async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
+        """Examine the model that `open_model` would open, without using it.
+
+        Args:
+            name: as of `open_model`.
+            how: the reason why this model is examined, such as "as named".
+            probes_speed: True if it is measured afterwards, and so loaded.
+        """
+
+
+class ServedBackend(Backend):
+    """A kind of backend whose models are served over HTTP."""
+
+    kind: Kind
+    prefix: str
+    """Prefix of the ids of its models."""
+    reload_advice = ""
+    """Advice where a loaded model answers nothing until it is unloaded."""
+
+    @property
+    def deadlines(self) -> Deadlines:
+        """Timeouts for a server."""
+        settings = self.settings
+        return Deadlines(first=settings.first_token_timeout, next=settings.token_timeout, whole=settings.reply_timeout)
+
+    def served(self, server: Server, model: str) -> ServedModel:
+        """The model of that name on `server`."""
+        return ServedModel(
+            server,
+            model,
+            prefix=self.prefix,
+            context_tokens=self.settings.context_tokens,
+            temperature=self.settings.temperature,
+            seed=self.settings.seed,
+            keep_alive=self.settings.keep_alive,
+            allow_cloud=self.settings.allow_cloud,
+            deadlines=self.deadlines,
+            calibration=self.session.calibrations[server.url, model],
+            on_wait=self.on_wait,
+        )
+
+    async def require_home(self, place: Address) -> None:
+        """Raise a ModelError if `place` lies outside the user's network, unless that is allowed."""
+        if not self.settings.allow_cloud:
+            await require_private(place, self.kind, self.deadlines.connect)
+
+    async def soon(self, answer: Awaitable[T], url: str) -> T:
+        """An answer that needs no model to be loaded.
+
+        Raises:
+            NotRunning: it does not come in time.
+        """
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await answer
+        except TimeoutError:
+            raise NotRunning(url, self.kind) from None
+
+    async def measure(self, name: str) -> Finding:
+        """Measure the speed of a model, which is loaded as for a request, and writes some tokens."""
+        model_id = f"{self.prefix}:{name}"
+        finding = partial(Finding, "Speed", model=model_id)
+        self.on_wait(f"measuring {model_id}")
+        told: list[str] = []
+
+        def hear(text: str) -> None:
+            told.append(text)
+            self.on_wait(text)
+
+        try:
+            async with asyncio.timeout(_MEASURING):
+                model = await type(self)(self.settings, self.session, hear).open_model(name)
+                try:
+                    async with self.session.leases.lease(model.lease_key, self.on_wait):
+                        speed = await measure(model)
+                finally:
+                    await model.close()
+        except TimeoutError:
+            remedy = Text("It may still be loading, or is busy: try again, or choose a smaller one with ", MODEL, ".")
+            return finding(None, f"it did not write {WRITTEN_TOKENS} tokens in {_MEASURING:g} s", remedy)
+        except OnlyThought:
+            advice = "What a model thinks takes its time before every reply: one that does not think is faster."
+            return finding(None, "all that it wrote were thoughts", advice)
+        except ModelError as error:
+            return finding(False, "it was asked for some tokens, and gave none", str(error))
+        if any(isinstance(text, Reloaded) for text in told):
+            text = f"{speed.pace}, after it was unloaded, for it was loaded and answered nothing"
+            return finding(True, text, self.reload_advice)
+        return finding(True, speed.pace, await self.speed_advice(name, speed))
+
+    async def speed_advice(self, name: str, speed: Speed) -> str:
+        """The advice for a model of this speed; empty if there is none."""
+        del name
+        return Text("A smaller model is faster: choose one with ", MODEL, ".") if speed.is_slow else ""

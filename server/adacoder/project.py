@@ -1,0 +1,190 @@
+"""The project around a file: its marks, its folder, its pyproject.toml, and the Python files that are its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+
+from adacoder.domain import Module
+from adacoder.privacy.access import leads_out
+from adacoder.pytext import starts_logical_line
+
+BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
+"""Files that make a folder something to install."""
+MARKS = (*BUILD_FILES, ".git")
+"""Entries that make a folder a project."""
+FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
+"""Folders of what was installed or can be made anew. Not searched for secrets, so nothing else belongs here."""
+_NOT_OWN = FOREIGN | {"venv", "build", "dist", "vendor", "vendored", "_vendor", "third_party"}
+"""Folders without the project's own code; hidden ones and environments are left out too."""
+_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
+_MOST_FOLDERS = 2000
+"""Folders that are listed for `nearest_files`."""
+_RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The project of a Target at the moment of a request."""
+
+    folder: Path
+    """The workspace folder, absolute."""
+    overlays: Mapping[Path, str] = field(default_factory=dict)
+    """Whole texts of open files, by path, which may differ from what is on disk."""
+
+
+def project_around(folder: Path) -> Path | None:
+    """The nearest folder at or above `folder` that bears a mark of a project."""
+    return next(filter(_is_project, (folder, *folder.parents)), None)
+
+
+def folder_of(path: Path, text: str) -> Path:
+    """The project's folder of a file: the nearest that bears a mark, else the one its module is imported from."""
+    found = project_around(path.parent)
+    if found is None:
+        return module_of(path, text, Path(path.anchor)).root
+    # A project that a link in another one leads to is no part of that: who means it names it itself.
+    above = [folder for folder in found.parents if _is_project(folder) and not is_wide(folder)]
+    return next((folder for folder in above if leads_out(found, folder)), found)
+
+
+def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
+    """The nearest pyproject.toml at or above `folder`, whatever it is; None if there is none up to `top`."""
+    folders = [folder, *folder.parents]
+    if top in folders:
+        folders = folders[: folders.index(top) + 1]
+    return next((path for each in folders if os.path.lexists(path := each / "pyproject.toml")), None)
+
+
+def python_files(
+    folder: Path, tell: Callable[[str], object] = str, *, seen: set[Path] | None = None, most: float = inf
+) -> Iterator[Path]:
+    """Yield the project's own Python files below `folder`, in order.
+
+    Left out is what is hidden, installed, vendored, built or a link. `tell` hears of what cannot be read. Folders in
+    `seen` are not listed again, and no more than `most` are.
+    """
+    seen = set() if seen is None else seen
+    pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be
+    while pending:
+        path, is_folder = next(pending[-1], (None, False))
+        if path is None:
+            pending.pop()
+        elif not is_folder:
+            yield path
+        elif path not in seen and len(seen) < most:
+            seen.add(path)
+            try:
+                pending.append(iter(sorted(_own_entries(path))))
+            except OSError as error:
+                tell(f"{path} cannot be read ({error.strerror}): check its permissions.")
+
+
+def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
+    """Yield the Python files of `workspace` except `own`, outwards from its folder, of a bounded number of folders."""
+    seen = set[Path]()
+    for top in [folder for folder in own.parents if folder.is_relative_to(workspace)] or [own.parent]:
+        for path in sorted(python_files(top, seen=seen, most=_MOST_FOLDERS), key=lambda path: len(path.parts)):
+            if path != own:
+                yield path
+
+
+def _own_entries(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the project's own folders and Python files in `folder`, each with True for a folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name in _NOT_OWN or entry.is_symlink():
+                continue
+            path = folder / entry.name
+            if entry.is_dir() and not any(_exists(path / mark) for mark in _ENVIRONMENT_MARKS):
+                yield path, True
+            elif path.suffix == ".py" and entry.is_file():
+                yield path, False
+
+
+def is_wide(folder: Path) -> bool:
+    """True for a folder that holds more than a project: the home folder, a folder there that all programs share, the
+    folder of temporary files, or one above these."""
+    shared = (*(home() / name for name in (".local/share", ".config", ".cache")), _temporary())
+    folder = Path(os.path.realpath(folder))
+    return any(place.is_relative_to(folder) for place in shared if place is not None)
+
+
+def home() -> Path:
+    """The user's home folder, without links."""
+    return Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  # Path.home() fails for a user without one
+
+
+def _temporary() -> Path | None:
+    try:
+        return Path(os.path.realpath(tempfile.gettempdir()))
+    except OSError:
+        return None
+
+
+def module_of(path: Path, text: str, workspace: Path) -> Module:
+    """The name under which the file at `path` is imported, and the directory it is imported from.
+
+    Directories with an `__init__.py` are packages. Where the text imports relatively without one, as many
+    directories are as its dots need, up to the workspace.
+    """
+    path, workspace = path.absolute(), workspace.absolute()
+    folder = path.parent
+    root = _outside_packages(folder)
+    levels = _levels(text, at_least=_depth(folder, root))
+    while _depth(folder, root) < levels and root not in (workspace, root.parent):
+        root = _outside_packages(root.parent)
+    packages = list(folder.relative_to(root).parts)
+    stem = [] if path.stem == "__init__" else [_importable(path.stem, root.joinpath(*packages))]
+    return Module(path, ".".join(packages + stem) or folder.name, root, workspace)
+
+
+def _outside_packages(folder: Path) -> Path:
+    """The nearest directory at or above `folder` that is no package."""
+    while (folder / "__init__.py").is_file() and "." not in folder.name:
+        folder = folder.parent
+    return folder
+
+
+def _depth(folder: Path, root: Path) -> int:
+    return len(folder.parts) - len(root.parts)
+
+
+def _levels(text: str, at_least: int) -> int:
+    """The number of packages that the relative imports of `text` need around it, or `at_least`."""
+    imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
+    deeper = (match for match in imports if len(match["dots"]) > at_least)
+    # What a string holds imports nothing.
+    return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
+
+
+def _importable(stem: str, folder: Path) -> str:
+    """`stem` as the name of a module; for one that is none, such as `my-script`, a name that no file there has.
+
+    `__main__` gets one too: under its own name, a module does what only a program would do.
+    """
+    if stem.isidentifier() and stem != "__main__":
+        return stem
+    name = re.sub(r"\W", "_", stem)
+    name = f"_{name}" if not name.isidentifier() or name == "__main__" else name
+    while (folder / f"{name}.py").exists():
+        name += "_"
+    return name
+
+
+def below(folder: Path, path: Path) -> Path:
+    """`path` relative to `folder` if it lies in it, else as it is."""
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
+
+
+def _is_project(folder: Path) -> bool:
+    return any(_exists(folder / mark) for mark in MARKS)
+
+
+def _exists(path: Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110  # Path.exists() raises where we may not look

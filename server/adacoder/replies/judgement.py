@@ -1,0 +1,61 @@
+"""Judgements in a reply: a score, a confidence, a yes or a no, however a model words them."""
+
+from __future__ import annotations
+
+import re
+
+from adacoder.replies.filters import answer
+
+_MARKS = "*_`#> \t"
+_WORDS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+_NUMBER = rf"(?<![\w.-])(?P<number>\d{{1,3}}(?:\.\d+)?|{'|'.join(_WORDS)})(?![\w]|\.\d)"
+_NAMED = re.compile(
+    rf"\b(?:score|rating|grade|confidence|rate|value|give)\b[^\d\n]{{0,40}}?{_NUMBER}(?P<percent>\s*%)?", re.IGNORECASE
+)
+_OUT_OF = re.compile(rf"{_NUMBER}\s*(?:/|out\s+of)\s*(?P<most>\d{{1,3}})\b", re.IGNORECASE)
+_ALONE = re.compile(rf"{_NUMBER}(?P<percent>\s*%)?", re.IGNORECASE)
+_JUDGES = re.compile(
+    r"(?P<not>\b(?:not|isn't|doesn't|no longer)\s+(?:\w+\s+)?)?"
+    r"\b(?:(?P<yes>true|yes|correct|accept(?:ed|able)?|verified|valid)"
+    r"|(?P<no>false|no|incorrect|wrong|reject(?:ed)?|invalid|refine))\b",
+    re.IGNORECASE,
+)
+
+
+def score(text: str, most: int) -> float | None:
+    """Read a score from 0 to `most`: "Score: 4", "**4/5**", "I give it a three"; None if there is none.
+
+    The last one counts: models weigh before they conclude. Of a number in words up to five is read.
+    """
+    lines = [line.strip(_MARKS) for line in answer(text).splitlines() if line.strip(_MARKS)]
+    for form in (_OUT_OF, _NAMED):
+        for line in reversed(lines):
+            for found in reversed([*form.finditer(line)]):
+                value = _scaled(found, most)
+                if value is not None:
+                    return value
+    for line in reversed(lines):
+        values = [value for found in _ALONE.finditer(line) if (value := _scaled(found, most)) is not None]
+        if values:
+            return values[-1]
+    return None
+
+
+def _scaled(found: re.Match[str], most: int) -> float | None:
+    """The number of a match on the scale to `most`; None if it lies outside."""
+    word = found["number"].lower()
+    value = float(_WORDS[word]) if word in _WORDS else float(word)
+    groups = found.groupdict()
+    scale = 100.0 if groups.get("percent") else float(groups.get("most") or most)
+    if not scale > 0 or value > scale:
+        return None
+    return value * most / scale
+
+
+def is_accepted(text: str) -> bool | None:
+    """Read a yes or a no: the last word of that kind on the last line that has one; None if there is none."""
+    for line in reversed(answer(text).splitlines()):
+        found = [*_JUDGES.finditer(line)]
+        if found:
+            return (found[-1]["yes"] is not None) is (found[-1]["not"] is None)
+    return None

@@ -1,0 +1,84 @@
+"""Lists in a reply: numbered, bulleted, one a line, in JSON, or in XML whose tags may never close."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from adacoder.replies.filters import answer
+
+_LONGEST = 2_000
+"""Characters of one item that are kept."""
+_ITEM = re.compile(
+    r"^(?P<indent> {0,3})(?:(?:#{1,6} *)?[*_]{0,2}(?:[A-Za-z]+ +)?\d{1,2}[*_]{0,2}[.):]|[-*+•])[ \t]+\S", re.MULTILINE
+)
+_MARKER = re.compile(r"\A\s*(?:#{1,6} *)?(?:[*_]{0,2}(?:[A-Za-z]+ +)?\d{1,2}[*_]{0,2}[.):]|[-*+•])[ \t]+")
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
+
+
+def items(text: str, most: int) -> tuple[str, ...]:
+    """Read at most `most` items: of a list, with what belongs to each; of a JSON array; else the lines but headings."""
+    text = _FENCE.sub("", answer(text)).strip()
+    found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
+    stripped = (item.strip().strip("*").strip()[:_LONGEST] for item in found)
+    return tuple(dict.fromkeys(filter(None, stripped)))[:most]
+
+
+def _of_json(text: str) -> list[str]:
+    start, end = text.find("["), text.rfind("]")
+    if start < 0 or end < start:
+        return []
+    try:
+        value = json.loads(text[start : end + 1])
+    except (ValueError, RecursionError):
+        return []
+    return [item for item in value if isinstance(item, str)]
+
+
+def _of_list(text: str) -> list[str]:
+    starts = [*_ITEM.finditer(text)]
+    if not starts:
+        return []
+    least = min(len(item["indent"]) for item in starts)
+    places = [item.start() for item in starts if len(item["indent"]) == least]
+    ends = [*places[1:], _end_of_list(text, places[-1])]
+    return [_MARKER.sub("", text[start:end]) for start, end in zip(places, ends, strict=True)]
+
+
+def _end_of_list(text: str, start: int) -> int:
+    """The end of the last item: at a blank line before what is not indented."""
+    ends = re.compile(r"\n[ \t]*\n(?=\S)").search(text, start)
+    return ends.start() if ends else len(text)
+
+
+def _announces(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#") or line.rstrip("*_ ").endswith(":")
+
+
+def sections(text: str, tag: str) -> tuple[str, ...]:
+    """Read what stands behind each `<tag>`, up to its end, the next of its kind, or the end of the text.
+
+    Without such tags, what stands behind each line that begins with the tag's word and a number, as in "Problem 2:".
+    """
+    text = answer(text)
+    opening = re.compile(rf"<{tag}\b[^<>\n]*>", re.IGNORECASE)
+    starts = [*opening.finditer(text)]
+    if not starts:
+        starts = [*re.finditer(rf"^[#*_ \t]*{tag}[ \t]*\d{{1,2}}\b[^\n]*", text, re.IGNORECASE | re.MULTILINE)]
+    ends = [each.start() for each in starts[1:]] + [len(text)] * bool(starts)
+    closing = re.compile(rf"</{tag}\s*>", re.IGNORECASE)
+    found = []
+    for start, end in zip(starts, ends, strict=True):
+        closes = closing.search(text, start.end(), end)
+        found.append(text[start.end() : closes.start() if closes else end].strip())
+    return tuple(filter(None, found))
+
+
+def section(text: str, tag: str, others: tuple[str, ...] = ()) -> str:
+    """Read what stands behind the first `<tag>`, up to its end or the first tag of `others`; empty if there is none."""
+    found = sections(text, tag)
+    if not found:
+        return ""
+    ends = re.compile("|".join(rf"</?{other}\b" for other in others), re.IGNORECASE) if others else None
+    stops = ends.search(found[0]) if ends else None
+    return (found[0][: stops.start()] if stops else found[0]).strip()

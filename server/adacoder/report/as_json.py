@@ -1,0 +1,61 @@
+"""The one JSON object of `--json` and `adacoder/run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adacoder.domain import JSON, Coverage, Edit, Line, Outcome
+from adacoder.journal import Asked
+from adacoder.report.outcome import label, notes, summary, total_tokens
+from adacoder.source.text import PositionEncoding, range_of
+
+
+def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:
+    """The one object that `--json` prints and `adacoder/run` answers with.
+
+    Args:
+        outcome: the end of a request.
+        folder: the workspace; `target` is named relative to it where it lies inside.
+        encoding: of the characters in `edits`.
+    """
+    verdict = outcome.verdict
+    return {
+        "status": outcome.status.value,
+        "reason": outcome.reason,
+        "summary": summary(outcome),
+        "target": label(outcome.target, folder),
+        "examples": {
+            "passed": outcome.passed,
+            "total": outcome.total,
+        },
+        "coverage": None if verdict is None or verdict.coverage is None else _coverage_json(verdict.coverage),
+        "rounds": outcome.rounds,
+        "modelCalls": sum(isinstance(step.details, Asked) for step in outcome.steps),
+        "tokens": total_tokens(outcome).json(),
+        "seconds": round(outcome.seconds, 3),
+        "model": outcome.model,
+        "strategy": outcome.strategy,
+        "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
+        "notes": [*notes(outcome)],
+        "positionEncoding": encoding,
+        "edits": [_edit_json(edit, outcome.target.text, encoding) for edit in outcome.edits],
+        "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
+        "journal": [step.json() for step in outcome.steps],
+    }
+
+
+def _edit_json(edit: Edit, text: str, encoding: PositionEncoding) -> JSON:
+    positions: list[JSON] = [{"line": line, "character": at} for line, at in range_of(edit, text, encoding)]
+    return {"range": {"start": positions[0], "end": positions[1]}, "newText": edit.text}
+
+
+def _coverage_json(coverage: Coverage) -> JSON:
+    return {
+        "lines": len(coverage.lines),
+        "unreached": [_line_json(line) for line in coverage.unreached],
+        "branches": [{**_line_json(line), "never": never} for line, never in coverage.branches],
+    }
+
+
+def _line_json(line: Line) -> dict[str, JSON]:
+    return {"line": line.number, "text": line.text.strip()}

@@ -1,0 +1,83 @@
+"""The end of a request, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adacoder.domain import Outcome, Status, Target, Tokens
+from adacoder.messages import Text, counted, joined
+from adacoder.project import below
+from adacoder.report.progress import score
+from adacoder.report.unreached import unreached
+
+_EXIT_CODES = {
+    Status.VERIFIED: 0,
+    Status.PARTIAL: 1,
+    Status.UNVERIFIED: 1,
+    Status.FAILED: 1,
+    Status.ERROR: 2,
+    Status.CANCELLED: 130,
+}
+
+
+def exit_code(outcomes: Sequence[Outcome]) -> int:
+    """The command line's exit code: of several outcomes the worst."""
+    return max((_EXIT_CODES[outcome.status] for outcome in outcomes), default=0)
+
+
+def summary(outcome: Outcome) -> str:
+    """One line: how it ended, the evidence, and what else that rests on."""
+    return joined(" ", [_ending(outcome), *notes(outcome)])
+
+
+def notes(outcome: Outcome) -> list[str]:
+    """Notes on the evidence, from the run and from the request."""
+    return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
+
+
+def _ending(outcome: Outcome) -> str:
+    name = f"'{outcome.target.qualname}'"
+    match outcome.status:
+        case Status.VERIFIED:
+            return f"Verified {name}: {_evidence(outcome)}."
+        case Status.CANCELLED:
+            return f"Cancelled {name}; nothing was changed."
+        case Status.ERROR:
+            return outcome.reason or "It could not run."
+        case Status.UNVERIFIED:
+            what = "Unverified"
+        case Status.PARTIAL | Status.FAILED:
+            what = "No verified candidate for" if outcome.strategy else "Not verified:"
+    return Text(f"{what} {name}: ", outcome.reason or "", f" ({_evidence(outcome)})")
+
+
+def _evidence(outcome: Outcome) -> str:
+    tokens = total_tokens(outcome)
+    parts, examples = list[str](), list[str]()
+    verdict = outcome.verdict
+    if verdict is not None and verdict.isolation is not None and outcome.total:
+        examples.append(score(outcome.passed, outcome.total))
+    if outcome.strategy:
+        parts.append(counted(outcome.rounds, "round"))
+    if outcome.model and not outcome.model.startswith("replay:"):  # a recording is no model, and its path is long
+        parts.append(outcome.model.removeprefix("ollama:"))
+    if tokens.completion:
+        about = "about " if tokens.estimated else ""
+        parts.append(f"{about}{counted(tokens.completion, 'token')}")
+    parts.append(f"{outcome.seconds:.1f} s")
+    if verdict is not None and verdict.isolation is not None:
+        parts.append(f"isolation {verdict.isolation.level}")
+    if unreached_lines := unreached(outcome):
+        return "; ".join([*examples, unreached_lines, ", ".join(parts)])
+    return ", ".join([*examples, *parts])
+
+
+def total_tokens(outcome: Outcome) -> Tokens:
+    """All tokens of a request."""
+    return sum((step.tokens for step in outcome.steps), Tokens())
+
+
+def label(target: Target, folder: Path) -> str:
+    """`path::qualname`, the path relative to `folder` where it lies inside."""
+    return f"{below(folder, target.module.path).as_posix()}::{target.qualname}"

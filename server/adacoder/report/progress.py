@@ -1,0 +1,40 @@
+"""Steps of a request, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adacoder.domain import Step
+from adacoder.journal import Evaluated, OpenStep, Repaired, Waiting
+from adacoder.messages import counted
+
+
+def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
+    """One line for a person who waits: phase, round, examples passed, tokens so far."""
+    if isinstance(event, Waiting):
+        return event.message
+    where = " · ".join([f"round {event.round}/{most_rounds}", *event.branch])
+    match event:
+        case OpenStep():
+            return f"{where} · {event.doing}{_written(event.written)}"
+        case Step(details=Evaluated(has_run=False)):
+            return f"{where} · nothing to run"
+        case Step(details=Evaluated(total=total) as found) if total:
+            return f"{where} · {score(found.passed, total)}"
+        case Step(details=Repaired(rules=rules)):
+            return f"{where} · {fixed(rules)}"
+    return f"{where} · {event.doing}{_written(event.tokens.completion)}"
+
+
+def _written(tokens: int) -> str:
+    return f" · {counted(tokens, 'token')}" if tokens else ""
+
+
+def score(passed: int, total: int) -> str:
+    """Result of the examples."""
+    return f"{passed}/{total} examples passed"
+
+
+def fixed(rules: Sequence[str]) -> str:
+    """Result of a repair by these rules."""
+    return f"fixed by rule: {', '.join(rules).replace('_', ' ')}" if rules else "no rule helps"

@@ -1,0 +1,197 @@
+"""Real paths: the targets of links, and the decision which of these may be shown.
+
+An environment comes with a repository, and so do its links. What they lead to is shown only if it is of a kind that
+interpreters really live on, and nothing here is believed because of a name that a repository can choose.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.project import BUILD_FILES, home, is_wide
+from adacoder.sandbox.isolation.paths import SYSTEM, is_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_OF_AN_INSTALLATION = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl", "Python", "Resources")
+_OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
+"""Entries that Python reads. A folder with an environment may hold much else, such as a program's `etc`."""
+_PRIVATE = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
+"""Folders of a system's state, secrets and sockets, where no package is installed."""
+OF_THE_SYSTEM = tuple(map(Path, SYSTEM))
+_OF_THE_KERNEL = tuple(map(Path, ("/dev", "/proc", "/sys")))
+_MOST_LINKS = 40
+"""As in the kernel."""
+_MOST_MODULES = 1000
+_ARCHIVE = re.compile(r"archive-v\d+")
+_STORED = re.compile(r"[0-9a-z]+-.+")
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Target of a path."""
+
+    real: Path
+    """Path without links."""
+    links: tuple[tuple[Path, str], ...]
+    """Links on the way, each as its real path and its target."""
+
+
+def follow(path: Path) -> Followed | None:
+    """Follow an absolute path as the kernel does; None if it leads nowhere."""
+    done = Path("/")
+    links: list[tuple[Path, str]] = []
+    waiting = list(reversed(path.parts[1:]))
+    while waiting:
+        part = waiting.pop()
+        if part == "..":
+            done = done.parent
+            continue
+        place = done / part
+        try:
+            target = os.readlink(place)  # noqa: PTH115  # as it is written
+        except (OSError, ValueError):
+            done = place
+            continue
+        links.append((place, target))
+        if len(links) > _MOST_LINKS:
+            return None
+        if target.startswith("/"):
+            done = Path("/")
+        waiting += reversed([each for each in target.split("/") if each not in ("", ".")])
+    return Followed(done, tuple(links)) if os.path.exists(done) else None  # noqa: PTH110  # Path.exists() may raise
+
+
+def real(path: Path) -> Path:
+    """Return `path` without links; where links form a circle, it stays as it is."""
+    return Path(os.path.realpath(path))
+
+
+def unmoved(places: Iterable[Path]) -> list[Path]:
+    """Return the real paths that are still real: no link has replaced any part of them since."""
+    return [place for place in places if real(place) == place]
+
+
+def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
+    """Path to show so that `place`, a real path, can be read; None if that is not allowed.
+
+    It may if it lies in one of `parts`, those of the environment and of the installations beneath, or in a package in
+    the cache or store of a tool that links packages from there. Of that, the whole package is shown.
+    """
+    if is_within(place, (*parts, *OF_THE_SYSTEM)):
+        return place
+    if is_within(place, _OF_THE_KERNEL):
+        return None
+    return next((folder for folder in (place, *place.parents) if _is_unpacked(folder)), None)
+
+
+def _is_unpacked(folder: Path) -> bool:
+    """True if a folder is one unpacked package in the cache or store of a tool that links packages from there."""
+    parent = folder.parent
+    if _ARCHIVE.fullmatch(parent.name):  # uv
+        return parent.parent.name == "uv" or is_file(parent.parent / "CACHEDIR.TAG")
+    if parent.name == "pkgs":  # conda
+        return is_folder(folder / "info") and is_folder(parent.parent / "conda-meta")
+    if parent.name == "store" and _STORED.fullmatch(folder.name):  # Nix, Guix
+        return any(is_folder(folder / name) for name in ("bin", "lib"))
+    if parent.name in ("CopyPipInstall", "SymlinkPipInstall"):  # virtualenv
+        return True
+    return folder.name.endswith(".whl.cache")  # PDM
+
+
+def project_of(folder: Path) -> Path | None:
+    """Root of the other Python project that `folder`, a real path, belongs to; None if there is none that may be shown.
+
+    A project file tells, or that there is nothing but modules and packages in the folder. What lies where a system or
+    a user keeps what is private is none.
+    """
+    if not is_folder(folder):
+        return None
+    for root in (folder, folder.parent):
+        if any(is_file(root / name) for name in BUILD_FILES) and _is_open(root):
+            return root
+    return folder if _is_open(folder) and _is_all_python(folder) else None
+
+
+def _is_all_python(folder: Path) -> bool:
+    found = [entry for entry in entries(folder, _MOST_MODULES) if entry.name != "__pycache__"]
+    return 0 < len(found) < _MOST_MODULES - 1 and all(
+        is_file(Path(entry.path, "__init__.py")) if entry.is_dir() else entry.name.endswith((".py", ".pyi", ".so"))
+        for entry in found
+    )
+
+
+def _is_open(folder: Path) -> bool:
+    if is_wide(folder):
+        return False
+    if folder.is_relative_to(home()):
+        parts = folder.relative_to(home()).parts
+        return not parts[0].startswith(".") or _is_in_environment(folder)
+    if is_within(folder, map(Path, _PRIVATE)):
+        return False
+    return not any(part.startswith(".") for part in folder.parts) or _is_in_environment(folder)
+
+
+def _is_in_environment(folder: Path) -> bool:
+    """True if a project was fetched into an environment, as pip does for one in a repository."""
+    return any(folder.parent == above / "src" and is_file(above / "pyvenv.cfg") for above in folder.parents)
+
+
+def libraries(prefix: Path) -> list[Path]:
+    """Folders of Python's own modules, and of packages, in an environment or installation."""
+    with suppress(OSError):
+        return sorted(prefix.glob("lib*/python3*"))
+    return []
+
+
+def is_installation(prefix: Path) -> bool:
+    """True if Python itself is installed at `prefix`, a real path, which is not the root of the system."""
+    return any(
+        is_file(library / "os.py") and shown_for(real(library / "os.py"), parts(prefix)) is not None
+        for library in libraries(prefix)
+    )
+
+
+def is_environment(prefix: Path) -> bool:
+    """True if there is a virtual environment at `prefix`."""
+    return is_file(prefix / "pyvenv.cfg")
+
+
+def parts(prefix: Path) -> list[Path]:
+    """Paths that Python reads of an environment or installation at `prefix`; they need not exist."""
+    return [prefix / name for name in (_OF_AN_ENVIRONMENT if is_environment(prefix) else _OF_AN_INSTALLATION)]
+
+
+def is_file(path: Path) -> bool:
+    """As `Path.is_file`, which may raise."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path) -> bool:
+    """As `Path.is_dir`, which may raise."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
+    """Entries of a folder, at most `most`; empty if it cannot be listed."""
+    with suppress(OSError), os.scandir(folder) as found:
+        return list(itertools.islice(found, most))
+    return []
+
+
+def beginning(path: Path, size: int) -> bytes:
+    """First bytes of a regular file; empty if it cannot be read, or would block."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(handle, "rb") as file:  # noqa: PTH123  # it is open
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                return file.read(size)
+    return b""

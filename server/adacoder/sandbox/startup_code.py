@@ -1,0 +1,98 @@
+"""Code of the workspace that Python runs at its start, before any example.
+
+It is confined as all else. But it may change what examples give, so whoever relies on them is told of it; not of what a
+package brought and is as it came, since few environments are without. Nothing is to be told of `usercustomize`: Python
+is started in its isolated mode, which leaves that out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+import time
+from base64 import urlsafe_b64encode
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.sandbox.real_paths import beginning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from adacoder.sandbox.interpreter import Interpreter
+
+RECHECK_SECONDS = 10.0
+_CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)
+"""A line of a `.pth` file that is run."""
+_OF_VIRTUALENV = b"import _virtualenv"
+"""Content of a `.pth` file that virtualenv and uv put into each environment; no package owns it."""
+_LIBRARIES = ("", "python3*", "python3*/*-packages", "lib*/python3*", "lib*/python3*/*-packages")
+"""Folders in which Python looks, relative to those of an interpreter."""
+_MOST_BYTES = 1 << 16
+_MOST_BYTES_OF_RECORD = 1 << 22
+_MOST_ENTRIES = 10_000
+_MOST_RECORDS = 1_000
+_SHOWN = 3
+
+
+def note(interpreter: Interpreter, workspace: Path) -> str:
+    """Return a sentence about code of the workspace that runs at the interpreter's start; empty if there is none."""
+    files = _files(interpreter, workspace, int(time.monotonic() / RECHECK_SECONDS))
+    if not files:
+        return ""
+    names = ["".join(filter(str.isprintable, os.path.relpath(file, workspace))) for file in files]
+    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    return (
+        f"Before any example Python runs what this workspace brings along ({shown}), which may change what they give: "
+        "read it before you rely on them."
+    )
+
+
+@lru_cache(maxsize=32)
+def _files(interpreter: Interpreter, workspace: Path, moment: int) -> tuple[Path, ...]:
+    del moment  # what was found is found anew in the next
+    root = os.path.realpath(workspace)
+    places = {os.path.realpath(place): place for place in _places(interpreter)}
+    inside = [place for reached, place in places.items() if Path(reached).is_relative_to(root)]
+    return tuple(sorted(file for place in inside for file in _run_in(place)))
+
+
+def _places(interpreter: Interpreter) -> Iterator[Path]:
+    for folder in interpreter.folders:
+        for pattern in _LIBRARIES:
+            with suppress(OSError):
+                yield from sorted(folder.glob(pattern)) if pattern else [folder]
+
+
+def _run_in(place: Path) -> Iterator[Path]:
+    """Files in a folder of modules or packages that run at the start."""
+    names: list[str] = []
+    with suppress(OSError), os.scandir(place) as entries:
+        names = [entry.name for entry in itertools.islice(entries, _MOST_ENTRIES)]
+    for name in names:
+        is_run = name.partition(".")[0] == "sitecustomize"
+        if name.endswith(".pth") and place.name.endswith("-packages"):
+            content = beginning(place / name, _MOST_BYTES)
+            is_run = _runs_code(content) and not _is_as_installed(place, name, content)
+        if is_run:
+            yield place / name
+
+
+def _runs_code(content: bytes) -> bool:
+    return len(content) == _MOST_BYTES or _CODE.search(content.replace(b"\r", b"\n")) is not None
+
+
+def _is_as_installed(place: Path, name: str, content: bytes) -> bool:
+    """True if a tool or an installed package put a file there, and it is unchanged."""
+    if content.strip() == _OF_VIRTUALENV:
+        return True
+    digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+    line = b"%s,sha256=%s,%d" % (os.fsencode(name), digest, len(content))
+    with suppress(OSError):
+        records = itertools.islice(place.glob("*.dist-info/RECORD"), _MOST_RECORDS)
+        return any(line in beginning(record, _MOST_BYTES_OF_RECORD).splitlines() for record in records)
+    return False

@@ -1,0 +1,254 @@
+"""Files that a confined interpreter may see, independent of the mechanism that confines it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.privacy.tree import TooLargeError, hidden
+from adacoder.project import is_wide
+from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.isolation.paths import is_within
+from adacoder.sandbox.real_paths import OF_THE_SYSTEM, libraries, parts, project_of, real
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from adacoder.domain import Module
+    from adacoder.sandbox.interpreter import Interpreter
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+TEMPLATE = Path(__file__).with_name("template.py")
+_LOADED = [
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("worker", "standing", "compiling", "finders", "names", "observing", "tracing")
+]
+"""Modules that the template loads."""
+OUR_PYTHON = Path(sys.executable).resolve()
+"""Python for the launcher, without the virtual environment that AdaCoder may be installed in."""
+
+
+def _tools() -> Iterator[Path]:
+    for prefix in map(real, map(Path, (sys.base_prefix, sys.base_exec_prefix))):
+        yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
+    yield from (
+        OUR_PYTHON,
+        *(place for path in (LAUNCHER, TEMPLATE, *_LOADED) for place in (path, path.resolve())),
+    )
+
+
+TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
+"""Files that AdaCoder itself needs inside."""
+
+RECHECK_SECONDS = 0.5
+"""Time for which a cheap search (see `_CHEAP_SECONDS`) is not repeated before an evaluation, below the uppermost
+folders. After the evaluation it is repeated, and its results are discarded if it may have seen too much."""
+_CHEAP_SECONDS = 0.002
+_PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
+"""Factors of an expensive search's own time for which it is not repeated; the second is for installed files, which
+nobody is working on."""
+_SHORT_SECONDS = 0.0001
+"""Minimum time assumed for a search."""
+_LEVELS, _LEVELS_OF_PACKAGES = 20, 2
+"""Depth of a search: packages may well have 50,000 files."""
+_KEPT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class VisiblePaths:
+    """The user's files that a confined process may read. It may write none of them."""
+
+    interpreter: Interpreter
+    shown: tuple[Path, ...]
+    """Absolute paths of folders and files of the project."""
+    hidden: tuple[Path, ...]
+    """Exceptions from these: secrets, sockets, and folders too large to search."""
+
+    def without(self, places: Iterable[Path]) -> VisiblePaths:
+        """Return a copy that hides everything at `places`, too."""
+        return replace(self, hidden=tuple(sorted({*self.hidden, *_as_shown(places, self.shown)})))
+
+
+def find_visible(
+    interpreter: Interpreter, workspace: Path, module: Module, wishes: Wishes = NO_WISHES, *, after: bool = False
+) -> VisiblePaths:
+    """Find the files that `module`, which belongs to `workspace`, may see when `interpreter` runs it.
+
+    Equal as long as nothing changed, so that a process which was started in it can serve. `after`: whether it has, and
+    what it told is not to be believed if it may have seen too much.
+
+    Raises:
+        SandboxError: the module's own folders are too large to be searched for secrets.
+    """
+    moment = 0.0 if after else RECHECK_SECONDS
+    found = [_installed(interpreter, wishes).found()]
+    for root in dict.fromkeys((workspace, module.root)):
+        whole = _project(root, wishes).found(moment)
+        own = (module.root, module.name.partition(".")[0], wishes)
+        found.append(whole if whole.shown else _part(*own).found(moment))
+    return _visible_paths(interpreter, tuple(found))
+
+
+def files_of(module: Module) -> list[Path]:
+    """Existing files that a module is read from: its source, and the files compiled from it.
+
+    Of a link it is what it leads to.
+    """
+    places: list[Path] = []
+    for path in {module.path, real(module.path)}:
+        places += (path, path.with_suffix(".pyc"))
+        with suppress(OSError):
+            places += (path.parent / "__pycache__").glob(f"{escape(path.stem)}.*")
+    return [place for place in places if os.path.lexists(place) and not os.path.islink(place)]  # noqa: PTH114  # may raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Result of a search of some folders."""
+
+    shown: tuple[Path, ...] = ()
+    """Empty if they hold too much to be searched."""
+    hidden: tuple[Path, ...] = ()
+
+
+class _Search:
+    """A search for files to hide, repeated from time to time."""
+
+    def __init__(self, look: Callable[[], _Found], patience: int = _PATIENCE, watched: Path | None = None) -> None:
+        """A change of the folder `watched` is noticed at once."""
+        self._look = look
+        self._patience = patience
+        self._watched = watched
+        self._state = 0
+        self._known: _Found | None = None
+        self._looked = self._took = 0.0
+
+    def found(self, moment: float | None = None) -> _Found:
+        """Return the last result if it is recent enough, else search again; `moment` is the time allowed for a cheap
+        search."""
+        if moment is None or self._took >= _CHEAP_SECONDS:
+            moment = self._patience * max(self._took, _SHORT_SECONDS)
+        began = time.monotonic()
+        state = _changed(self._watched) if self._watched else 0
+        known = self._known if began < self._looked + moment and state == self._state else None
+        # What is gone cannot be covered, and a mechanism that tries will fail.
+        if known is not None and all(map(os.path.lexists, known.hidden)):
+            return known
+        busy, before = time.thread_time(), self._known
+        self._known, self._state = self._look(), state
+        self._looked = began
+        # What is new takes longer to be looked at than what is known.
+        self._took = time.thread_time() - busy if self._known == before else 0.0
+        return self._known
+
+
+@lru_cache(maxsize=_KEPT)
+def _visible_paths(interpreter: Interpreter, found: Sequence[_Found]) -> VisiblePaths:
+    """Combine the results for an interpreter, which comes first, and for a project."""
+    shown = dict.fromkeys(place for each in found[1:] for place in each.shown)
+    hidden = [place for each in found for place in each.hidden]
+    return VisiblePaths(interpreter, tuple(shown), _as_shown(hidden, [*shown, *interpreter.folders]))
+
+
+@lru_cache(maxsize=_KEPT)
+def _project(root: Path, wishes: Wishes) -> _Search:
+    """Search of a whole root."""
+    wide = is_wide(root)
+
+    def look() -> _Found:
+        with suppress(TooLargeError):
+            return _Found() if wide else _Found((root,), tuple(hidden(root, wishes)))
+        return _Found()
+
+    return _Search(look, watched=root)
+
+
+@lru_cache(maxsize=_KEPT)
+def _part(root: Path, package: str, wishes: Wishes) -> _Search:
+    """Search of the part of a root that one package (or folder) needs, where the root is too large."""
+
+    def look() -> _Found:
+        own = _own_parts(root, package)
+        return _Found(tuple(own), tuple(_secrets_of_parts(own, wishes)))
+
+    return _Search(look, watched=root)
+
+
+@lru_cache(maxsize=_KEPT)
+def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
+    """Search of installed files."""
+
+    def look() -> _Found:
+        secret: list[Path] = []
+        for folder, levels in _looked_at(interpreter):
+            with suppress(TooLargeError):  # it is installed, and Python cannot do without it
+                secret += hidden(folder, levels=levels)
+        for folder in interpreter.added:
+            secret += _secrets_of_other(folder, wishes)
+        return _Found(hidden=tuple(secret))
+
+    return _Search(look, _PATIENCE_FOR_INSTALLED)
+
+
+def _looked_at(interpreter: Interpreter) -> Iterator[tuple[Path, int]]:
+    """Installed folders of an interpreter, each with the depth of its search."""
+    yield from ((place, _LEVELS) for place in interpreter.parts if not is_within(place, OF_THE_SYSTEM))
+    yield from ((place, _LEVELS_OF_PACKAGES) for place in interpreter.packages if not is_within(place, OF_THE_SYSTEM))
+
+
+def _changed(folder: Path) -> int:
+    """Time of the last change of a folder's entries, by the file system's clock; 0 if there is no such folder."""
+    try:
+        return os.stat(folder).st_ctime_ns  # noqa: PTH116  # at every evaluation
+    except OSError:
+        return 0
+
+
+def _own_parts(root: Path, package: str) -> list[Path]:
+    """Part of a root that a module needs: its package, or the modules beside it; no links, which would show their
+    targets."""
+    with suppress(OSError):
+        if (root / package).is_dir() and not (root / package).is_symlink():
+            return [root / package]
+        return sorted(path for path in root.glob("[!.]*.py") if path.is_file() and not path.is_symlink())
+    return []
+
+
+def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
+    for part in own:
+        try:
+            yield from hidden(part, wishes) if part.suffix != ".py" else ()
+        except TooLargeError:
+            raise SandboxError(
+                f"{part} holds too much to be searched for what must stay hidden: move its data elsewhere."
+            ) from None
+
+
+def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
+    """Files to hide in a folder of another project; all of it if that project hides it."""
+    try:
+        found = hidden(project_of(folder) or folder, wishes)
+    except TooLargeError:
+        return [folder]
+    return [folder] if is_within(folder, found) else found
+
+
+def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Map paths of secrets to the paths in `folders` at which they can be seen; others are dropped."""
+    reals = [(folder, real(folder)) for folder in folders]
+    found: dict[Path, None] = {}
+    for path in secret:
+        for folder, reached in reals:
+            if path.is_relative_to(folder):
+                found[path] = None
+            elif path.is_relative_to(reached):  # a link led there
+                found[folder / path.relative_to(reached)] = None
+    return tuple(sorted(found))

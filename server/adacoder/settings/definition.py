@@ -1,0 +1,265 @@
+"""The settings: all that a user can choose, and all that is said of it.
+
+Each field of `Settings` is the one definition of a setting. From it values are read, and the command line's options,
+the VS Code client's settings and the table of the docs are made; `docs/settings.py` renews what is in files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from pathlib import Path
+
+from adacoder.domain import Level
+from adacoder.messages import Named, Text, snake_case
+from adacoder.privacy.names import Wishes
+from adacoder.settings import values as of
+from adacoder.settings.values import Setting, setting
+
+
+class OnUnverified(StrEnum):
+    """Treatment of a candidate that nothing failed and nothing could verify, in an editor."""
+
+    ASK = "ask"
+    DISCARD = "discard"
+    INSERT = "insert"
+
+
+class Rules(StrEnum):
+    """The rules that the Debug Specialist repairs by."""
+
+    ORDERED = "ordered"
+    PAPER = "paper"
+
+
+def _names_no_file(models: object) -> bool:
+    """False if one of `models` is a recorded conversation, which is found by its path."""
+    names = models if isinstance(models, list) else [models]
+    return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The values that hold for a request. Names are those of section `adacoder`, in Python's spelling."""
+
+    models: tuple[str, ...] = setting(
+        (),
+        of.MODELS,
+        Text(
+            "Model to ask: `NAME` or `ollama:NAME` of an Ollama model, `openai:NAME` on the server at `",
+            *(Named("openai.baseUrl"), "`, or `replay:FILE`, a recorded conversation. Of several each is asked where"),
+            " those before it failed.",
+        ),
+        unset="the best code model that Ollama has",
+        key="model",
+        option="MODEL",
+        by_project=_names_no_file,
+    )
+    rounds_per_model: int = setting(
+        2,
+        of.number(1, 50, is_whole=True),
+        "Failed rounds before the next of several models is asked; the last may use all.",
+        option="N",
+    )
+    host: str | None = setting(
+        None,
+        of.TEXT,
+        "Ollama's address.",
+        unset="the environment's `OLLAMA_HOST`, else this machine",
+        key="ollama.host",
+        option="URL",
+        by_project=False,
+    )
+    base_url: str | None = setting(
+        None,
+        of.TEXT,
+        "Address of the OpenAI-compatible server that has the models `openai:NAME`, such as `http://gpu:8000/v1`; a key"
+        " for it is read from the environment's `OPENAI_API_KEY`.",
+        unset="no such server",
+        key="openai.baseUrl",
+        option="URL",
+        by_project=False,
+    )
+    strategy: str = setting("adacoder", of.TEXT, "Workflow that writes a function.", option="NAME")
+    max_iterations: int | None = setting(
+        None,
+        of.number(0, 50, is_whole=True),
+        "Most iterations of the strategy after its first try: AdaCoder's planned rounds, CodeTree's programs.",
+        unset="as many as its paper has",
+        option="N",
+    )
+    budget_calls: int | None = setting(
+        None, of.number(0, 10_000, is_whole=True), "Most calls of a model in a request.", unset="no limit", option="N"
+    )
+    budget_tokens: int | None = setting(
+        None,
+        of.number(0, 100_000_000, is_whole=True),
+        "Tokens of prompts and replies after which a request asks no model any more.",
+        unset="no limit",
+        option="N",
+    )
+    budget_seconds: float | None = setting(
+        None,
+        of.number(0, 86_400),
+        "Seconds after which a request asks no model any more.",
+        unset="no limit",
+        option="SECONDS",
+    )
+    budget_programs: int | None = setting(
+        None,
+        of.number(1, 10_000, is_whole=True),
+        "Most programs that a request evaluates.",
+        unset="no limit",
+        option="N",
+    )
+    timeout: float = setting(
+        10.0,
+        of.number(0.1, 600),
+        "Seconds that one run of a function's examples may take, the import of its module included.",
+        option="SECONDS",
+    )
+    rules: Rules = setting(
+        Rules.ORDERED,
+        of.one_of(
+            Rules,
+            "One rule after the other, each kept only if it gets further.",
+            "Algorithm 3 of the AdaCoder paper as printed, to compare with.",
+        ),
+        "Rules that repair a candidate without a model.",
+    )
+    interpreter: Path | None = setting(
+        None,
+        of.PATH,
+        "Python that runs the examples: a path, or a name in `PATH`.",
+        unset="the project's `.venv`, else that of the activated environment, else `python3`",
+        option="PYTHON",
+        by_project=False,
+    )
+    isolation: Level = setting(
+        Level.SEATBELT,
+        of.one_of(
+            Level,
+            "Only full isolation, in namespaces of their own.",
+            "At least confinement by Linux's security modules.",
+            "At least confinement by macOS's sandbox.",
+            "Any: examples and candidates may run unconfined.",
+        ),
+        "Weakest isolation to accept when examples run; without it nothing runs.",
+        option="",
+        by_project=False,
+    )
+    on_unverified: OnUnverified = setting(
+        OnUnverified.ASK,
+        of.one_of(OnUnverified, "Ask whether to insert it.", "Discard it.", "Insert it."),
+        "Treatment of a candidate that no example could verify.",
+        by_project=False,
+    )
+    context_tokens: int = setting(
+        8192,
+        of.number(1024, 1_048_576, is_whole=True),
+        "The model's context window, in tokens; a change makes Ollama load the model again.",
+        option="N",
+    )
+    keep_alive: str = setting(
+        "10m", of.DURATION, "Time for which Ollama keeps the model loaded after a request; `-1` is for good."
+    )
+    first_token_timeout: float = setting(
+        300.0,
+        of.number(1, 86400),
+        "Seconds to wait for the first token of a reply, for which the model may have to be loaded.",
+        option="SECONDS",
+    )
+    token_timeout: float = setting(
+        60.0, of.number(1, 86400), "Seconds to wait for each further token.", option="SECONDS"
+    )
+    reply_timeout: float | None = setting(
+        None, of.number(1, 86400), "Seconds that a whole reply may take.", unset="no limit", option="SECONDS"
+    )
+    temperature: float = setting(0.2, of.number(0, 2), "The model's sampling temperature.")
+    seed: int | None = setting(
+        None,
+        of.number(0, 2**31 - 1, is_whole=True),
+        "Seed that makes the model's replies repeatable.",
+        unset="another each time",
+        option="N",
+        is_offered=False,
+    )
+    instructions: str = setting("", of.LONG_TEXT, "The project's own wishes, added to the prompt.")
+    allow_cloud: bool = setting(
+        False,
+        of.FLAG,
+        "Let code leave this machine and your network for a model: one of Ollama's cloud, or on a public server.",
+        option="",
+        by_project=False,
+    )
+    hide: tuple[str, ...] = setting(
+        (),
+        of.PATTERNS,
+        "Name, or with a slash path in the workspace, that models and code that runs do not get to see, besides those"
+        " known as private; `*` stands for any letters.",
+        option="NAME",
+        adds_up=True,
+    )
+    show: tuple[str, ...] = setting(
+        (),
+        of.PATTERNS,
+        Text(
+            "Name, or with a slash path in the workspace, that models and code that runs may see, though it looks"
+            " private or `",
+            *(Named("hide"), "` names it."),
+        ),
+        option="NAME",
+        by_project=False,
+        adds_up=True,
+    )
+    trusted: bool = setting(
+        True,
+        of.FLAG,
+        "Trust in the workspace, as its editor has it: nothing of one that is not trusted runs.",
+        by_project=False,
+        is_offered=False,
+    )
+    record: Path | None = None
+    """Write the conversation with the model to this file (`--record`); no file and no project can set it."""
+
+    @property
+    def wishes(self) -> Wishes:
+        """Wishes about what is private."""
+        return Wishes(self.hide, self.show)
+
+    @property
+    def cascade(self) -> tuple[str | None, ...]:
+        """The models to ask, in order; None: the best installed."""
+        return self.models or (None,)
+
+    def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
+        """Each model of the cascade, with the most rounds after its first.
+
+        A request that is started begins without a model; where that is all it is to do, only the first is named.
+        """
+        if is_started and self.max_iterations == 0:
+            return ((self.cascade[0], 0),)
+        *lower, top = self.cascade
+        most = self.rounds_per_model - (not is_started)
+        most = most if self.max_iterations is None else min(most, self.max_iterations)
+        return (*((model, most) for model in lower), (top, self.max_iterations))
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+SETTINGS: Mapping[str, Setting] = {
+    each.name: replace(defined, key=defined.key or _camel_case(each.name))
+    for each in fields(Settings)
+    if (defined := each.metadata.get("setting"))
+}
+"""By the fields of Settings, in order."""
+_FIELDS = {snake_case(defined.key): name for name, defined in SETTINGS.items()} | {name: name for name in SETTINGS}
+
+
+def field_name(key: str) -> str | None:
+    """The field of Settings behind a key such as `maxIterations`, `max-iterations` or `ollama.host`; None: unknown."""
+    return _FIELDS.get(snake_case(key))

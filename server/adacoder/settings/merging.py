@@ -1,0 +1,97 @@
+"""Settings from what editors, options and projects say; a value that cannot be used is left out, with one notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from adacoder.project import pyproject_file
+from adacoder.settings.definition import SETTINGS, Settings, field_name
+from adacoder.settings.pyproject import tables
+
+_MOST_KEYS = 100
+"""Each that cannot be used gets a notice."""
+_LONGEST_SHOWN = 80
+"""Characters of a key or a value that a notice repeats."""
+
+
+def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], None]) -> Settings:
+    """`base` with `values` (keys as in section `adacoder`; nested `ollama: {host}` too) over it.
+
+    A value that cannot be used is left out, with one `notice`. None means not set.
+    """
+    settings = base
+    for key, value in _flatten(values):
+        name = field_name(key)
+        if name is None:
+            notice(f"adacoder.{_brief(key)} is no setting of AdaCoder; it is ignored.")
+            continue
+        setting = SETTINGS[name]
+        if value is None or (value == "" and setting.unset):
+            continue
+        try:
+            read = setting.values.read(value)
+            if setting.adds_up:
+                read = tuple(dict.fromkeys((*getattr(settings, name), *read)))  # type: ignore[misc]  # a tuple of names
+            settings = replace(settings, **{name: read})  # type: ignore[arg-type]  # each reads what its field has
+        except (TypeError, ValueError, RuntimeError) as error:
+            notice(f"adacoder.{key} = {_shown(value)} is ignored: {error}.")
+    return settings
+
+
+def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *, top: Path | None = None) -> Settings:
+    """`base` with `[tool.adacoder]` of the nearest pyproject.toml at or above `folder`, as far as `top`, over it.
+
+    To be asked only where the workspace is trusted. Host, interpreter, isolation and the like are not for a project to
+    say; each such key gets a notice.
+    """
+    path = pyproject_file(folder, top)
+    if path is None:
+        return base
+    try:
+        tools = tables(path)
+    except OSError as error:
+        notice(f"{path} cannot be read ({error.strerror or error}); its [tool.adacoder] is ignored.")
+        return base
+    except (ValueError, RecursionError) as error:
+        notice(f"{path} cannot be read ({_brief(str(error))}); its [tool.adacoder] is ignored.")
+        return base
+    table = tools.get("adacoder", {})
+    if not isinstance(table, dict):
+        notice(f"[tool.adacoder] in {path} is not a table; it is ignored.")
+        return base
+    values = _flatten(table)
+    if len(values) > _MOST_KEYS:
+        notice(f"[tool.adacoder] in {path} has more than {_MOST_KEYS} keys; it is ignored.")
+        return base
+    allowed: dict[str, object] = {}
+    for key, value in values:
+        name = field_name(key)
+        if name is not None and not SETTINGS[name].is_for_project(value):
+            notice(f"adacoder.{_brief(key)} in {path} is ignored: a project may not set it; set it in your editor.")
+        else:
+            allowed[key] = value
+    return merge(base, allowed, notice)
+
+
+def _shown(value: object) -> str:
+    """A value for a notice; of a whole number that Python will not write down, how it is called."""
+    try:
+        return _brief(repr(value))
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+
+
+def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
+    flat: list[tuple[str, object]] = []
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat.extend((f"{key}.{inner}", inner_value) for inner, inner_value in value.items())
+        else:
+            flat.append((key, value))
+    return flat

@@ -1,0 +1,154 @@
+"""The form of a setting's definition, and the kinds of values that settings have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_DURATION = re.compile(r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+|[+-]?\d+(?:\.\d+)?")
+_MOST_MODELS = 20
+_MOST_PATTERNS = 500
+_LONGEST_PATTERN = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A kind of value."""
+
+    read: Callable[[object], object]
+    """Returns a value as Settings has it. Raises TypeError, ValueError or RuntimeError with a clause about "it" where
+    it is none of this kind."""
+    type: type[bool | int | float | str] = str
+    """Type of the value as it is written, or of each in a list."""
+    bounds: tuple[float, float] | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+    """All that it can be, each with its meaning; empty: no such choice."""
+    is_list: bool = False
+    """True if there can be several; one alone needs no list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """All that is said of a setting but its name and default, which are those of its field."""
+
+    values: Values
+    about: str
+    """Its meaning, in Markdown."""
+    unset: str
+    """The effect of its default, where that is no value; then an empty text says nothing, too."""
+    key: str
+    """Its key in section `adacoder`; empty: the field's name in camel case."""
+    option: str | None
+    """Name of the value in the help of the command line's option; None: it has no option."""
+    by_project: Callable[[object], bool] | bool
+    """Values that a project may say: none that choose where code runs, what leaves the machine, or a file to read."""
+    is_offered: bool
+    """False if no editor offers it."""
+    adds_up: bool
+    """True if a value joins those that others said, and does not take their place."""
+
+    def is_for_project(self, value: object) -> bool:
+        """True if a project may say this value."""
+        return self.by_project(value) if callable(self.by_project) else self.by_project
+
+
+def setting(
+    default: T,
+    values: Values,
+    about: str,
+    *,
+    unset: str = "",
+    key: str = "",
+    option: str | None = None,
+    by_project: Callable[[object], bool] | bool = True,
+    is_offered: bool = True,
+    adds_up: bool = False,
+) -> T:
+    """A field of Settings that has a definition."""
+    defined = Setting(values, about, unset, key, option, by_project, is_offered, adds_up)
+    return field(default=default, metadata={"setting": defined})
+
+
+def number(low: float, high: float, *, is_whole: bool = False) -> Values:
+    """A number in bounds."""
+    kinds, name = ((int,), "whole number") if is_whole else ((int, float), "number")
+
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+            raise ValueError(f"it must be a {name} from {low} to {high}")
+        return value
+
+    return Values(read, kinds[-1], (low, high))
+
+
+def one_of(words: type[StrEnum], *meanings: str) -> Values:
+    """One of a few words, each with its meaning."""
+
+    def read(value: object) -> StrEnum:
+        try:
+            return words(_text(value))
+        except ValueError:
+            raise ValueError(f"it must be one of {', '.join(words)}") from None
+
+    return Values(read, words=dict(zip(map(str, words), meanings, strict=True)))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("it must be a text")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("it must be true or false")
+    return value
+
+
+def _path(value: object) -> Path:
+    return Path(_text(value)).expanduser()
+
+
+def _duration(value: object) -> str:
+    text = str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    if not _DURATION.fullmatch(text):
+        raise ValueError("it must be a duration such as 10m, 1h30m or 90s, 0 or -1 (for ever)")
+    return text if text[-1].isalpha() else f"{text}s"
+
+
+def _models(value: object) -> tuple[str, ...]:
+    names = _listed(value)
+    if not all(isinstance(name, str) and name for name in names) or len(names) > _MOST_MODELS:
+        raise TypeError("it must be the name of a model, or a list of names")
+    return tuple(map(str, names))
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    patterns = _listed(value)
+    if len(patterns) > _MOST_PATTERNS:
+        raise ValueError(f"it must be at most {_MOST_PATTERNS} names")
+    if not all(isinstance(each, str) and each.strip("/ ") and len(each) <= _LONGEST_PATTERN for each in patterns):
+        raise TypeError("it must be a name, a path in the workspace, or a list of them; * stands for any letters")
+    return tuple(map(str, patterns))
+
+
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+TEXT = Values(_text)
+LONG_TEXT = Values(_text)
+FLAG = Values(_flag, bool)
+PATH = Values(_path)
+"""A path; `~` is the user's home."""
+DURATION = Values(_duration)
+"""A length of time as Go writes it, or a number of seconds."""
+MODELS = Values(_models, is_list=True)
+PATTERNS = Values(_patterns, is_list=True)
+"""Names, or with a slash paths in the workspace."""

@@ -1,0 +1,146 @@
+"""Definitions of names in the files of the user's project.
+
+Files are read as text, each at most once. How much is read is counted in characters and not in seconds, so that the
+same texts always give the same answers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from adacoder.domain import TargetError
+from adacoder.privacy.access import Access
+from adacoder.project import FOREIGN
+from adacoder.source.names import ImportedName
+from adacoder.source.surroundings.module import ModuleText, Symbol
+from adacoder.source.text import decoded
+
+_MOST_NAMES = 24
+"""Names of one module that are followed to other files."""
+_LONGEST_FILE = 200_000
+"""Characters of a file that is read; a longer one is generated, or data."""
+_ALL_FILES = 300_000
+"""Characters of all files that are read for one target: about a third of a second."""
+_EVERYWHERE = frozenset({*keyword.kwlist, *vars(builtins)})
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedAt:
+    """Place where a name is defined."""
+
+    path: Path
+    module: str
+    """Its dotted name."""
+    qualname: str
+
+
+class Follow(Protocol):
+    """Finds where names are defined that a module imports."""
+
+    def __call__(
+        self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles, /
+    ) -> Sequence[tuple[str, DefinedAt]]:
+        """Find the places of each of `names`, in order, for a module at `path` with the statements `imports`."""
+
+
+class NearFiles:
+    """The files around one module."""
+
+    def __init__(
+        self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
+    ) -> None:
+        """`root`: what `module` is imported from; `overlays`: the texts of open files that `access` allows."""
+        self.root = root
+        self._follow = follow
+        self._access = access
+        self._overlays = {**overlays, module.path: module.text}
+        self._modules = {module.path: module}
+        self._texts: dict[Path, str | None] = {}
+        self._room = _ALL_FILES
+
+    def find(self, names: Iterable[str], module: ModuleText) -> list[Symbol]:
+        """Resolve `names`, used in `module`, in their order, as far as the project defines them."""
+        found: list[Symbol] = []
+        names = list(dict.fromkeys(names))
+        imports = [each for each in module.imports if self._is_own(each)]
+        bound = {each.binds for each in imports}
+        modules = {each.binds for each in imports if each.name is None}
+        sought = [
+            name
+            for name in names
+            if (name.partition(".")[0] in bound and name not in modules) or ("*" in bound and name not in _EVERYWHERE)
+        ]
+        elsewhere = self._elsewhere([name for name in sought if not module.named(name)][:_MOST_NAMES], imports, module)
+        for name in names:
+            found += module.named(name) or elsewhere.get(name, [])
+        return found
+
+    def _is_own(self, name: ImportedName) -> bool:
+        """Tell whether an import may lead to a file of the project."""
+        top = name.module.partition(".")[0]
+        return not top or self.file(self.root, top) is not None
+
+    def _elsewhere(
+        self, names: Sequence[str], imports: Sequence[ImportedName], module: ModuleText
+    ) -> dict[str, list[Symbol]]:
+        """Resolve imported `names`."""
+        if not names:
+            return {}
+        found: dict[str, list[Symbol]] = {}
+        for name, place in self._follow(names, [each.statement for each in imports], module.path, self):
+            source = self._module(place)
+            if source is not None:
+                found.setdefault(name, []).extend(source.named(place.qualname))
+        return found
+
+    def _module(self, place: DefinedAt) -> ModuleText | None:
+        if place.path not in self._modules:
+            try:
+                self._modules[place.path] = ModuleText(place.path, place.module, self.text(place.path))
+            except OSError:
+                return None
+        return self._modules[place.path]
+
+    def file(self, folder: Path, name: str) -> Path | None:
+        """Find the file of the module `name` in `folder`; of a folder without `__init__.py` the one it could have."""
+        package = folder / name / "__init__.py"
+        try:
+            for path in (package, folder / f"{name}.py", folder / f"{name}.pyi"):
+                if path in self._overlays or path.is_file():
+                    return path
+            return package if package.parent.is_dir() else None
+        except OSError:  # a folder that may not be entered, or too long a name
+            return None
+
+    def text(self, path: Path) -> str:
+        """Read a file of the project, as it is open in the editor, else as it is on disk.
+
+        Raises:
+            OSError: it is none of the project's, too long, or no Python text.
+        """
+        if path in self._overlays:
+            return self._overlays[path]
+        if path not in self._texts:
+            self._texts[path] = self._read(path)
+        text = self._texts[path]
+        if text is None:
+            raise FileNotFoundError(path)
+        return text
+
+    def _read(self, path: Path) -> str | None:
+        if not path.is_relative_to(self.root) or not FOREIGN.isdisjoint(path.relative_to(self.root).parts):
+            return None
+        if path.name == "__init__.py" and not path.exists() and path.parent.is_dir():
+            return ""
+        try:
+            data = self._access.read(path, most=min(_LONGEST_FILE, self._room))
+            text = decoded(path, data).text
+        except (OSError, TargetError):
+            return None
+        self._room -= len(data)
+        return text

@@ -1,0 +1,50 @@
+"""Agents of AgentCoder (section 3): the programmer, the test designer, and one for both."""
+
+from __future__ import annotations
+
+from adacoder.agents.advisor import coder
+from adacoder.agents.designed_tests import designed_tests
+from adacoder.agents.role import Limits, Role
+from adacoder.domain import Candidate, Example, Reply, Target
+from adacoder.replies.extract import extract
+
+PROGRAMMER = coder("programmer", "writing the function in four steps", "agentcoder_write", thinks=True)
+"""Understands the problem, chooses an algorithm, writes it as pseudocode, then as code (section 3.1)."""
+PROGRAMMER_AGAIN = coder("programmer", "revising the function", "revise")
+"""Revises `code` by the executor's `error`."""
+
+
+def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
+    return designed_tests(reply.text, target)
+
+
+DESIGNER: Role[tuple[Example, ...]] = Role(
+    agent="test_designer",
+    action="design",
+    doing="designing tests",
+    prompt="agentcoder_tests",
+    read=_tests,
+    limits=Limits(one_in=4, most=1024),
+    otherwise=(),
+)
+"""Designs basic, edge and large cases without seeing code (section 3.2)."""
+
+
+def _both(reply: Reply, target: Target) -> tuple[Candidate, tuple[Example, ...]]:
+    return extract(reply, target), designed_tests(reply.text, target)
+
+
+def _has_function(found: tuple[Candidate, tuple[Example, ...]]) -> bool:
+    return bool(found[0].function)
+
+
+BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
+    agent="programmer",
+    action="write",
+    doing="writing the function and its tests",
+    prompt="agentcoder_both",
+    read=_both,
+    has_found=_has_function,
+    limits=Limits(one_in=2),
+)
+"""One Agent for both (section 5.3)."""

@@ -1,0 +1,88 @@
+"""Ours: AdaCoder, and where that stalls, what the failure calls for, inside one budget.
+
+It stalls where the same failure comes twice, or two rounds gain no example. Wrong values call for a trace, approaches
+that fail otherwise for a list of strategies, and a docstring with one example for designed tests besides.
+"""
+
+from __future__ import annotations
+
+from adacoder.agents.advisor import told
+from adacoder.agents.budget import Budget
+from adacoder.agents.failures import described, reported
+from adacoder.agents.probes import Probes
+from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
+from adacoder.agents.prompt_engineer import PLANNER
+from adacoder.agents.request import Request
+from adacoder.agents.tracing import observed, shown
+from adacoder.domain import Attempt, FailureKind
+from adacoder.strategies.agentcoder_roles import DESIGNER
+from adacoder.strategies.codetree_roles import SOLVER, THINKER
+from adacoder.strategies.ldb import JUDGE, REWRITER
+from adacoder.strategies.strategy import Strategy
+
+_STALLED = 2
+"""Rounds without a gain."""
+
+
+def _stalls(attempts: list[Attempt]) -> bool:
+    """The same failure twice, or no example gained in two rounds."""
+    if len(attempts) < 2:
+        return False
+    *_, before, last = attempts
+    if before.verdict.failure == last.verdict.failure:
+        return True
+    reached = [attempt.verdict.examples_passed for attempt in attempts]
+    return len(reached) > _STALLED and max(reached[-_STALLED:]) <= max(reached[:-_STALLED])
+
+
+async def _run(request: Request) -> None:
+    """Write, evaluate and repair as AdaCoder; once that stalls, go on with what the failure calls for."""
+    attempts: list[Attempt] = []
+    others: list[str] | None = None
+    for number in request.rounds():
+        if number == 1:
+            candidate = await request.first(WRITER)
+        elif not _stalls(attempts):
+            plan = await request.ask(PLANNER, error=described(attempts[-1].verdict))
+            candidate = await request.ask(WRITER_BY_PLAN, plan=plan)
+        elif _is_by_value(attempts[-1]):
+            about, trace = told(attempts[-1]), await observed(request, attempts[-1])
+            advice = await request.ask(JUDGE, about, trace=shown(trace))
+            candidate = await request.ask(REWRITER, about, advice=advice)
+        else:
+            others = [*await request.ask(THINKER)] if others is None else others
+            advice = others.pop(0) if others else ""
+            candidate = await (request.ask(SOLVER, plan=advice) if advice else request.ask(WRITER))
+        attempts.append(await request.repaired(await request.evaluate(candidate)))
+    await _probed(request)
+
+
+async def _probed(request: Request) -> None:
+    """Where only one example decided, let designed tests send what passed back once, if calls are left."""
+    best = request.best
+    if best is None or not best.verdict.passed or best.verdict.total(request.target) != 1:
+        return
+    tests = await request.ask(DESIGNER)
+    probes = Probes(request, tests)
+    feedback = await probes.run(best)
+    if feedback.failure is not None:
+        candidate = await request.ask(REWRITER, told(best, reported(feedback.failure)), advice="")
+        await probes.run(await request.evaluate(candidate))
+
+
+def _is_by_value(attempt: Attempt) -> bool:
+    failure = attempt.verdict.failure
+    return failure is not None and failure.kind is FailureKind.WRONG_OUTPUT
+
+
+AUTO = Strategy(
+    name="auto",
+    summary="begins as adacoder; where that stalls, goes on by traces or other strategies",
+    paper="ours",
+    roles=(WRITER, WRITER_BY_PLAN, PLANNER, JUDGE, REWRITER, THINKER, SOLVER, DESIGNER),
+    budget=lambda t: Budget(rounds=1 + t, calls=1 + 2 * t),
+    run=_run,
+    feedback="the error; once it stalls, a trace",
+    tests="designed, as probes, where there is one example",
+    selection="the furthest, then by probes passed",
+)

@@ -1,0 +1,83 @@
+"""LPW: Planning-Driven Programming (Lei et al., 2025): a verified plan first, then code that is compared with it.
+
+The released code writes nothing where no plan was verified; here the last plan is followed. Prints that a model adds
+are not needed: the trace is observed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adacoder.agents.advisor import advisor, coder, told
+from adacoder.agents.budget import Budget
+from adacoder.agents.request import Request
+from adacoder.agents.role import Limits, Role, always
+from adacoder.agents.tracing import observed, shown
+from adacoder.domain import Reply, Target
+from adacoder.replies.judgement import is_accepted
+from adacoder.strategies.self_planning import BY_PLAN, FIRST_PLANNER
+from adacoder.strategies.strategy import Strategy
+
+PLANNER = replace(FIRST_PLANNER, prompt="lpw_plan")
+"""Plans; after a plan that was refused, anew by its `checked` verification."""
+VERIFIER = advisor("verifier", "verify", "verifying the plan on the examples", "lpw_verify")
+"""Works the docstring's examples through by the `plan`, step by step."""
+
+
+def _accepted(reply: Reply, target: Target) -> bool | None:
+    return is_accepted(reply.text)
+
+
+CHECKER: Role[bool] = Role(
+    "verifier",
+    "check",
+    "checking the verification",
+    "lpw_check",
+    _accepted,
+    Limits(one_in=8, most=256),
+    otherwise=True,
+    has_found=always,
+)
+"""Says whether the `verification` comes to the outputs that the examples show."""
+EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")
+"""Compares a `trace` of `code` with the plan's `verification`."""
+FIXER = coder("fixer", "fixing the function by the comparison", "revise")
+"""Fixes `code` by the comparison, its `advice`."""
+VERIFICATIONS = 12
+"""The most verifications of a plan (section 4; released code)."""
+FIXES = 12
+"""The most fixes (section 4; released code)."""
+
+
+async def _run(request: Request) -> None:
+    """Plan and verify until the verification holds; code by the plan; then compare runs with the verification."""
+    await request.try_start()
+    if not request.goes_on:
+        return
+    checked = plan = ""
+    for _ in range(VERIFICATIONS):
+        plan = await request.ask(PLANNER, checked=checked)
+        checked = await request.ask(VERIFIER, plan=plan)
+        if await request.ask(CHECKER, plan=plan, verification=checked):
+            break
+    candidate = await request.ask(BY_PLAN, plan=plan)
+    for _ in request.rounds():
+        attempt = await request.evaluate(candidate)
+        if request.goes_on:
+            about = told(attempt)
+            trace = shown(await observed(request, attempt))
+            advice = await request.ask(EXPLAINER, about, trace=trace, verification=checked)
+            candidate = await request.ask(FIXER, about, advice=advice)
+
+
+LPW = Strategy(
+    name="lpw",
+    summary="verifies a plan on the examples, then compares what the code does with it",
+    paper="Planning-Driven Programming: A Large Language Model Programming Workflow (Lei et al., ACL 2025)",
+    roles=(PLANNER, VERIFIER, CHECKER, BY_PLAN, EXPLAINER, FIXER),
+    iterations=FIXES,
+    best_calls=4,
+    budget=lambda t: Budget(rounds=1 + t, calls=3 * VERIFICATIONS + 1 + 2 * t),
+    run=_run,
+    feedback="the error, a trace, and the verified plan",
+)

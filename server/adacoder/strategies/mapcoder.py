@@ -1,0 +1,97 @@
+"""MapCoder: Multi-Agent Code Generation for Competitive Problem Solving (Islam et al., ACL 2024); its Algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from adacoder.agents.advisor import advisor, coder, told
+from adacoder.agents.budget import Budget
+from adacoder.agents.request import Request
+from adacoder.agents.role import Limits, Role, always
+from adacoder.domain import Reply, Target
+from adacoder.replies.judgement import score
+from adacoder.replies.listing import items, sections
+from adacoder.strategies.strategy import Strategy
+
+RECALLED = 5
+"""k: similar problems that are recalled (section 4: 5 for HumanEval and MBPP)."""
+REPAIRS = 5
+"""t: repairs of each plan's program (section 4: 5)."""
+_CERTAIN = 100
+
+
+def _problems(reply: Reply, target: Target) -> tuple[str, ...]:
+    """Read the problems of a reply in XML, whether its tags close or not; or of a list."""
+    return (sections(reply.text, "problem") or items(reply.text, RECALLED))[:RECALLED]
+
+
+def _confidence(reply: Reply, target: Target) -> float | None:
+    return score((sections(reply.text, "confidence") or (reply.text,))[0], _CERTAIN)
+
+
+RETRIEVER: Role[tuple[str, ...]] = Role(
+    "retriever", "recall", "recalling similar problems", "mapcoder_recall", _problems, Limits(one_in=4, most=1536)
+)
+"""Recalls `count` problems like this one, each with a plan of its solution."""
+PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
+"""Plans as the `problem` was solved."""
+VERIFIER: Role[float] = Role(
+    agent="planner",
+    action="trust",
+    doing="judging the plan",
+    prompt="mapcoder_trust",
+    read=_confidence,
+    limits=Limits(one_in=8, most=256),
+    otherwise=0.0,
+    has_found=always,
+)
+"""Says how sure it is of a `plan`, from 0 to 100."""
+CODER = coder("coder", "writing the function by the plan", "write_by_plan")
+"""Writes by a `plan`."""
+DEBUGGER = coder("debugger", "repairing the function by its plan", "revise")
+"""Repairs `code` by its plan, the `advice`, and its `error`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapCoder:
+    """The cycle: recall, plan, code and debug."""
+
+    recalled: int = RECALLED
+
+    async def run(self, request: Request) -> None:
+        """Recall; plan as each problem was solved; then code and repair, the most trusted plan first."""
+        await request.try_start()
+        if not request.goes_on:
+            return
+        plans: list[tuple[float, str]] = []
+        problems = await request.ask(RETRIEVER, count=str(self.recalled))
+        for number, problem in enumerate(problems, 1):
+            with request.branch(f"problem {number}"):
+                plan = await request.ask(PLANNER, problem=problem)
+                plans.append((await request.ask(VERIFIER, plan=plan) or 0.0, plan))
+        rounds = request.rounds()
+        tries = request.budget.rounds // self.recalled
+        for number, (_, plan) in enumerate(sorted(plans, key=lambda each: -each[0]), 1):
+            with request.branch(f"plan {number}"):
+                attempt = None
+                for _ in islice(rounds, tries):
+                    if attempt is None:
+                        candidate = await request.ask(CODER, plan=plan)
+                    else:
+                        about = told(attempt)
+                        candidate = await request.ask(DEBUGGER, about, advice=plan)
+                    attempt = await request.evaluate(candidate)
+
+
+MAPCODER = Strategy(
+    name="mapcoder",
+    summary="recalls similar problems, plans as they were solved, and codes and repairs by each plan",
+    paper="MapCoder: Multi-Agent Code Generation for Competitive Problem Solving (Islam et al., ACL 2024)",
+    roles=(RETRIEVER, PLANNER, VERIFIER, CODER, DEBUGGER),
+    iterations=REPAIRS,
+    best_calls=2 + 2 * RECALLED,
+    budget=lambda t: Budget(rounds=RECALLED * (1 + t), calls=1 + 2 * RECALLED + RECALLED * (1 + t)),
+    run=MapCoder().run,
+    feedback="the error",
+)

@@ -1,0 +1,59 @@
+"""Self-collaboration Code Generation via ChatGPT (Dong et al., 2024): analyst, coder and tester."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adacoder.agents.advisor import advisor, code_of, coder, told
+from adacoder.agents.budget import Budget
+from adacoder.agents.failures import reported
+from adacoder.agents.probes import Probes
+from adacoder.agents.request import Request
+from adacoder.domain import Example
+from adacoder.strategies.agentcoder_roles import DESIGNER
+from adacoder.strategies.strategy import Strategy
+
+ANALYST = advisor("analyst", "plan", "analysing the task", "self_collaboration_analyse")
+"""Takes the task apart and plans."""
+CODER = coder("coder", "writing the function by the plan", "write_by_plan")
+"""Writes by the analyst's `plan`."""
+CODER_AGAIN = coder("coder", "revising the function by the report", "revise")
+"""Revises `code` by the tester's report."""
+TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
+"""Designs tests for `code`; the released one asserts nothing, so that it only finds crashes."""
+ROUNDS = 1
+"""Revisions (the released script has two rounds; section 4.4 finds no gain beyond a few)."""
+
+
+async def _run(request: Request) -> None:
+    """The analyst plans, the coder writes; the tester's tests and the Examples report, and the coder revises."""
+    plan = ""
+    candidate = request.start
+    if candidate is None:
+        plan = await request.ask(ANALYST)
+        candidate = await request.ask(CODER, plan=plan)
+    for _ in request.rounds(past_a_pass=True):
+        attempt = await request.evaluate(candidate)
+        if not request.has_rounds:
+            return
+        tests: tuple[Example, ...] = await request.ask(TESTER, code=code_of(attempt))
+        feedback = await Probes(request, tests).run(attempt)
+        if attempt.verdict.passed and feedback.failure is None:
+            return
+        about = told(attempt, reported(feedback.failure))
+        candidate = await request.ask(CODER_AGAIN, about, advice=plan)
+
+
+SELF_COLLABORATION = Strategy(
+    name="self-collaboration",
+    summary="an analyst plans, a coder writes, and a tester reports",
+    paper="Self-collaboration Code Generation via ChatGPT (Dong et al., TOSEM 2024)",
+    roles=(ANALYST, CODER, CODER_AGAIN, TESTER),
+    iterations=ROUNDS,
+    best_calls=3,
+    budget=lambda t: Budget(rounds=1 + t, calls=2 + 2 * t),
+    run=_run,
+    feedback="the error, of designed tests too",
+    tests="designed, as probes",
+    selection="the furthest, then by probes passed",
+)

@@ -1,0 +1,459 @@
+"""A small editor: speaks LSP to a server process over stdio, keeps texts, and makes edits as real editors do.
+
+It shares no code with the server, so that a mistake in counting characters shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from support.commandline import HEEDING
+
+PATIENCE = 30.0
+"""Seconds after which a test that waits for something gives up."""
+SERVER = (sys.executable, "-m", "adacoder", "serve")
+
+FULL: dict[str, Any] = {
+    "window": {"workDoneProgress": True, "showMessage": {"messageActionItem": {}}},
+    "workspace": {
+        "applyEdit": True,
+        "configuration": True,
+        "workspaceFolders": True,
+        "workspaceEdit": {"documentChanges": True},
+    },
+    "textDocument": {
+        "codeAction": {
+            "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix", "refactor.rewrite"]}},
+            "disabledSupport": True,
+            "tagSupport": {"valueSet": [1]},
+        }
+    },
+}
+"""What an editor declares that can do everything AdaCoder makes use of."""
+
+BARE: dict[str, Any] = {}
+"""What an editor declares that declares nothing; ALE is close to it, and makes edits all the same."""
+
+
+def encodings(capabilities: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """`capabilities` of an editor that counts characters in the units `names`, the first it likes best."""
+    return {**capabilities, "general": {"positionEncodings": list(names)}}
+
+
+class ResponseError(Exception):
+    """An error response."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(f"{error['code']}: {error['message']}")
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+
+
+class Silence(Exception):
+    """Raised by a handler of the editor that never answers."""
+
+
+@dataclass
+class Document:
+    """An open text."""
+
+    text: str
+    version: int
+
+
+@dataclass
+class Client:
+    """The editor."""
+
+    process: asyncio.subprocess.Process
+    folder: Path
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Its section `adacoder`."""
+    encoding: str = "utf-16"
+    documents: dict[str, Document] = field(default_factory=dict)
+    received: list[dict[str, Any]] = field(default_factory=list)
+    """Every request and notification of the server."""
+    answers: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """What requests of the server are answered with, in place of what an editor does."""
+    capabilities: dict[str, Any] = field(default_factory=dict)
+    """The server's."""
+    stderr: str = ""
+
+    def __post_init__(self) -> None:
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._answering: list[asyncio.Task[None]] = []
+        self._changed = asyncio.Condition()
+        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._listen_to_stderr())]
+
+    @classmethod
+    async def spawned(
+        cls, folder: Path, settings: dict[str, Any] | None = None, command: Sequence[str] = SERVER
+    ) -> Self:
+        """An editor whose server runs, and has been told nothing yet."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("OLLAMA_")}
+        process = await asyncio.create_subprocess_exec(
+            *(*HEEDING, *command),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=folder,
+            env=environment,
+            limit=1 << 24,
+        )
+        return cls(process, folder, settings or {})
+
+    @classmethod
+    @asynccontextmanager
+    async def started(
+        cls,
+        folder: Path,
+        settings: dict[str, Any] | None = None,
+        *,
+        capabilities: dict[str, Any] = FULL,
+        options: Any = None,
+        command: Sequence[str] = SERVER,
+    ) -> AsyncIterator[Self]:
+        """An editor whose server is initialized; at the end it leaves as it should, and nothing went wrong."""
+        client = await cls.spawned(folder, settings, command)
+        try:
+            await client.initialize(capabilities, options)
+            yield client
+            assert await client.leave() == 0, client.stderr
+            client.check()
+        finally:
+            await client.kill()
+
+    async def initialize(self, capabilities: dict[str, Any] = FULL, options: Any = None) -> dict[str, Any]:
+        """The handshake; the server's answer."""
+        root = self.folder.as_uri()
+        result: dict[str, Any] = await self.request(
+            "initialize",
+            {
+                "processId": os.getpid(),
+                "rootUri": root,
+                "workspaceFolders": [{"uri": root, "name": self.folder.name}],
+                "capabilities": capabilities,
+                "initializationOptions": options,
+            },
+        )
+        self.capabilities = result["capabilities"]
+        self.encoding = self.capabilities["positionEncoding"]
+        await self.notify("initialized", {})
+        return result
+
+    async def leave(self) -> int:
+        """`shutdown` and `exit`; the server's exit code."""
+        await self.request("shutdown")
+        await self.notify("exit")
+        return await self.ended()
+
+    def check(self) -> None:
+        """Nothing went wrong that no answer told of."""
+        assert "Traceback" not in self.stderr, self.stderr
+        for task in self._answering:
+            if task.done():
+                task.result()
+
+    async def ended(self) -> int:
+        """The server's exit code, once it has ended."""
+        code = await asyncio.wait_for(self.process.wait(), PATIENCE)
+        await asyncio.wait_for(asyncio.gather(*self._tasks), PATIENCE)
+        return code
+
+    def hang_up(self) -> None:
+        """Close the server's stdin."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    async def kill(self) -> None:
+        """End the server if it has not ended."""
+        if self.process.returncode is None:
+            self.process.kill()
+            await self.process.wait()
+        tasks = [*self._tasks, *self._answering]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.hang_up()
+
+    def descendants(self) -> set[int]:
+        """The processes that come from the server's."""
+
+        def children(pid: int) -> set[int]:
+            with contextlib.suppress(OSError):
+                tasks = Path(f"/proc/{pid}/task").iterdir()
+                return {int(child) for task in tasks for child in (task / "children").read_text().split()}
+            return set()
+
+        found: set[int] = set()
+        fresh = children(self.process.pid)
+        while fresh := fresh - found:
+            found |= fresh
+            fresh = {grandchild for child in fresh for grandchild in children(child)}
+        return found
+
+    # Messages
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message as it is."""
+        body = json.dumps(message, ensure_ascii=False).encode()
+        await self.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    async def send_bytes(self, data: bytes) -> None:
+        """Send what may be no message."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        await self.process.stdin.drain()
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification."""
+        await self.send({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
+
+    async def begin(self, method: str, params: Any = None) -> tuple[int, asyncio.Future[Any]]:
+        """Send a request; its id, and what will be its result."""
+        number = next(self._ids)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        members = {} if params is None else {"params": params}
+        await self.send({"jsonrpc": "2.0", "id": number, "method": method, **members})
+        return number, future
+
+    async def request(self, method: str, params: Any = None) -> Any:
+        """The result of a request.
+
+        Raises:
+            ResponseError: the server answered with an error.
+        """
+        _, future = await self.begin(method, params)
+        return await asyncio.wait_for(future, PATIENCE)
+
+    async def cancel(self, number: int) -> None:
+        """Cancel a request."""
+        await self.notify("$/cancelRequest", {"id": number})
+
+    async def until(self, holds: Callable[[], Any]) -> Any:
+        """Wait until `holds` is true of what has been received; what it then returns."""
+
+        async def wait() -> Any:
+            async with self._changed:
+                return await self._changed.wait_for(holds)
+
+        try:
+            return await asyncio.wait_for(wait(), PATIENCE)
+        except TimeoutError:
+            raise AssertionError(f"waited in vain; received {self.received[-8:]}; stderr: {self.stderr}") from None
+
+    def all(self, method: str) -> list[Any]:
+        """The parameters of what the server sent with `method`."""
+        return [message.get("params") for message in self.received if message["method"] == method]
+
+    async def _listen(self) -> None:
+        assert self.process.stdout is not None
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while True:
+                head = await self.process.stdout.readuntil(b"\r\n\r\n")
+                match = re.fullmatch(rb"Content-Length: (\d+)\r\n(?:Content-Type: [^\r]*\r\n)?\r\n", head)
+                assert match, f"the server wrote {head!r} to stdout"
+                await self._received(json.loads(await self.process.stdout.readexactly(int(match[1]))))
+        for future in self._waiting.values():
+            future.cancel()
+
+    async def _received(self, message: dict[str, Any]) -> None:
+        if "method" in message:
+            self.received.append(message)
+            if "id" in message:
+                self._answering.append(asyncio.create_task(self._answer(message)))
+        elif (future := self._waiting.pop(message["id"], None)) is not None and not future.done():
+            if "error" in message:
+                future.set_exception(ResponseError(message["error"]))
+            else:
+                future.set_result(message["result"])
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _answer(self, message: dict[str, Any]) -> None:
+        method, params = message["method"], message.get("params")
+        usual = {
+            "workspace/configuration": self._configuration,
+            "workspace/applyEdit": self._apply,
+            "window/workDoneProgress/create": lambda _: None,
+        }
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+        try:
+            result = (self.answers.get(method) or usual[method])(params)
+            await self.send(reply | {"result": await result if asyncio.iscoroutine(result) else result})
+        except ResponseError as error:
+            await self.send(reply | {"error": {"code": error.code, "message": error.message}})
+        except Silence:
+            pass
+
+    async def _listen_to_stderr(self) -> None:
+        assert self.process.stderr is not None
+        while line := await self.process.stderr.readline():
+            self.stderr += line.decode(errors="replace")
+            async with self._changed:
+                self._changed.notify_all()
+
+    # Texts
+
+    def uri(self, path: Path | str) -> str:
+        """The URI of a file; of what has a scheme, itself."""
+        return path if isinstance(path, str) and ":" in path else (self.folder / path).as_uri()
+
+    async def open(self, path: Path | str, text: str | None = None) -> str:
+        """Open a file, with `text` or what is on disk; its URI."""
+        uri = self.uri(path)
+        if text is None:
+            text = (self.folder / path).read_bytes().decode()
+        self.documents[uri] = Document(text, 1)
+        item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+        await self.notify("textDocument/didOpen", {"textDocument": item})
+        return uri
+
+    async def write(self, name: str, text: str) -> str:
+        """Make a file and open it; its URI."""
+        (self.folder / name).write_bytes(text.encode())
+        return await self.open(name)
+
+    async def close(self, uri: str) -> None:
+        """Close an open text."""
+        del self.documents[uri]
+        await self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+
+    async def change(self, uri: str, old: str, new: str) -> None:
+        """Replace the first `old` by `new` in an open text, as somebody who types."""
+        document = self.documents[uri]
+        start = document.text.index(old)
+        at = {"start": self.position(document.text, start), "end": self.position(document.text, start + len(old))}
+        document.text = document.text.replace(old, new, 1)
+        await self._did_change(uri, [{"range": at, "text": new}])
+
+    async def _did_change(self, uri: str, changes: list[dict[str, Any]]) -> None:
+        document = self.documents[uri]
+        document.version += 1
+        identifier = {"uri": uri, "version": document.version}
+        await self.notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": changes})
+
+    def text(self, uri: str) -> str:
+        """The text of an open document, as the person sees it."""
+        return self.documents[uri].text
+
+    def position(self, text: str, offset: int) -> dict[str, int]:
+        """The LSP position of a code-point offset."""
+        lines = _lines(text[:offset])
+        return {"line": len(lines) - 1, "character": self._units(lines[-1])}
+
+    def offset(self, text: str, position: Mapping[str, int]) -> int:
+        """The code-point offset of an LSP position."""
+        lines = _lines(text)
+        line = lines[position["line"]]
+        columns = [self._units(line[:index]) for index in range(len(line) + 1)]
+        return sum(map(len, lines[: position["line"]])) + columns.index(position["character"])
+
+    def _units(self, text: str) -> int:
+        size = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[self.encoding]
+        codec = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}[self.encoding]
+        return len(text.encode(codec)) // size
+
+    def edited(self, text: str, edits: Sequence[Mapping[str, Any]]) -> str:
+        """`text` with LSP edits made."""
+        spans = [
+            (self.offset(text, edit["range"]["start"]), self.offset(text, edit["range"]["end"]), edit["newText"])
+            for edit in edits
+        ]
+        for start, end, new in sorted(spans, reverse=True):
+            text = text[:start] + new + text[end:]
+        return text
+
+    def _configuration(self, params: Any) -> list[Any]:
+        return [self.settings if item.get("section") == "adacoder" else None for item in params["items"]]
+
+    async def _apply(self, params: Any) -> dict[str, Any]:
+        edit = params["edit"]
+        if "documentChanges" in edit:
+            changes = [
+                (each["textDocument"]["uri"], each["textDocument"]["version"], each["edits"])
+                for each in edit["documentChanges"]
+            ]
+        else:
+            changes = [(uri, self.documents[uri].version, edits) for uri, edits in edit["changes"].items()]
+        for uri, version, edits in changes:
+            document = self.documents[uri]
+            if version != document.version:
+                return {"applied": False, "failureReason": f"version {version} is not {document.version}"}
+            document.text = self.edited(document.text, edits)
+            await self._did_change(uri, [{"text": document.text}])
+        return {"applied": True}
+
+    # What a person does
+
+    async def actions(
+        self, uri: str, at: str, only: Sequence[str] | None = None, trigger: int | None = 1
+    ) -> list[dict[str, Any]]:
+        """The code actions offered with the cursor at the first `at`; `trigger` 1 is asked for, 2 automatic."""
+        text = self.documents[uri].text
+        position = self.position(text, text.index(at))
+        context: dict[str, Any] = {"diagnostics": []}
+        context |= {} if only is None else {"only": list(only)}
+        context |= {} if trigger is None else {"triggerKind": trigger}
+        params = {"textDocument": {"uri": uri}, "range": {"start": position, "end": position}, "context": context}
+        return await self.request("textDocument/codeAction", params) or []
+
+    async def execute(self, command: str, *arguments: Any) -> Any:
+        """Execute a command of the server."""
+        params = {"command": f"adacoder.server.{command}", "arguments": list(arguments)}
+        return await self.request("workspace/executeCommand", params)
+
+    async def take(self, action: Mapping[str, Any]) -> Any:
+        """Execute the command of a code action."""
+        command = action["command"]
+        return await self.request(
+            "workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}
+        )
+
+    async def run(self, path: Path | str, qualname: str, *, mode: str = "generate", apply: bool = True) -> Any:
+        """The answer to `adacoder/run`."""
+        return await self.request("adacoder/run", self.run_params(path, qualname, mode=mode, apply=apply))
+
+    def run_params(
+        self, path: Path | str, qualname: str, *, mode: str = "generate", apply: bool = True, **more: Any
+    ) -> dict[str, Any]:
+        """The parameters of `adacoder/run`."""
+        document = {"uri": self.uri(path)}
+        return {"textDocument": document, "qualifiedName": qualname, "mode": mode, "apply": apply, **more}
+
+    async def idle(self) -> None:
+        """Wait until no job runs."""
+        async with asyncio.timeout(PATIENCE):
+            while (await self.execute("status"))["jobs"]:  # noqa: ASYNC110  # they run in another process
+                await asyncio.sleep(0.02)
+
+    @property
+    def messages(self) -> list[tuple[int, str]]:
+        """The messages that the person saw: kind (2 a warning, 3 information) and text."""
+        return [(params["type"], params["message"]) for params in self.all("window/showMessage")]
+
+    async def told(self) -> tuple[int, str]:
+        """The one message that the person sees at the end of a job."""
+        await self.until(lambda: self.messages)
+        await self.idle()  # a second message would have come by now
+        assert len(self.messages) == 1, self.messages
+        return self.messages[0]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text as LSP counts them, terminators kept; the last has none."""
+    parts = re.split(r"(\r\n|\r|\n)", text)
+    return ["".join(parts[index : index + 2]) for index in range(0, len(parts), 2)]

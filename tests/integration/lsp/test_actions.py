@@ -1,0 +1,186 @@
+"""Which code actions are offered where, and in which form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from adacoder.lsp.actions import code_actions
+from adacoder.lsp.snapshot import Snapshot
+from integration.lsp.client import Client
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+GENERATE = "refactor.rewrite.adacoder"
+FIX = "quickfix"
+
+TEXT = '''"""A module."""
+
+LIMIT = 3
+
+
+def stub(x):
+    """Does something."""
+
+
+def written(x):
+    """Does something."""
+    return x  # inside
+
+
+def undocumented(x):
+    return x  # bare
+
+
+class Shape:
+    """A shape."""
+
+    SIDES = 4
+
+    @property
+    def area(self):
+        """The area."""
+        raise NotImplementedError
+
+    def scaled(self, by):
+        """Larger."""
+
+        def inner(y):
+            """Out of reach."""
+            return y  # deep
+
+        return inner(by)
+'''
+
+
+def kinds(actions: list[dict[str, Any]]) -> list[str]:
+    return [action["kind"] for action in actions if "disabled" not in action]
+
+
+@pytest.mark.parametrize(
+    ("at", "offered"),
+    [
+        ("def stub", [GENERATE]),
+        ("def written", [GENERATE, FIX]),
+        ("return x  # inside", [GENERATE, FIX]),
+        ("def undocumented", []),
+        ("LIMIT", []),
+        ("SIDES", []),
+        ("@property", [GENERATE]),
+        ("raise NotImplementedError", [GENERATE]),
+        ("def scaled", [GENERATE, FIX]),
+        ("return y  # deep", [GENERATE, FIX]),
+    ],
+)
+async def test_what_is_offered(editor: Client, at: str, offered: list[str]) -> None:
+    uri = await editor.open("shapes.py", TEXT)
+    assert kinds(await editor.actions(uri, at)) == offered
+
+
+async def test_an_action_carries_its_command(editor: Client) -> None:
+    uri = await editor.open("shapes.py", TEXT)
+    generate, fix = await editor.actions(uri, "def scaled")
+    assert (generate["title"], fix["title"]) == ("AdaCoder: generate function 'scaled'", "Fix with AdaCoder")
+    assert generate["command"]["command"] == "adacoder.server.generate"
+    assert fix["command"]["command"] == "adacoder.server.fix"
+    (argument,) = generate["command"]["arguments"]
+    assert (argument["uri"], argument["version"], argument["qualifiedName"]) == (uri, 1, "Shape.scaled")
+    assert "isPreferred" not in generate | fix
+    assert "edit" not in generate | fix
+    assert generate["tags"] == fix["tags"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("only", "offered"),
+    [
+        ([""], [GENERATE, FIX]),
+        (["refactor"], [GENERATE]),
+        (["refactor.rewrite"], [GENERATE]),
+        (["refactor.rewrite.adacoder"], [GENERATE]),
+        (["refactor.rewrite.ada"], []),
+        (["quickfix"], [FIX]),
+        (["quickfix", "refactor"], [GENERATE, FIX]),
+        (["source", "refactor.extract"], []),
+    ],
+)
+async def test_only_the_kinds_asked_for_are_offered(editor: Client, only: list[str], offered: list[str]) -> None:
+    uri = await editor.open("shapes.py", TEXT)
+    assert kinds(await editor.actions(uri, "def written", only)) == offered
+
+
+@pytest.mark.parametrize(("at", "offered"), [("def stub", [GENERATE]), ("def written", [])])
+async def test_only_a_stub_is_worth_a_lightbulb(editor: Client, at: str, offered: list[str]) -> None:
+    uri = await editor.open("shapes.py", TEXT)
+    assert kinds(await editor.actions(uri, at, trigger=2)) == offered
+    assert kinds(await editor.actions(uri, at, trigger=None)) != []
+
+
+@pytest.mark.parametrize(
+    ("at", "only", "reason"),
+    [
+        ("def undocumented", ["refactor"], "has no docstring"),
+        ("LIMIT", ["refactor"], "no function"),
+        ("SIDES", ["refactor"], f"no function at line {TEXT[: TEXT.index('SIDES')].count(chr(10)) + 1} "),
+        ("def stub", ["quickfix"], "no body yet"),
+    ],
+)
+async def test_who_asks_for_a_kind_is_told_why_not(editor: Client, at: str, only: list[str], reason: str) -> None:
+    uri = await editor.open("shapes.py", TEXT)
+    (action,) = await editor.actions(uri, at, only)
+    assert reason in action["disabled"]["reason"]
+    assert "command" not in action
+    assert all("disabled" not in each for each in await editor.actions(uri, at))
+
+
+async def test_what_is_offered_follows_what_is_typed(editor: Client) -> None:
+    uri = await editor.open("shapes.py", TEXT)
+    await editor.change(uri, "def undocumented(x):\n", 'def undocumented(x):\n    """No more."""\n')
+    generate, _ = await editor.actions(uri, "# bare")
+    assert generate["command"]["arguments"][0]["version"] == 2
+
+
+async def test_a_broken_file_still_offers(editor: Client) -> None:
+    uri = await editor.open("broken.py", f"x = (1,\n\n\n{TEXT}\n\ndef !!! (:\n")
+    assert kinds(await editor.actions(uri, "def stub")) == [GENERATE]
+
+
+@pytest.mark.parametrize("uri", ["untitled:Untitled-1", "vscode-notebook-cell:/a.ipynb#x"])
+async def test_what_is_no_file_offers_nothing(editor: Client, uri: str) -> None:
+    await editor.open(uri, TEXT)
+    assert await editor.actions(uri, "def stub") == []
+
+
+# What editors declare
+
+
+def snapshot(text: str) -> Snapshot:
+    return Snapshot("file:///w/a.py", Path("/w/a.py"), text, 7, Path("/w"), {})
+
+
+def offered(capabilities: types.ClientCapabilities, line: int, only: list[str] | None = None) -> list[Any]:
+    context = types.CodeActionContext(diagnostics=[], only=only)
+    return code_actions(snapshot(TEXT), line, context, capabilities)
+
+
+async def test_an_editor_that_knows_no_literals_gets_commands() -> None:
+    (command,) = offered(types.ClientCapabilities(), TEXT[: TEXT.index("def stub")].count("\n"))
+    assert isinstance(command, types.Command)
+    assert (command.command, command.title) == (
+        "adacoder.server.generate",
+        "AdaCoder: generate function 'stub'",
+    )
+
+
+async def test_what_an_editor_does_not_know_is_left_out() -> None:
+    literals = types.ClientCodeActionLiteralOptions(types.ClientCodeActionKindOptions([]))
+    plain = types.ClientCapabilities(
+        text_document=types.TextDocumentClientCapabilities(
+            code_action=types.CodeActionClientCapabilities(code_action_literal_support=literals)
+        )
+    )
+    (action,) = offered(plain, TEXT[: TEXT.index("def stub")].count("\n"))
+    assert action.tags is None
+    assert offered(plain, 0, ["refactor"]) == []

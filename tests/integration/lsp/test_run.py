@@ -1,0 +1,138 @@
+"""The request `adacoder/run`: for clients without a person, and for those that show progress themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from integration.lsp.client import Client, ResponseError
+from integration.lsp.texts import BODY, GOOD, NO_EXAMPLES, SHOUT, STUB, WRONG, told_of
+from support.standins.ollama import StandIn
+
+pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.mark.parametrize("apply", [True, False])
+async def test_generate(editor: Client, apply: bool) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", STUB)
+        answer = await editor.run("names.py", "initials", apply=apply)
+    assert (answer["status"], answer["applied"], answer["failureReason"]) == ("verified", apply, None)
+    assert answer["target"].endswith("/names.py::initials")
+    assert answer["examples"] == {"passed": 2, "total": 2}
+    assert answer["positionEncoding"] == "utf-16"
+    assert editor.edited(STUB, answer["edits"]) == STUB + BODY
+    assert editor.text(uri) == (STUB + BODY if apply else STUB)
+    assert editor.messages == [], "the answer says it all"
+    assert editor.all("window/workDoneProgress/create") == []
+
+
+async def test_by_position(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", f"A = 1\n\n\n{STUB}")
+        params = {
+            "textDocument": {"uri": uri},
+            "position": {"line": 4, "character": 9},
+            "mode": "generate",
+            "apply": False,
+        }
+        assert (await editor.request("adacoder/run", params))["status"] == "verified"
+
+
+async def test_check_and_repair_and_fix(editor: Client) -> None:
+    async with StandIn(["1. Take first letters.", GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", f"{STUB}    return name\n")
+        for mode in ("check", "repair"):
+            answer = await editor.run("names.py", "initials", mode=mode)
+            assert (answer["status"], answer["applied"], answer["edits"]) == ("failed", False, [])
+            assert answer["failure"]["got"] == "'ada lovelace'\n"
+            assert answer["modelCalls"] == 0
+        answer = await editor.run("names.py", "initials", mode="fix")
+        assert (answer["status"], answer["applied"], answer["modelCalls"]) == ("verified", True, 2)
+        assert editor.text(uri) == STUB + BODY
+        answer = await editor.run("names.py", "initials", mode="check")
+        assert (answer["status"], answer["edits"], answer["failureReason"]) == ("verified", [], None)
+
+
+async def test_what_failed(editor: Client) -> None:
+    async with StandIn([WRONG]) as standin:
+        editor.settings = told_of(standin, maxIterations=0)
+        uri = await editor.write("names.py", STUB)
+        answer = await editor.run("names.py", "initials")
+    assert (answer["status"], answer["applied"], answer["edits"]) == ("failed", False, [])
+    assert answer["failure"]["kind"] == "wrong_output"
+    assert editor.text(uri) == STUB
+
+
+@pytest.mark.parametrize("apply", [True, False])
+async def test_what_is_unverified_is_asked_for_only_where_it_is_to_be_applied(editor: Client, apply: bool) -> None:
+    editor.answers["window/showMessageRequest"] = lambda params: {"title": "Discard"}
+    async with StandIn([SHOUT]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("text.py", NO_EXAMPLES)
+        answer = await editor.run("text.py", "shout", apply=apply)
+    assert (answer["status"], answer["applied"]) == ("unverified", False)
+    assert answer["edits"], "the candidate is not lost"
+    assert answer["failureReason"] == ("It was discarded." if apply else None)
+    assert answer["summary"].endswith("It was discarded.") is apply
+    assert len(editor.all("window/showMessageRequest")) == apply
+    assert editor.text(uri) == NO_EXAMPLES
+
+
+@pytest.mark.parametrize("token", ["mine", 7])
+async def test_progress_under_the_clients_own_token(editor: Client, token: Any) -> None:
+    async with StandIn([GOOD, GOOD]) as standin:
+        editor.settings = told_of(standin)
+        await editor.write("names.py", STUB)
+        params = editor.run_params("names.py", "initials", apply=False, workDoneToken=token)
+        for _ in range(2):  # a token may be used again
+            editor.received.clear()
+            await editor.request("adacoder/run", params)
+            shown = editor.all("$/progress")
+            assert {each["token"] for each in shown} == {token}
+            kinds = [each["value"]["kind"] for each in shown]
+            assert (kinds[0], kinds[-1], set(kinds[1:-1])) == ("begin", "end", {"report"})
+    assert editor.all("window/workDoneProgress/create") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"textDocument": None}, "'uri'"),
+        ({"textDocument": {"uri": 3}}, "'uri'"),
+        ({"qualifiedName": None}, "'position' nor 'qualifiedName'"),
+        ({"qualifiedName": None, "position": {"character": 1}}, "'line'"),
+        ({"mode": "write"}, "'mode' must be one of generate, fix, check, repair"),
+        ({"mode": None}, "'mode'"),
+        ({"mode": ["generate"]}, "'mode'"),
+        ({"apply": 1}, "'apply'"),
+        ({"apply": None}, "'apply'"),
+        ({"workDoneToken": []}, "'workDoneToken'"),
+    ],
+)
+async def test_parameters_that_are_wrong(editor: Client, change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ResponseError, match=problem) as caught:
+        await editor.request("adacoder/run", editor.run_params("names.py", "initials") | change)
+    assert caught.value.code == -32602
+    assert editor.messages == []
+
+
+@pytest.mark.parametrize("params", [None, [], "text"])
+async def test_parameters_that_are_none(editor: Client, params: Any) -> None:
+    with pytest.raises(ResponseError, match="'uri' is missing") as caught:
+        await editor.request("adacoder/run", params)
+    assert caught.value.code == -32602
+
+
+async def test_what_has_no_target_is_an_answer_with_a_reason(editor: Client) -> None:
+    await editor.write("names.py", STUB)
+    answer = await editor.run("names.py", "initial")
+    assert (answer["status"], answer["applied"], answer["edits"]) == ("error", False, [])
+    assert "did you mean 'initials'?" in answer["reason"] == answer["summary"]
+    answer = await editor.run("untitled:Untitled-1", "initials")
+    assert "save it as a .py file first" in answer["reason"]
+    assert editor.messages == []

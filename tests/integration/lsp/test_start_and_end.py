@@ -1,0 +1,352 @@
+"""How a session begins and ends, and what the server makes of messages that come out of turn or are none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from adacoder.lsp.stdio import create
+from integration.lsp.client import BARE, PATIENCE, SERVER, Client, ResponseError, encodings
+from integration.lsp.texts import ENDLESS, GOOD, STUB, UNENDING, thinking, told_of
+from support.standins.ollama import StandIn
+
+HEAVY = ("ollama", "httpx", "jedi", "parso", "pyflakes", "click", "rich")
+
+
+@asynccontextmanager
+async def fresh(folder: Path, *, complains: bool = False, **more: Any) -> AsyncIterator[Client]:
+    """A server that has been told nothing, and may end as it likes; on stderr too, if it `complains`."""
+    client = await Client.spawned(folder, **more)
+    try:
+        yield client
+        if not complains:
+            client.check()
+    finally:
+        await client.kill()
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [
+        ((), "utf-16"),
+        (("utf-16",), "utf-16"),
+        (("utf-8", "utf-16", "utf-32"), "utf-8"),
+        (("utf-32", "utf-8", "utf-16"), "utf-32"),
+    ],
+)
+async def test_initialize(tmp_path: Path, offered: tuple[str, ...], chosen: str) -> None:
+    async with fresh(tmp_path) as client:
+        result = await client.initialize(encodings(BARE, *offered) if offered else BARE)
+        assert result["serverInfo"]["name"] == "adacoder"
+        offer = result["capabilities"]
+        assert offer["positionEncoding"] == chosen
+        assert offer["codeActionProvider"]["codeActionKinds"] == ["refactor.rewrite.adacoder", "quickfix"]
+        assert not offer["codeActionProvider"].get("resolveProvider")
+        on_functions = ("generate", "fix", "check", "repair", "suggestExamples")
+        commands = (*on_functions, "cancel", "journal", "models", "doctor", "status")
+        assert sorted(offer["executeCommandProvider"]["commands"]) == sorted(
+            f"adacoder.server.{name}" for name in commands
+        )
+        assert await client.leave() == 0
+
+
+def imported(stderr: str) -> set[str]:
+    """The top-level modules that `-X importtime` tells of."""
+    return {name.partition(".")[0] for name in re.findall(r"^import time:.*\|\s+([\w.]+)$", stderr, re.MULTILINE)}
+
+
+async def test_answering_initialize_imports_nothing_heavy(tmp_path: Path) -> None:
+    command = (sys.executable, "-X", "importtime", *SERVER[1:])
+    async with fresh(tmp_path, command=command) as client:
+        await client.initialize()
+        uri = await client.write("names.py", STUB)
+        assert await client.actions(uri, "def")
+        await client.leave()
+        assert imported(client.stderr) & {"lsprotocol", *HEAVY} == {"lsprotocol"}
+
+
+@pytest.mark.isolation
+async def test_a_request_imports_what_it_needs(tmp_path: Path) -> None:
+    command = (sys.executable, "-X", "importtime", *SERVER[1:])
+    async with StandIn([GOOD]) as standin, fresh(tmp_path, command=command) as client:
+        client.settings = told_of(standin)
+        await client.initialize()
+        await client.write("names.py", STUB)
+        await client.run("names.py", "initials")
+        await client.leave()
+        found = imported(client.stderr) & set(HEAVY)
+        assert found >= {"ollama", "httpx"}
+        assert not found & {"jedi", "pyflakes"}, "what reads whole modules is not in the process of the event loop"
+
+
+# The end
+
+
+def runs(pid: int) -> bool:
+    """Whether there is such a process."""
+    return Path(f"/proc/{pid}").exists()
+
+
+async def test_exit_without_shutdown_is_a_failure(tmp_path: Path) -> None:
+    async with fresh(tmp_path) as client:
+        await client.initialize()
+        await client.notify("exit")
+        assert await client.ended() == 1
+
+
+async def test_exit_before_initialize(tmp_path: Path) -> None:
+    async with fresh(tmp_path) as client:
+        await client.notify("exit")
+        assert await client.ended() == 1
+
+
+async def test_exit_that_does_not_wait_for_shutdown(tmp_path: Path) -> None:
+    async with fresh(tmp_path) as client:
+        await client.initialize()
+        await client.begin("shutdown")
+        await client.notify("exit")
+        assert await client.ended() == 0
+
+
+@pytest.mark.parametrize("was_shut_down", [True, False])
+async def test_the_end_of_stdin_is_the_end(tmp_path: Path, was_shut_down: bool) -> None:
+    async with fresh(tmp_path) as client:
+        await client.initialize()
+        if was_shut_down:
+            await client.request("shutdown")
+        client.hang_up()
+        assert await client.ended() == (0 if was_shut_down else 1)
+
+
+async def test_the_end_of_stdin_in_the_middle_of_a_message(tmp_path: Path) -> None:
+    async with fresh(tmp_path) as client:
+        await client.initialize()
+        await client.send_bytes(b'Content-Length: 99\r\n\r\n{"jsonrpc"')
+        client.hang_up()
+        assert await client.ended() == 1
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("ending", ["shutdown", "exit", "hang up", "SIGTERM", "SIGINT"])
+async def test_nothing_survives_the_end(tmp_path: Path, ending: str) -> None:
+    async with StandIn([UNENDING]) as standin, fresh(tmp_path) as client:
+        client.settings = told_of(standin)
+        await client.initialize()
+        await client.write("names.py", STUB)
+        _, answer = await client.begin("adacoder/run", client.run_params("names.py", "initials"))
+        await standin.until("first byte 1")
+        match ending:
+            case "shutdown":
+                assert await client.leave() == 0
+                with pytest.raises(ResponseError, match="-32800"):
+                    await answer
+            case "exit":
+                await client.notify("exit")
+            case "hang up":
+                client.hang_up()
+            case _:
+                client.process.send_signal(signal.Signals[ending])
+        assert await client.ended() == (0 if ending == "shutdown" else 1)
+        await standin.until("disconnected 1")
+        assert client.all("workspace/applyEdit") == []
+        assert client.messages == []
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("ending", ["hang up", "SIGTERM"])
+async def test_no_evaluation_survives_the_end(tmp_path: Path, ending: str) -> None:
+    async with StandIn([ENDLESS]) as standin, fresh(tmp_path) as client:
+        client.settings = told_of(standin, timeout=300)
+        await client.initialize()
+        uri = await client.write("names.py", STUB)
+        await client.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await client.until(lambda: "running the examples" in str(client.all("$/progress")))
+        async with asyncio.timeout(PATIENCE):
+            while not (running := client.descendants()):  # noqa: ASYNC110  # nobody tells when a process begins
+                await asyncio.sleep(0.02)
+            if ending == "hang up":
+                client.hang_up()
+            else:
+                client.process.terminate()
+            assert await client.ended() == 1
+            while any(map(runs, running)):  # noqa: ASYNC110  # or when one is gone
+                await asyncio.sleep(0.02)
+
+
+async def test_shutdown_with_commands_in_flight(tmp_path: Path) -> None:
+    async with StandIn() as standin, fresh(tmp_path) as client, thinking(standin):
+        client.settings = told_of(standin)
+        await client.initialize()
+        uri = await client.write("names.py", STUB + STUB.replace("initials", "capitals"))
+        for name in ("initials", "capitals"):
+            await client.execute("generate", {"uri": uri, "qualifiedName": name})
+        asked = asyncio.Event()
+
+        async def wait(params: object) -> None:
+            asked.set()
+            await asyncio.Event().wait()
+
+        client.answers["workspace/configuration"] = wait
+        await client.begin("workspace/executeCommand", {"command": "adacoder.server.models", "arguments": []})
+        await asyncio.wait_for(asked.wait(), PATIENCE)
+        assert await client.leave() == 0
+
+
+# Messages out of turn
+
+
+async def test_nothing_is_answered_before_initialize(tmp_path: Path) -> None:
+    async with fresh(tmp_path) as client:
+        await client.open("names.py", STUB)
+        with pytest.raises(ResponseError, match="-32002"):
+            await client.execute("status")
+        with pytest.raises(ResponseError, match="-32002"):
+            await client.request("shutdown")
+        await client.initialize()
+        with pytest.raises(ResponseError, match="-32600"):
+            await client.initialize()
+        assert await client.execute("status") == {"jobs": []}
+
+
+async def test_nothing_but_exit_is_heeded_after_shutdown(tmp_path: Path) -> None:
+    async with fresh(tmp_path) as client:
+        await client.initialize()
+        await client.request("shutdown")
+        for method in ("shutdown", "workspace/executeCommand", "adacoder/run"):
+            with pytest.raises(ResponseError, match="-32600"):
+                await client.request(method, {"command": "adacoder.server.status"})
+
+
+async def test_messages_that_are_none(tmp_path: Path) -> None:
+    async with fresh(tmp_path, complains=True) as client:
+        await client.initialize()
+        for body in (b"not JSON", b"[]", b'"text"', b"{}", b'{"jsonrpc": "2.0", "method": "no/such"}', b"\xff"):
+            await client.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        with pytest.raises(ResponseError, match="-32601"):
+            await client.request("no/such", {"a": 1})
+        with pytest.raises(ResponseError, match="-32602"):
+            await client.request("textDocument/codeAction", {"textDocument": 3})
+        with pytest.raises(ResponseError, match="-32602"):
+            await client.request("workspace/executeCommand", {"command": "no.such"})
+        await client.notify("textDocument/didOpen", {"textDocument": None})
+        await client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///no", "version": 1}})
+        assert await client.execute("status") == {"jobs": []}
+        assert client.messages == []
+
+
+async def test_an_unknown_trigger_kind_gets_an_answer(tmp_path: Path) -> None:
+    async with fresh(tmp_path, complains=True) as client:
+        await client.initialize()
+        uri = await client.write("names.py", STUB)
+        with pytest.raises(ResponseError, match="-32602"):
+            await client.actions(uri, "def", trigger=9)
+
+
+# stdin and stdout
+
+
+NOISY = """
+import os, subprocess, sys
+from adacoder.lsp import stdio
+
+create = stdio.create
+
+def noise(ls, params):
+    print("noise from print")
+    os.write(1, b"noise from a file descriptor\\n")
+    subprocess.run(["echo", "noise from a child"])
+    return sys.stdin.read()
+
+def noisy():
+    made = create()
+    made.feature("noise/make")(noise)
+    return made
+
+stdio.create = noisy
+sys.exit(stdio.serve())
+"""
+
+
+async def test_noise_on_stdout_does_not_reach_the_client(tmp_path: Path) -> None:
+    async with Client.started(tmp_path, command=(sys.executable, "-c", NOISY)) as client:
+        assert await client.request("noise/make", {}) == ""
+        assert await client.execute("status") == {"jobs": []}
+        await client.until(lambda: client.stderr.count("noise from") == 3)
+
+
+def framed(*messages: dict[str, Any]) -> bytes:
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+    return b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies)
+
+
+SESSION = framed(
+    {
+        "id": 1,
+        "method": "initialize",
+        "params": {"processId": None, "rootUri": None, "capabilities": {}},
+    },
+    {"id": 2, "method": "shutdown"},
+    {"method": "exit"},
+)
+
+
+def test_stdin_may_be_a_file(tmp_path: Path) -> None:
+    (tmp_path / "session").write_bytes(SESSION)
+    with (tmp_path / "session").open("rb") as session:
+        ran = subprocess.run(SERVER, stdin=session, capture_output=True, timeout=PATIENCE, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert ran.stdout.count(b"Content-Length") == 2
+
+
+def test_stdin_and_stdout_may_be_one_socket(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(PATIENCE)
+        server = subprocess.Popen(SERVER, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE)
+        theirs.close()
+        ours.sendall(SESSION)
+        received = b""
+        while part := ours.recv(1 << 16):
+            received += part
+        _, stderr = server.communicate(timeout=PATIENCE)
+    assert (server.returncode, stderr) == (0, b"")
+    assert received.count(b"Content-Length") == 2
+
+
+def test_no_notification_leaves_anything_behind() -> None:
+    server = create()
+
+    class Nowhere:
+        def write(self, data: bytes) -> None: ...
+        def close(self) -> None: ...
+
+    server.protocol.set_writer(Nowhere())
+    document = {"uri": "file:///a.py", "version": 1}
+    change = {"textDocument": document, "contentChanges": [{"text": "x"}]}
+    at_first = None
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {
+            "method": "textDocument/didOpen",
+            "params": {"textDocument": {**document, "languageId": "python", "text": ""}},
+        },
+        *[{"method": "textDocument/didChange", "params": change}] * 20,
+    ]
+    for message in messages:
+        server.protocol.handle_message(server.protocol.structure_message({"jsonrpc": "2.0", **message}))
+        at_first = len(server.protocol._request_futures) if at_first is None else at_first
+    assert server.workspace.get_text_document("file:///a.py").source == "x"
+    assert len(server.protocol._request_futures) == at_first == 0
+    assert isinstance(server.protocol.workspace.position_encoding, types.PositionEncodingKind)

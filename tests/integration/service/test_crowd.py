@@ -1,0 +1,72 @@
+"""Fifty requests at once through one service, with the real evaluator: each ends as it would alone."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from adacoder.domain import Outcome, Status
+from adacoder.journal import Journal, Waiting
+from adacoder.project import Project
+from adacoder.service import Service
+from adacoder.settings import Settings
+from adacoder.source.locate import locate
+from adacoder.task import Task
+from support.standins.ollama import Body, StandIn
+
+pytestmark = pytest.mark.isolation
+
+CROWD = 50
+GIVEN_UP = frozenset({7, 23, 49})
+STUB = '''def times{number}(x):
+    """{number} times x.
+
+    >>> times{number}(2)
+    {result}
+    """
+'''
+
+
+def answer(body: Body) -> str:
+    """The function that the prompt's last paragraph asks for, so that a mix-up shows."""
+    messages = body["messages"]
+    assert isinstance(messages, list)
+    number = messages[-1]["content"].rpartition("`times")[2].partition("`")[0]
+    return f"```python\ndef times{number}(x):\n    return {number} * x\n```"
+
+
+async def test_each_of_fifty_requests_gets_its_own_function(tmp_path: Path) -> None:
+    path = tmp_path / "tables.py"
+    text = "\n\n".join(STUB.format(number=number, result=2 * number) for number in range(CROWD))
+    path.write_text(text, encoding="utf-8")
+    service, heard = Service(), list[str]()
+
+    async def request(number: int, settings: Settings) -> Outcome:
+        target = locate(text, path, tmp_path, qualname=f"times{number}")
+        listener = Journal(lambda event: heard.append(event.message) if isinstance(event, Waiting) else None)
+        return await service.run(Task(target, settings, Project(tmp_path), listener))
+
+    async with StandIn(answer) as server:
+        settings = Settings(models=("qwen2.5-coder:7b",), host=server.host)
+        async with server._slot:  # the server is at work for somebody else
+            tasks = [asyncio.create_task(request(number, settings)) for number in range(CROWD)]
+            await server.until("request 1")
+            for number in GIVEN_UP:
+                tasks[number].cancel()
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        await server.until_idle()
+    await service.close()
+
+    for number, outcome in enumerate(outcomes):
+        if number in GIVEN_UP:
+            assert isinstance(outcome, asyncio.CancelledError)
+        else:
+            assert isinstance(outcome, Outcome)
+            assert outcome.status is Status.VERIFIED, outcome.reason
+            assert outcome.candidate is not None
+            assert f"return {number} * x" in outcome.candidate.function
+    assert len(server.requests) == CROWD - len(GIVEN_UP)
+    assert [event for event in server.events if event.startswith("load")] == ["load 1"]
+    assert any(said.startswith("waiting for the model, ") for said in heard)

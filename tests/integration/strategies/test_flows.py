@@ -1,0 +1,164 @@
+"""What each strategy does at best and at worst, and that its budget is what its calls come to."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adacoder.domain import Candidate, Outcome, Status, Step
+from adacoder.journal import Evaluated, Journal, OpenStep, Waiting
+from adacoder.project import Project
+from adacoder.strategies import STRATEGIES
+from adacoder.task import Task
+from support.acting import Actor, Babbler
+from support.scripted import Desk
+
+pytestmark = pytest.mark.isolation
+
+RIGHT = "def hypotenuse(a, b):\n    return (a * a + b * b) ** 0.5"
+
+
+TESTS = "```python\nassert hypotenuse(6, 8) == 10.0\n```"
+
+
+FOLDER = os.environ.get("ADACODER_DATA")
+SEARCHED = {"codetree": 48, "codetree-no-abort": 48, "codetree-no-verification": 48, "codetree-no-scoring": 26} | {
+    "codetree-bfs": 40,
+    "codetree-dfs": 28,
+}
+"""Calls of a tree search whose every node has as many children as it may: leaves are not reflected on. The bound is one
+list, and for each of 20 programs a writing, a score and a reflection."""
+
+
+def writing(right_from: int | None) -> Callable[[int], str]:
+    """Write another wrong function each time, and from the writing `right_from` on the right one."""
+
+    def written(number: int) -> str:
+        is_right = right_from is not None and number >= right_from
+        wrong = f"def hypotenuse(a, b):\n    wrong = a + {100 + number}\n    return float(wrong)"
+        return f"```python\n{RIGHT if is_right else wrong}\n```"
+
+    return written
+
+
+def _opened(actor: Actor, model_id: str | None) -> Any:
+    return actor
+
+
+async def outcome_of(name: str, actor: Actor, folder: Path, **limits: Any) -> Outcome:
+    desk = Desk(folder)
+    desk.settings = replace(desk.settings, strategy=name, **limits)
+    desk.opens = partial(_opened, actor)
+    outcome, _ = await desk.run(desk.target())
+    await desk.service.close()
+    return outcome
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+async def test_the_best_case_takes_as_many_calls_as_are_told(name: str, tmp_path: Path) -> None:
+    actor = Actor(writing(1), tests=TESTS)
+    outcome = await outcome_of(name, actor, tmp_path)
+    assert outcome.status is Status.VERIFIED
+    assert len(actor.asked) == STRATEGIES[name].best_calls
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+async def test_the_worst_case_stays_in_the_budget(name: str, tmp_path: Path) -> None:
+    actor = Actor(writing(None), tests=TESTS, accepts=False)
+    outcome = await outcome_of(name, actor, tmp_path)
+    assert outcome.status is Status.FAILED, outcome.reason
+    budget = STRATEGIES[name].spends(None)
+    assert len(actor.asked) == SEARCHED.get(name, budget.calls)
+    assert len(actor.asked) <= budget.calls
+    assert outcome.rounds == budget.rounds
+
+
+@pytest.mark.parametrize("name", ["adacoder", "agentcoder", "mapcoder", "codetree", "semag", "resample"])
+@pytest.mark.parametrize(
+    ("limits", "calls", "programs", "said"),
+    [
+        ({"budget_calls": 5}, 5, None, "limit of 5 calls: raise --budget-calls"),
+        ({"budget_tokens": 45}, 3, None, "limit of 45 tokens: raise --budget-tokens"),
+        ({"budget_seconds": 0.0}, 0, 0, "limit of 0 seconds: raise --budget-seconds"),
+        ({"budget_programs": 2}, None, 2, "limit of 2 programs: raise --budget-programs"),
+    ],
+)
+async def test_a_users_limit_ends_a_request_exactly_there_and_is_told(
+    name: str, limits: dict[str, Any], calls: int | None, programs: int | None, said: str, tmp_path: Path
+) -> None:
+    actor = Actor(writing(None), tests=TESTS)
+    outcome = await outcome_of(name, actor, tmp_path, **limits)
+    assert outcome.status is Status.FAILED
+    assert any(said in note for note in outcome.notes), outcome.notes
+    evaluated = {step.details.code for step in outcome.steps if isinstance(step.details, Evaluated)}
+    assert calls in (None, len(actor.asked))
+    assert programs in (None, len(evaluated))
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+async def test_a_call_that_is_made_again_counts_for_a_users_limit(limit: int, tmp_path: Path) -> None:
+    """A server ended the first reply before the function was whole."""
+    actor = Actor(lambda number: "```python\nimport math\n" if number == 1 else writing(1)(1))
+    outcome = await outcome_of("direct", actor, tmp_path, budget_calls=limit)
+    assert outcome.status is (Status.VERIFIED if limit == 2 else Status.FAILED)
+    assert len(actor.asked) == limit
+
+
+async def test_a_limit_that_is_not_reached_is_not_told(tmp_path: Path) -> None:
+    outcome = await outcome_of("adacoder", Actor(writing(1)), tmp_path, budget_calls=1, budget_programs=1)
+    assert outcome.status is Status.VERIFIED
+    assert outcome.notes == ()
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("codetree", True), ("adacoder", False)])
+async def test_a_costly_request_tells_before_it_starts(name: str, is_told: bool, tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.settings = replace(desk.settings, strategy=name)
+    told: list[str] = []
+
+    def hear(event: OpenStep | Step | Waiting) -> None:
+        if isinstance(event, Waiting):
+            told.append(event.message)
+
+    for _ in range(2):
+        desk.opens = partial(_opened, Actor(writing(1)))
+        await desk.service.run(Task(desk.target(), desk.settings, Project(tmp_path), Journal(hear)))
+    await desk.service.close()
+    assert any(each == "codetree asks the model at most 61 times" for each in told) is is_told
+    assert any("at most 61 times; at" in each for each in told) is is_told
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, tmp_path: Path) -> None:
+    """As `apply` and repair: a start, and no iterations."""
+    desk = Desk(tmp_path)
+    desk.settings = replace(desk.settings, strategy=name, max_iterations=0)
+    actor = Actor(writing(1))
+    desk.opens = partial(_opened, actor)
+    start = Candidate(RIGHT.replace("0.5", "1"))
+    outcome = await desk.service.run(Task(desk.target(), desk.settings, Project(tmp_path), Journal(), start))
+    await desk.service.close()
+    assert (outcome.status, actor.asked) == (Status.FAILED, [])
+    assert outcome.candidate == start
+
+
+@pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
+@pytest.mark.parametrize("name", STRATEGIES)
+async def test_whatever_a_model_says_nothing_wrong_is_verified(name: str, tmp_path: Path) -> None:
+    """Each call is answered by some real reply, to whatever task it was."""
+    with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
+        replies = [json.loads(line)["reply"] for line in lines]
+    said = random.Random(name).sample(replies, 500)
+    outcome = await outcome_of(name, Babbler(said), tmp_path, timeout=2.0)
+    assert outcome.status is Status.FAILED, outcome.reason
+    right = Actor(writing(1), tests=said[0], accepts=True)
+    assert (await outcome_of(name, right, tmp_path)).status is Status.VERIFIED, "the positive control"

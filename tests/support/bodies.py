@@ -1,0 +1,36 @@
+"""What the tests and figures of evidence share: a function with another body, and what its examples make of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.domain import Attempt, Candidate, Outcome, Target, conclude
+from adacoder.journal import Journal
+from adacoder.pytext import dedent, normalize
+from adacoder.task import current
+
+if TYPE_CHECKING:
+    from adacoder.sandbox.host import Host
+
+STAND_INS = {
+    "none": "return None",
+    "pass": "pass",
+    "unwritten": "raise NotImplementedError",
+    "first": "return {first}",
+}
+"""Bodies that do nothing of what a function is for; `first` gives back the first parameter."""
+
+
+def with_body(target: Target, statement: str) -> Candidate:
+    """The function with `statement` for its body; its signature, decorators and docstring stay."""
+    head = target.text[target.definition.start : target.body.start]
+    return Candidate(dedent(normalize(f"{head.rstrip()}\n{target.indent}    {statement}\n")))
+
+
+async def outcome_of(host: Host, target: Target, candidate: Candidate | None = None) -> Outcome:
+    """The end of a request for a function that takes `candidate`, or the body that it has."""
+    evaluator = CodeEvaluator(host, Journal(), overlays={}, timeout=10)
+    target = await evaluator.with_class_examples(target)
+    candidate = candidate or current(target)
+    return conclude(target, Attempt(candidate, await evaluator.evaluate(target, candidate)), 1)

@@ -1,0 +1,153 @@
+"""The kinds of model servers that tests stand in for, and models of them, as a request opens them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+
+from adacoder.domain import AdaCoderError, Message, Reply
+from adacoder.models.base import OnWait
+from adacoder.models.errors import OLLAMA, OPENAI, Kind
+from adacoder.models.ollama import OllamaServer
+from adacoder.models.openai import OpenAIServer
+from adacoder.models.served import ServedModel
+from adacoder.models.server import Deadlines, Server
+from adacoder.models.window import Calibration
+from support.standins import openai as standin_openai
+from support.standins.ollama import Model, StandIn
+from support.standins.server import PATIENCE, Body, Replies, StandInServer
+
+CODER = "qwen2.5-coder:7b"
+CODE = "def f(x):\n    return x + 1\n"
+MESSAGES = (Message("system", "You write Python."), Message("user", "Write f."))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKind:
+    """A kind of model server: a stand-in for it, and how its models are opened."""
+
+    kind: Kind
+    prefix: str
+    """Of the ids of its models."""
+    stand_in: Callable[..., Any]
+    """Makes a `StandInServer` of a dialect; takes `replies`, and what that takes."""
+    model: Callable[[str], object]
+    """Makes one of the `models` that it serves."""
+    server: Callable[[str | None, Deadlines], Server]
+    """What talks to the server at an address."""
+    facts_path: str
+    """Where the server is asked about a model."""
+
+
+KINDS: Mapping[str, ServerKind] = {
+    "ollama 0.24": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.24.0"), Model, OllamaServer, "/api/show"),
+    "ollama 0.33": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.33.0"), Model, OllamaServer, "/api/show"),
+    "openai": ServerKind(OPENAI, "openai", standin_openai.StandIn, standin_openai.Model, OpenAIServer, "/v1/models"),
+}
+"""All kinds. What holds for every server is tested with each of them, in `integration/models/test_contract*.py`."""
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+_OLLAMAS = {name: kind for name, kind in KINDS.items() if kind.prefix == "ollama"}
+every_ollama = pytest.mark.parametrize("kind", _OLLAMAS.values(), ids=_OLLAMAS.keys())
+
+
+def never(text: str) -> bool:
+    """Nothing is enough."""
+    return False
+
+
+def model_at(
+    host: str | None,
+    name: str = CODER,
+    *,
+    kind: ServerKind = KINDS["ollama 0.24"],
+    context_tokens: int = 8192,
+    temperature: float = 0.2,
+    seed: int | None = None,
+    keep_alive: str = "10m",
+    allow_cloud: bool = False,
+    deadlines: Deadlines | None = None,
+    calibration: Calibration | None = None,
+    on_wait: OnWait = lambda _: None,
+) -> ServedModel:
+    """A model of the server at `host`."""
+    deadlines = deadlines or Deadlines()
+    return ServedModel(
+        kind.server(host, deadlines),
+        name,
+        prefix=kind.prefix,
+        context_tokens=context_tokens,
+        temperature=temperature,
+        seed=seed,
+        keep_alive=keep_alive,
+        allow_cloud=allow_cloud,
+        deadlines=deadlines,
+        calibration=calibration or Calibration(),
+        on_wait=on_wait,
+    )
+
+
+@asynccontextmanager
+async def talking(
+    kind: ServerKind,
+    replies: Replies,
+    name: str = CODER,
+    stand_in: Mapping[str, Any] | None = None,
+    **opened: Any,
+) -> AsyncIterator[tuple[Any, ServedModel]]:
+    """A stand-in, made with what `stand_in` says, and a model of it, opened as `opened` says.
+
+    In the end no connection may be open.
+    """
+    async with kind.stand_in(replies, **(stand_in or {})) as server:
+        model = model_at(server.host, name, kind=kind, **opened)
+        try:
+            yield server, model
+        finally:
+            await model.close()
+        await server.until_idle()
+
+
+async def ask(
+    model: ServedModel,
+    messages: tuple[Message, ...] = MESSAGES,
+    *,
+    enough: Callable[[str], bool] = never,
+    max_tokens: int = 512,
+    stop: tuple[str, ...] = (),
+) -> Reply:
+    """A reply of `model`; a test that waits too long for it fails."""
+    async with asyncio.timeout(PATIENCE):
+        return await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop)
+
+
+def sentence(error: BaseException, server: StandInServer | str) -> str:
+    """What an error tells users, with HOST for the address of `server`; one line that ends as a sentence does."""
+    text = str(error)
+    assert isinstance(error, AdaCoderError)
+    assert re.fullmatch(r"['A-Z].*\.", text), text
+    return text.replace(server if isinstance(server, str) else server.host, "HOST")
+
+
+def fate(server: StandInServer, number: int) -> list[str]:
+    """What became of one chat, in order; whether its model had to be loaded does not matter."""
+    events = [event.rpartition(" ") for event in server.events]
+    return [what for what, _, of in events if of == str(number) and what != "load"]
+
+
+def settings_of(body: Body) -> dict[str, object]:
+    """What a chat asks for besides its messages: for Ollama's options and for all others alike."""
+    options = body.get("options")
+    rest = {name: value for name, value in body.items() if name not in ("options", "messages")}
+    return rest | (options if isinstance(options, dict) else {})
+
+
+def words(count: int) -> tuple[Message, ...]:
+    """A prompt that a stand-in counts as `count` tokens, and some for the template around it."""
+    return (Message("user", "word " * count),)

@@ -1,0 +1,464 @@
+"""A stand-in for Ollama: speaks its HTTP as measured, answers from scripts, and misbehaves on demand.
+
+In a test's own event loop:
+
+    async with StandIn(["first reply", Script("second", ending=Ending.EOF)]) as server:
+        ...  # server.host
+
+for code that runs a loop of its own, `with StandIn(...).in_thread() as server`, and for other processes
+
+    python -m support.standins.ollama --replies FILE
+
+which prints its address and serves until it is terminated. FILE holds one reply a line: a JSON string, or an
+object with the fields of `Script`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from support.standins.prompt import count_tokens, messages_of, tokens_of, without_oldest
+from support.standins.runners import DURATION, Runner, Runners, seconds
+from support.standins.server import (
+    PATIENCE,
+    Body,
+    Ending,
+    Replies,
+    Request,
+    Script,
+    StandInServer,
+    Stream,
+    compact,
+    main,
+    read_replies,
+    respond,
+)
+
+__all__ = ["PATIENCE", "Body", "Ending", "Model", "Replies", "Script", "StandIn", "count_tokens", "read_replies"]
+
+NS_TO_LOAD = 500_000_000
+NS_TO_READ = 1_000_000
+"""Nanoseconds a token of the prompt that the slot does not hold."""
+NS_TO_WRITE = 10_000_000
+"""Nanoseconds a token of the reply."""
+_DEFAULT_WINDOW = 4096
+_REPEATED = "prediction aborted, token repeat limit reached"
+_STREAM = "application/x-ndjson"
+_INTEGERS = ("num_ctx", "num_predict", "num_keep", "seed")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that the stand-in has installed."""
+
+    name: str
+    capabilities: tuple[str, ...] = ("completion",)
+    context_length: int = 32768
+    parameter_size: str = "7.6B"
+    family: str = "qwen2"
+    """That of `gptoss` thinks whatever it is told."""
+    remote_host: str | None = None
+    stop: tuple[str, ...] = ()
+    """Where it is set up to stop; a request that names such texts replaces these."""
+    shifts: bool = True
+    """Whether a reply may go on beyond the window, at the price of the prompt."""
+    jinja: bool = False
+    """Whether its file brings no template but its engine's; from 0.30 on such a prompt is never cut."""
+    template: str = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}"
+    """One that has neither messages nor a system text, such as `{{ .Prompt }}`, keeps the latter from the model."""
+    renderer: str = ""
+    """What of Ollama's own renders its chats, whatever the template."""
+
+
+@dataclass
+class StandIn(StandInServer):
+    """An Ollama server."""
+
+    CHATS: ClassVar[str] = "/api/chat"
+
+    models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
+    version: str = "0.24.0"
+    """From 0.30 on, prompts that are too long are cut in another way; from 0.34 on, the release after those that were
+    measured, endless repetition is an error."""
+    window: int | None = field(default=None, kw_only=True)
+    """The window of all models, whatever a request asks for; None: as it asks."""
+    cloud: bool = field(default=True, kw_only=True)
+    """Whether it passes on requests for models that run elsewhere."""
+    wedges: Callable[[], bool] = field(default=lambda: False, kw_only=True)
+    """Asked whenever a stream is given up after its first part: whether its handler then blocks for ever, and holds the
+    model's slot until the model is unloaded."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._loaded = Runners()
+        self._behind: set[asyncio.Task[None]] = set()
+        """What goes on though nobody waits for it."""
+
+    async def __aexit__(self, *problem: object) -> None:
+        for task in self._behind:
+            task.cancel()
+        await super().__aexit__(*problem)
+
+    async def _answer(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
+        match request.method, request.path:
+            case "GET" | "HEAD", "/":
+                await respond(writer, 200, "Ollama is running", "text/plain")
+            case "GET", "/api/version":
+                await respond(writer, 200, _json({"version": self.version}))
+            case "GET", "/api/tags":
+                await respond(writer, 200, _json({"models": [_tag(model) for model in self.models]}))
+            case "GET", "/api/ps":
+                running = [_running(name, runner) for name, runner in self._loaded.items()]
+                await respond(writer, 200, _json({"models": running}))
+            case "POST", "/api/show" | "/api/chat":
+                await self._answer_about_model(request, number, writer)
+            case _, "/" | "/api/version" | "/api/tags" | "/api/ps" | "/api/show" | "/api/chat":
+                await respond(writer, 405, "405 method not allowed", "text/plain")
+            case _:
+                await respond(writer, 404, "404 page not found", "text/plain")
+
+    async def _answer_about_model(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
+        body, is_chat = request.body, request.path == self.CHATS
+        if is_chat:
+            await self._happened(f"request {number}")
+        try:
+            model = self._model(body)
+            if is_chat:
+                self._permit(model, body)
+                await self._chat(model, body, number, writer)
+            else:
+                await respond(writer, 200, _json(_shown(model)))
+        except _Refusal as refusal:
+            await self._refuse(writer, refusal.status, str(refusal), number if is_chat else 0)
+
+    def _model(self, body: Body) -> Model:
+        if not body:
+            raise _Refusal(400, "missing request body")
+        name = str(body.get("model") or "")
+        if not name:
+            raise _Refusal(400, "model is required")
+        if " " in name:
+            raise _Refusal(400, "invalid model name")
+        named = name.lower().removeprefix("registry.ollama.ai/").removeprefix("library/")
+        named = named if ":" in named else f"{named}:latest"
+        for model in self.models:
+            if model.name.lower() == named:
+                return model
+        raise _Refusal(404, f"model '{name}' not found")
+
+    def _permit(self, model: Model, body: Body) -> None:
+        """Refuse what the model or the server cannot do."""
+        if model.remote_host and not self.cloud:
+            raise _Refusal(403, "ollama cloud is disabled: remote model is unavailable")
+        if body.get("think") and "thinking" not in model.capabilities:
+            raise _Refusal(400, f'"{model.name}" does not support thinking')
+        if body.get("tools") and "tools" not in model.capabilities:
+            raise _Refusal(400, f"registry.ollama.ai/library/{model.name} does not support tools")
+        if "completion" not in model.capabilities:
+            raise _Refusal(400, f'"{model.name}" does not support chat')
+        keep_alive = body.get("keep_alive")
+        if isinstance(keep_alive, str) and not DURATION.fullmatch(keep_alive) and keep_alive not in ("0", "-1"):
+            raise _Refusal(400, f'time: invalid duration "{keep_alive}"')
+        for name in _INTEGERS:
+            if not isinstance(_options(body).get(name, 0), int):
+                raise _Refusal(500, f'option "{name}" must be of type integer')
+
+    async def _chat(self, model: Model, body: Body, number: int, writer: asyncio.StreamWriter) -> None:
+        if not messages_of(body) and _is_last(body):
+            self._loaded.expire(model.name)
+            await self._answer_without_messages(model, "unload", writer)
+            return
+        window = min(self.window or _number(body, "num_ctx", _DEFAULT_WINDOW), model.context_length)
+        async with self._loaded.referred(model.name, window, body.get("keep_alive")) as (runner, is_new):
+            if is_new:
+                await self._happened(f"load {number}")
+            if messages_of(body):
+                await self._answer_chat(model, body, number, writer, runner, is_new=is_new)
+            else:
+                await self._answer_without_messages(model, "load", writer)
+
+    async def _answer_without_messages(self, model: Model, reason: str, writer: asyncio.StreamWriter) -> None:
+        done = {**_part(model, {"content": ""}), "done": True, "done_reason": reason}
+        await respond(writer, 200, _json(done) + "\n", _STREAM)
+
+    async def _answer_chat(
+        self,
+        model: Model,
+        body: Body,
+        number: int,
+        writer: asyncio.StreamWriter,
+        runner: Runner,
+        *,
+        is_new: bool,
+    ) -> None:
+        clock = asyncio.get_running_loop().time
+        came, has_to_wait = clock(), runner.slot.locked() or self._slot.locked()
+        stream = Stream(writer, _STREAM, None)
+        async with self._slot_of(runner, stream) as hold:
+            queued = clock() - came if has_to_wait else 0.0
+            script = self._next_script(body)
+            await asyncio.sleep(script.load)
+            if await self._without_stream(script, number, writer):
+                return
+            load = int(script.load * 1e9) + NS_TO_LOAD * is_new
+            prompt = self._read(model, body, runner.window)
+            ns = {"queue": int(queued * 1e9), "load": load}
+            ns["prompt"] = await self._take_in(script, prompt, runner, hold)
+            messages, last, script = self._reply(script, model, body, ns)
+            if body.get("stream") is False:
+                await self._reply_at_once(script, model, messages, last, number, writer)
+            else:
+                stream.packet = script.packet
+                lines = [_json(_part(model, message)) + "\n" for message in messages]
+                endings = {Ending.DONE: _json(last) + "\n", Ending.ERROR: self._error(script.error) + "\n"}
+                await self._play(script, lines, endings, number, stream)
+
+    @asynccontextmanager
+    async def _slot_of(self, runner: Runner, stream: Stream) -> AsyncIterator[_Hold]:
+        """Hold the slot of a model, first come, first served; for good if `stream` is given up at a bad moment. The
+        machine is at work for one model at a time."""
+        await runner.slot.acquire()
+        hold = _Hold()
+        try:
+            async with self._slot:
+                yield hold
+        except (asyncio.CancelledError, ConnectionError):
+            hold.goes_on = hold.goes_on or (stream.has_begun and self.wedges())
+            raise
+        finally:
+            if not hold.goes_on:
+                runner.slot.release()
+
+    async def _take_in(self, script: Script, prompt: list[str], runner: Runner, hold: _Hold) -> int:
+        """Read a prompt; returns the nanoseconds that it took.
+
+        If the client goes meanwhile, versions before 0.30 read on to the end; later ones stop, and keep what was read.
+        """
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        unread = len(prompt) - runner.known(prompt)
+        seconds = script.reading * unread / len(prompt)
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            left = began + seconds - clock()
+            if self._release < (0, 30):
+                hold.goes_on = True
+                self._read_on(prompt, runner, left)
+            elif seconds:
+                runner.read(prompt[: len(prompt) - int(unread * left / seconds)])
+            raise
+        runner.read(prompt)
+        return int(seconds * 1e9) or unread * NS_TO_READ
+
+    def _read_on(self, prompt: list[str], runner: Runner, seconds: float) -> None:
+        async def read() -> None:
+            await asyncio.sleep(seconds)
+            runner.read(prompt)
+            runner.slot.release()
+
+        task = asyncio.create_task(read())
+        self._behind.add(task)
+        task.add_done_callback(self._behind.discard)
+
+    def _reply(
+        self, script: Script, model: Model, body: Body, ns: dict[str, int]
+    ) -> tuple[Sequence[Body], Body, Script]:
+        """The messages of a reply and its last part; and how it ends, which may be otherwise than its script says."""
+        runner = self._loaded[model.name]
+        read = len(runner.prompt)
+        spoken, reason, written = _spoken(script, model, body, runner.window - read)
+        messages, script = self._guarded(spoken, script)
+        counted = read if script.prompt_tokens is None else script.prompt_tokens
+        last = {
+            **_part(model, {"content": ""}),
+            "done": True,
+            "done_reason": reason,
+            **_counts(counted, written, ns),
+        }
+        return messages, last, script
+
+    async def _reply_at_once(
+        self,
+        script: Script,
+        model: Model,
+        messages: Sequence[Body],
+        last: Body,
+        number: int,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """The reply as one object, where no stream is asked for."""
+        if script.ending is Ending.ERROR:
+            raise _Refusal(500, script.error)
+        whole = {key: "".join(str(one.get(key, "")) for one in messages) for key in ("content", "thinking")}
+        answer = last if script.ending is Ending.DONE else _part(model, {})
+        message = {"role": "assistant", "content": whole["content"]}
+        if whole["thinking"]:
+            message["thinking"] = whole["thinking"]
+        await respond(writer, 200, _json({**answer, "message": message}))
+        await self._happened(f"{script.ending} {number}")
+
+    def _read(self, model: Model, body: Body, window: int) -> list[str]:
+        """What of the prompt the model gets to see, where it is too long silently less than there is."""
+        messages = messages_of(body)
+        if not (model.renderer or ".Messages" in model.template or ".System" in model.template):
+            messages = [message for message in messages if message.get("role") != "system"]
+        whole = tokens_of(messages)
+        if len(whole) <= window:
+            return whole
+        is_old = self._release < (0, 30)
+        if body.get("truncate") is False or (model.jinja and not is_old):
+            raise _Refusal(400, "the input length exceeds the context length" if is_old else _engine(whole, window))
+        prompt = tokens_of(without_oldest(messages, window))
+        if len(prompt) <= window:
+            return prompt
+        if is_old:
+            keep = _number(body, "num_keep", 4)
+            return prompt[:keep] + prompt[keep - window :]
+        if body.get("shift") is False:
+            raise _Refusal(
+                400,
+                "the prompt is longer than the context length currently available to the model; shorten the prompt,"
+                " adjust the context length in settings, or use a model with a longer context",
+            )
+        return prompt[-(window // 2 + 2) :]
+
+    def _guarded(self, messages: Sequence[Body], script: Script) -> tuple[Sequence[Body], Script]:
+        """What is sent of `messages`, and how that ends, where they repeat themselves too often."""
+        is_new = self._release >= (0, 34)
+        sent, before, alike = 0, "", 0
+        for sent, message in enumerate(messages):
+            said = (message.get("thinking", "") + message["content"]).strip()
+            before, alike = said, alike + 1 if said == before else 0
+            if alike > (99 if is_new else 30):
+                return messages[:sent], replace(script, ending=Ending.ERROR if is_new else Ending.EOF, error=_REPEATED)
+        return messages, script
+
+    @property
+    def _release(self) -> tuple[int, ...]:
+        return tuple(map(int, self.version.split(".")[:2]))
+
+    def _error(self, text: str) -> str:
+        return _json({"error": text})
+
+
+@dataclass
+class _Hold:
+    """What a request has of a slot."""
+
+    goes_on: bool = False
+    """Whether the slot stays taken although the request has gone."""
+
+
+class _Refusal(Exception):
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
+    """The messages of a reply, the reason of its end, and how many tokens were written for them, if nothing goes wrong;
+    `room` is left in the window."""
+    stops = _options(body).get("stop", model.stop)
+    assert isinstance(stops, Sequence)
+    thought, text, written = script.spoken(script.thinking if _thinks(model, body) else "", stops)
+    messages: list[Body] = [{"content": "", "thinking": token} for token in thought]
+    messages += [{"content": token} for token in text]
+    limits = [_number(body, "num_predict", -1)]
+    if not model.shifts or body.get("shift") is False:
+        limits.append(room)
+    limit = min((limit for limit in limits if limit > 0), default=written)
+    return messages[:limit], "length" if limit < written else script.done_reason, min(limit, written)
+
+
+def _thinks(model: Model, body: Body) -> bool:
+    """Whether the model thinks: where it can, it does, unless it is told not to and obeys."""
+    return "thinking" in model.capabilities and (body.get("think") is not False or model.family == "gptoss")
+
+
+def _engine(prompt: Sequence[str], window: int) -> str:
+    """What the engine below says of a prompt that is too long."""
+    said = f"request ({len(prompt)} tokens) exceeds the available context size ({window} tokens), try increasing it"
+    return compact({"error": {"code": 400, "message": said, "type": "exceed_context_size_error", "n_ctx": window}})
+
+
+def _part(model: Model, message: Body) -> Body:
+    return {
+        "model": model.name,
+        "created_at": "2026-01-01T00:00:00.000000001Z",
+        "message": {"role": "assistant", **message},
+        "done": False,
+    }
+
+
+def _counts(read: int, written: int, ns: dict[str, int]) -> Body:
+    """Counts and durations as the last part has them: zeros are left out. A wait shows in the whole alone."""
+    writing = written * NS_TO_WRITE
+    values = {
+        "total_duration": sum(ns.values()) + writing,
+        "load_duration": ns["load"],
+        "prompt_eval_count": read,
+        "prompt_eval_duration": ns["prompt"],
+        "eval_count": written,
+        "eval_duration": writing,
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+def _tag(model: Model) -> Body:
+    details = {"family": model.family, "parameter_size": model.parameter_size, "quantization_level": "Q4_K_M"}
+    remote = {"remote_host": model.remote_host} if model.remote_host else {}
+    return {"name": model.name, "model": model.name, "size": 4_700_000_000, "details": details, **remote}
+
+
+def _shown(model: Model) -> Body:
+    info = {"general.architecture": model.family, f"{model.family}.context_length": model.context_length}
+    remote = {"remote_host": model.remote_host} if model.remote_host else {}
+    parameters = "\n".join(f"{'stop':30} {compact(stop)}" for stop in model.stop)
+    set_up = {"parameters": parameters} if parameters else {}
+    rendered = f"\nRENDERER {model.renderer}" if model.renderer else ""
+    modelfile = f"FROM {model.name}\nTEMPLATE {model.template}{rendered}\n"
+    told = {"template": model.template, "modelfile": modelfile}
+    return {"capabilities": list(model.capabilities), "model_info": info, "details": {}, **told, **set_up, **remote}
+
+
+def _running(name: str, runner: Runner) -> Body:
+    named = {"name": name, "model": name, "expires_at": runner.until}
+    return {**named, "context_length": runner.window, "size": 1, "size_vram": 0}
+
+
+def _is_last(body: Body) -> bool:
+    """Whether the model is to be unloaded afterwards."""
+    keep_alive = body.get("keep_alive")
+    return keep_alive is not None and seconds(keep_alive) == 0
+
+
+def _options(body: Body) -> Body:
+    options = body.get("options")
+    return options if isinstance(options, dict) else {}
+
+
+def _number(body: Body, name: str, default: int) -> int:
+    value = _options(body).get(name, default)
+    assert isinstance(value, int)
+    return value
+
+
+def _json(value: Body) -> str:
+    """JSON as Go writes it: NEL stays as it is, the line separators and what HTML minds are escaped."""
+    text = compact(value)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _start(replies: list[str | Script], models: list[str], port: int) -> StandIn:
+    return StandIn(replies, models=[Model(name) for name in models], port=port)
+
+
+if __name__ == "__main__":
+    main("support.standins.ollama", _start)

@@ -1,0 +1,265 @@
+"""A stand-in for OpenAI-compatible servers: speaks as each of the engines does, and misbehaves as `Script` says.
+
+async with StandIn(["first reply"], engine=Engine.LLAMA_CPP) as server:
+    ...  # server.host ends in /v1
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Self
+
+from support.standins.prompt import Loaded, messages_of, tokens_of
+from support.standins.server import Body, Ending, Request, Script, StandInServer, Stream, compact, respond
+
+MS_TO_READ = 1.0
+"""Milliseconds a token of the prompt that the slot does not hold."""
+MS_TO_WRITE = 10.0
+"""Milliseconds a token of the reply."""
+_STREAM = "text/event-stream"
+_CREATED = 1_767_225_600
+
+
+class Engine(StrEnum):
+    """Whose words the stand-in speaks in."""
+
+    VLLM = "vLLM"
+    """Insists on the names of its models; counts what is asked for against the window."""
+    LLAMA_CPP = "llama.cpp"
+    """Has one model and answers for any name; tells what it had read before, and how long things took."""
+    LM_STUDIO = "LM Studio"
+    """Loads a model when it is asked for, and says of a prompt that is too long only in the stream."""
+    ROUTER = "llama.cpp, several models"
+    """Insists on the names of its models, loads them when they are asked for, and only of what it has loaded tells
+    the window."""
+    LLAMA_CPP_PYTHON = "llama-cpp-python"
+    """Answers for any name, tells no window, and to a prompt that is too long nothing: its stream just ends."""
+
+
+_LOADING = (Engine.LM_STUDIO, Engine.ROUTER)
+"""What loads a model when it is asked for."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that the stand-in serves."""
+
+    name: str
+    window: int = 32768
+    trained_with: int = 131072
+    """The window of its training."""
+    thinks: bool = False
+    """Whether it thinks unless it is told not to."""
+    aliases: tuple[str, ...] = ()
+    parent: str | None = None
+    """The model that it adapts, if it is an adapter."""
+
+
+@dataclass
+class StandIn(StandInServer):
+    """An OpenAI-compatible server."""
+
+    CHATS: ClassVar[str] = "/v1/chat/completions"
+
+    models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
+    engine: Engine = field(default=Engine.VLLM, kw_only=True)
+    unknown: tuple[str, ...] = field(default=(), kw_only=True)
+    """What of a request it refuses to hear."""
+    reasoning: str = field(default="reasoning_content", kw_only=True)
+    """What it calls a thought in a stream."""
+    details: bool = field(default=True, kw_only=True)
+    """Whether it tells how much of a prompt it had read before; vLLM only does where it is set up to."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._loaded: dict[str, Loaded] = {}
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        self.host += "/v1"
+        return self
+
+    async def _answer(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
+        match request.method, request.path:
+            case "GET", "/v1/models":
+                cards = [self._card(model) for model in self.models]
+                await respond(writer, 200, compact({"object": "list", "data": cards}))
+            case "POST", self.CHATS if not request.body:
+                await respond(writer, 400, self._error("'messages' is required", "invalid_request_error", 400))
+            case "POST", self.CHATS:
+                await self._answer_chat(request.body, number, writer)
+            case method, path if self.engine is Engine.LM_STUDIO:
+                await respond(writer, 200, compact({"error": f"Unexpected endpoint or method. ({method} {path})"}))
+            case _:
+                await respond(writer, 404, compact({"detail": "Not Found"}))
+
+    async def _answer_chat(self, body: Body, number: int, writer: asyncio.StreamWriter) -> None:
+        await self._happened(f"request {number}")
+        try:
+            model = self._model(str(body.get("model")))
+            self._permit(model, body)
+        except _Refusal as refusal:
+            await self._happened(f"refused {number}")
+            return await respond(writer, refusal.status, self._error(str(refusal), refusal.kind, refusal.status))
+        async with self._slot:
+            script = self._next_script(body)
+            if self.engine in _LOADING and model.name not in self._loaded:
+                await self._happened(f"load {number}")
+            await asyncio.sleep(script.load)
+            if not await self._without_stream(script, number, writer):
+                stream = Stream(writer, _STREAM, script.packet)
+                lines, endings = self._reply(script, model, body)
+                await self._play(script, lines, endings, number, stream)
+        return None
+
+    def _model(self, name: str) -> Model:
+        for model in self.models:
+            if name in (model.name, *model.aliases):
+                return model
+        if self.engine is Engine.LLAMA_CPP_PYTHON:
+            return self.models[0]
+        if self.engine is Engine.ROUTER:
+            raise _Refusal(400, f"model '{name}' not found", "invalid_request_error")
+        if self.engine is not Engine.VLLM and len(self.models) == 1:
+            return self.models[0]
+        if self.engine is Engine.LM_STUDIO:
+            raise _Refusal(400, f'Invalid model identifier "{name}".', "invalid_request_error")
+        raise _Refusal(404, f"The model `{name}` does not exist.", "NotFoundError")
+
+    def _permit(self, model: Model, body: Body) -> None:
+        """Refuse what the engine does not take."""
+        for name in self.unknown:
+            if name in body:
+                raise _Refusal(400, f"Unrecognized request argument supplied: {name}", "invalid_request_error")
+        read, write = len(tokens_of(messages_of(body))), _number(body, "max_tokens")
+        if self.engine is Engine.VLLM and read + write > model.window:
+            raise _Refusal(
+                400,
+                f"This model's maximum context length is {model.window} tokens. However, you requested {read + write}"
+                f" tokens ({read} in the messages, {write} in the completion).",
+                "BadRequestError",
+            )
+        if self.engine in (Engine.LLAMA_CPP, Engine.ROUTER) and read >= model.window:
+            raise _Refusal(
+                400,
+                f"request ({read} tokens) exceeds the available context size ({model.window} tokens),"
+                " try increasing it",
+                "exceed_context_size_error",
+            )
+
+    def _reply(self, script: Script, model: Model, body: Body) -> tuple[list[str], dict[Ending, str]]:
+        """The events of a reply, and those that end it."""
+        prompt = tokens_of(messages_of(body))
+        if self.engine is Engine.LM_STUDIO and len(prompt) > model.window:
+            too_long = "The number of tokens to keep from the initial prompt is greater than the context length."
+            error = self._error(too_long, "invalid_request_error", 400)
+            return [f"event: error\ndata: {error}\n\n"], {Ending.DONE: ""}
+        if self.engine is Engine.LLAMA_CPP_PYTHON and len(prompt) > model.window:
+            return [], {}
+        cached = self._loaded.setdefault(model.name, Loaded(model.window)).read(prompt)
+        deltas, reason, written = self._spoken(script, model, body, model.window - len(prompt))
+        lines = [_event(self._chunk(model, {"role": "assistant", "content": ""}))]
+        counted = len(prompt) if script.prompt_tokens is None else script.prompt_tokens
+        for so_far, delta in enumerate(deltas, 1):
+            chunk = self._chunk(model, delta)
+            if counted and self.engine in (Engine.LLAMA_CPP, Engine.ROUTER) and body.get("timings_per_token"):
+                chunk = {**chunk, "timings": self._counts(counted, cached, so_far)["timings"]}
+            lines.append(_event(chunk))
+        last = _event(self._chunk(model, {}, reason))
+        if counted and _wants_usage(body):
+            last += _event({**self._chunk(model), **self._counts(counted, cached, written)})
+        return lines, {
+            Ending.DONE: f"{last}data: [DONE]\n\n",
+            Ending.ERROR: f"data: {self._error(script.error)}\n\n",
+        }
+
+    def _spoken(self, script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
+        """The deltas of a reply, why it ends, and how many tokens were written; `room` is left in the window."""
+        stops = body.get("stop") or []
+        assert isinstance(stops, list)
+        told = body.get("chat_template_kwargs")
+        thinks = model.thinks and not (isinstance(told, dict) and told.get("enable_thinking") is False)
+        thought, text, written = script.spoken(script.thinking if thinks else "", stops)
+        deltas: list[Body] = [{self.reasoning: token} for token in thought]
+        deltas += [{"content": token} for token in text]
+        limit = min(_number(body, "max_tokens") or written, room)
+        return deltas[:limit], "length" if limit < written else script.done_reason, min(limit, written)
+
+    def _chunk(self, model: Model, delta: Body | None = None, reason: str | None = None) -> Body:
+        choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": reason}]
+        return {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": _CREATED,
+            "model": model.name,
+            "choices": choices,
+        }
+
+    def _counts(self, read: int, cached: int, written: int) -> Body:
+        usage: dict[str, object] = {
+            "prompt_tokens": read,
+            "completion_tokens": written,
+            "total_tokens": read + written,
+            "prompt_tokens_details": {"cached_tokens": cached} if self.details else None,
+        }
+        if self.engine not in (Engine.LLAMA_CPP, Engine.ROUTER):
+            return {"usage": usage}
+        timings = {
+            "cache_n": cached,
+            "prompt_n": read - cached,
+            "prompt_ms": (read - cached) * MS_TO_READ,
+            "predicted_n": written,
+            "predicted_ms": written * MS_TO_WRITE,
+        }
+        return {"usage": usage, "timings": timings}
+
+    def _card(self, model: Model) -> Body:
+        card = {"id": model.name, "object": "model", "created": _CREATED}
+        match self.engine:
+            case Engine.VLLM:
+                window = {"max_model_len": None if model.parent else model.window}
+                return {**card, "owned_by": "vllm", "root": model.name, "parent": model.parent, **window}
+            case Engine.LLAMA_CPP:
+                meta = {"n_vocab": 152064, "n_ctx": model.window, "n_ctx_train": model.trained_with}
+                return {**card, "aliases": list(model.aliases), "owned_by": "llamacpp", "meta": meta}
+            case Engine.LM_STUDIO:
+                return {**card, "owned_by": "organization_owner"}
+            case Engine.LLAMA_CPP_PYTHON:
+                return {**card, "owned_by": "me", "permissions": []}
+            case Engine.ROUTER:
+                is_loaded = model.name in self._loaded
+                loaded = {"meta": {"n_ctx": model.window, "n_ctx_train": model.trained_with}} if is_loaded else {}
+                status: dict[str, object] = {"value": "loaded" if is_loaded else "unloaded", "args": []}
+                return {**card, "aliases": list(model.aliases), "owned_by": "llamacpp", "status": status, **loaded}
+
+    def _error(self, text: str, kind: str = "server_error", code: int = 500) -> str:
+        match self.engine:
+            case Engine.LLAMA_CPP | Engine.ROUTER:
+                return compact({"error": {"code": code, "message": text, "type": kind}})
+            case _:
+                return compact({"error": {"message": text, "type": kind, "param": None, "code": code}})
+
+
+class _Refusal(Exception):
+    def __init__(self, status: int, text: str, kind: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.kind = kind
+
+
+def _event(data: Body) -> str:
+    return f"data: {compact(data)}\n\n"
+
+
+def _wants_usage(body: Body) -> bool:
+    options = body.get("stream_options")
+    return isinstance(options, dict) and options.get("include_usage") is True
+
+
+def _number(body: Body, name: str) -> int:
+    value = body.get(name) or 0
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,89 @@
+"""What the stand-in for Ollama keeps of the models that it has loaded, as Ollama's scheduler does: which requests refer
+to them, until when they stay, and the one slot that each of them has.
+
+A request refers to its model from before it waits for the slot until its client has gone or has all. A stream that was
+abandoned may hold the slot all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from support.standins.prompt import Loaded
+
+DURATION = re.compile(r"-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+")
+_PIECE = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_FOREVER = 2**63 / 1e9
+_DEFAULT = 300.0
+
+
+@dataclass
+class Runner(Loaded):
+    """A model in memory."""
+
+    slot: asyncio.Lock = field(default_factory=asyncio.Lock)
+    references: int = 0
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while nothing refers to it."""
+    session: float = _DEFAULT
+    """Seconds that it stays when nothing refers to it any more."""
+    expires: datetime | None = None
+    """When it goes, as it was set when the last reference went; None: none ever did."""
+
+    @property
+    def until(self) -> str:
+        """When it goes, as Go writes it. Of a model that was never idle it is what it would be if it became so now."""
+        moment = self.expires or datetime.now(UTC) + timedelta(seconds=self.session)
+        return f"{moment:%Y-%m-%dT%H:%M:%S.%f}789Z"
+
+
+class Runners(dict[str, Runner]):
+    """The loaded models by their names."""
+
+    @asynccontextmanager
+    async def referred(self, name: str, window: int, keep_alive: object) -> AsyncIterator[tuple[Runner, bool]]:
+        """Refer to a model, with whether it has to be loaded: if it is not, or with another window, and then as soon as
+        nothing else refers to it."""
+        while (runner := self.get(name)) is not None and runner.window != window and runner.references:
+            await runner.idle.wait()
+        is_new = runner is None or runner.window != window
+        if runner is None or is_new:
+            runner = self[name] = Runner(window)
+        runner.references += 1
+        runner.idle.clear()
+        if keep_alive is not None:
+            runner.session = seconds(keep_alive)
+        try:
+            yield runner, is_new
+        finally:
+            runner.references -= 1
+            if runner.references == 0:
+                runner.idle.set()
+                runner.expires = datetime.now(UTC) + timedelta(seconds=runner.session)
+                self._drop(name, runner)
+
+    def expire(self, name: str) -> None:
+        """Have a model go as soon as nothing refers to it."""
+        if runner := self.get(name):
+            runner.session, runner.expires = 0.0, datetime.now(UTC)
+            self._drop(name, runner)
+
+    def _drop(self, name: str, runner: Runner) -> None:
+        if runner.references == 0 and runner.session == 0 and self.get(name) is runner:
+            del self[name]
+
+
+def seconds(keep_alive: object) -> float:
+    """How long a request wants its model to stay: a number of seconds, or a duration as Go writes it."""
+    if isinstance(keep_alive, int | float):
+        return float(keep_alive) if keep_alive >= 0 else _FOREVER
+    written = str(keep_alive)
+    if written.startswith("-"):
+        return _FOREVER
+    return sum(float(number) * _SECONDS[unit] for number, unit in _PIECE.findall(written))

@@ -1,0 +1,431 @@
+"""What every stand-in for a model server has in common: HTTP, connections, scripts, and what it saw.
+
+A dialect derives from `StandInServer` and answers requests in its server's own words. It runs in a test's own event
+loop with `async with`; `in_thread` serves code that runs a loop of its own; `main` serves other processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn, Self
+from urllib.parse import urlsplit
+
+Body = Mapping[str, Any]
+_TLS = b"\x16"
+"""How a client begins that was told https."""
+PATIENCE = 20.0
+"""Seconds after which a test that waits for something gives up."""
+
+
+class Ending(StrEnum):
+    """How a streamed reply ends."""
+
+    DONE = "done"
+    EOF = "eof"
+    """Regularly, but without the part that ends a reply, as Ollama's after too many identical tokens."""
+    ERROR = "error"
+    """With a line that holds an error."""
+    BREAK = "break"
+    """The connection is closed in the middle."""
+    RESET = "reset"
+    """The connection is reset."""
+    STALL = "stall"
+    """Never: nothing more is sent."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """One reply, and how it is sent."""
+
+    text: str = ""
+    thinking: str = ""
+    """Thought before the text, by a model that can think and was not told not to."""
+    token: int = 8
+    """Code points that are sent, and counted, as one token."""
+    load: float = 0.0
+    """Seconds before anything is sent."""
+    reading: float = 0.0
+    """Seconds to read the whole prompt; less where some of it is held from the one before. Known to some stand-ins."""
+    pause: float = 0.0
+    """Seconds before each token but the first."""
+    packet: int | None = None
+    """Bytes sent at once, however that cuts lines and characters; None: a line at a time."""
+    ending: Ending = Ending.DONE
+    done_reason: str = "stop"
+    error: str = "an error was encountered while running the model: unexpected EOF"
+    """What the last line says where `ending` is ERROR, and an error status."""
+    prompt_tokens: int | None = None
+    """The count to report; None: what was counted; 0: none."""
+    status: int = 200
+    body: str | None = None
+    """Sent instead of a stream; with a status other than 200, an error as the server writes it."""
+    raw: Iterable[bytes] | None = None
+    """Sent instead of a response, as it is; then the connection is closed."""
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of `text`."""
+        return [text[start : start + self.token] for start in range(0, len(text), self.token)]
+
+    def spoken(self, thought: str, stops: Iterable[str]) -> tuple[list[str], list[str], int]:
+        """The tokens of `thought` and of the text that are sent, and how many are written: the text that ends both,
+        wherever it comes first, is written, and not sent."""
+        texts, held = [thought, self.text], 0
+        for index, text in enumerate(texts):
+            ends = [(text.index(stop), len(stop)) for stop in stops if stop in text]
+            if ends:
+                end, length = min(ends)
+                texts[index:] = [text[:end], *[""] * (len(texts) - index - 1)]
+                held = len(self.tokens(text[: end + length])) - len(self.tokens(text[:end]))
+                break
+        sent = [self.tokens(text) for text in texts]
+        return sent[0], sent[1], len(sent[0]) + len(sent[1]) + held
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP request as it came."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """By names in lower case."""
+    body: Body
+
+
+Replies = Callable[[Body], "str | Script"] | Sequence["str | Script"]
+"""What chats are answered with: by a function of the request's body, or in order."""
+
+
+@dataclass
+class StandInServer:
+    """A server with one slot: one generation at a time. A client that hangs up ends its own, also while it waits."""
+
+    CHATS: ClassVar[str]
+    """The path of chats."""
+
+    replies: Replies = ()
+    instead: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
+    """What is sent for a path in place of its regular answer."""
+    port: int = field(default=0, kw_only=True)
+    """The port to listen on; 0: any."""
+    host: str = field(default="", kw_only=True)
+    """Its address once it runs."""
+    requests_a_connection: int | None = field(default=None, kw_only=True)
+    """After so many it closes a connection as the next request comes, as one does whose patience just ran out; None:
+    never."""
+    seen: list[Request] = field(default_factory=list, kw_only=True)
+    """Every HTTP request."""
+    events: list[str] = field(default_factory=list, kw_only=True)
+    """What became of chats, each with its number: `request 1`, `load 1` where the model had to be loaded,
+    `first byte 1`, and how it ended: by an `Ending` such as `done 1`, by `refused 1` where something else than a
+    stream was sent, or by `disconnected 1` where the client hung up."""
+
+    def __post_init__(self) -> None:
+        self._slot = asyncio.Lock()
+        self._changed = asyncio.Condition()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._answered = 0
+
+    async def _answer(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
+        """Answer a request; `number` counts the chats, this one included."""
+        raise NotImplementedError
+
+    def _error(self, text: str) -> str:
+        """The body of an error."""
+        return json.dumps({"error": text})
+
+    @property
+    def requests(self) -> list[Body]:
+        """The bodies of all chats; an empty one begins none."""
+        return [request.body for request in self.seen if request.path == self.CHATS and request.body]
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._writers)
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.host = f"http://127.0.0.1:{self.port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        await self.until_idle()
+        await self._server.wait_closed()
+
+    @contextmanager
+    def in_thread(self) -> Iterator[Self]:
+        """Serve from a thread, for code that is not in this event loop."""
+        ready = threading.Event()
+
+        async def serve() -> None:
+            async with self:
+                self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+                ready.set()
+                await self._stop.wait()
+
+        thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
+        thread.start()
+        ready.wait(PATIENCE)
+        try:
+            yield self
+        finally:
+            self._loop.call_soon_threadsafe(self._stop.set)
+            thread.join(PATIENCE)
+
+    async def until(self, event: str) -> None:
+        """Wait until `event` has happened."""
+        await self._until(lambda: event in self.events)
+
+    async def until_asked(self, path: str) -> None:
+        """Wait until a request for `path` has come."""
+        await self._until(lambda: any(request.path == path for request in self.seen))
+
+    async def until_idle(self) -> None:
+        """Wait until no connection is open."""
+        await self._until(lambda: self.connections == 0)
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE), self._changed:
+            await self._changed.wait_for(holds)
+
+    async def _happened(self, event: str | None = None) -> None:
+        async with self._changed:
+            if event is not None:
+                self.events.append(event)
+            self._changed.notify_all()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, from its beginning to its end."""
+        self._writers.add(writer)
+        try:
+            ahead, before = b"", 0
+            while request := await _read_request(ahead, reader):
+                if before == self.requests_a_connection:
+                    break
+                before += 1
+                self.seen.append(request)
+                await self._happened()
+                ahead = await self._answer_unless_gone(request, reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        except UnicodeError as error:
+            await respond(writer, 400, str(error), "text/plain")
+        finally:
+            writer.close()
+            self._writers.discard(writer)
+            await self._happened()
+
+    async def _answer_unless_gone(
+        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bytes:
+        """Answer; give up when the client hangs up. Returns what was read ahead of the next request."""
+        number = len(self.requests)
+        if script := self.instead.get(request.path):
+            answer = asyncio.create_task(self._answer_instead(script, writer))
+        else:
+            answer = asyncio.create_task(self._answer(request, number, writer))
+        watch = asyncio.create_task(reader.read(1))
+        try:
+            await asyncio.wait({answer, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done() and _hung_up(watch):
+                raise ConnectionResetError
+            await answer
+            return watch.result() if watch.done() else b""
+        except (ConnectionResetError, BrokenPipeError):
+            if request.path == self.CHATS:
+                await self._happened(f"disconnected {number}")
+            raise
+        finally:
+            answer.cancel()
+            watch.cancel()
+            await asyncio.gather(answer, watch, return_exceptions=True)
+
+    async def _answer_instead(self, script: Script, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(script.load)
+        if script.ending in (Ending.BREAK, Ending.RESET):
+            break_off(writer, script.ending)
+        if script.raw is not None:
+            await send_raw(writer, script.raw)
+        await respond(writer, script.status, script.body or "")
+
+    def _next_script(self, body: Body) -> Script:
+        """What the next chat is answered with."""
+        if callable(self.replies):
+            reply = self.replies(body)
+        elif self._answered < len(self.replies):
+            reply = self.replies[self._answered]
+        else:
+            reply = Script(status=500, error=f"the stand-in has no reply number {self._answered + 1}")
+        self._answered += 1
+        return Script(reply) if isinstance(reply, str) else reply
+
+    async def _refuse(self, writer: asyncio.StreamWriter, status: int, text: str, number: int = 0) -> None:
+        """Answer with an error; `number` is that of the chat, if it is one."""
+        if number:
+            await self._happened(f"refused {number}")
+        await respond(writer, status, self._error(text))
+
+    async def _without_stream(self, script: Script, number: int, writer: asyncio.StreamWriter) -> bool:
+        """Answer a chat as `script` says if that is not by a stream."""
+        if script.raw is not None:
+            await self._happened(f"refused {number}")
+            await send_raw(writer, script.raw)
+        elif script.body is not None:
+            await self._happened(f"refused {number}")
+            await respond(writer, script.status, script.body)
+        elif script.status != 200:
+            await self._refuse(writer, script.status, script.error, number)
+        else:
+            return False
+        return True
+
+    async def _play(
+        self, script: Script, lines: Sequence[str], endings: Mapping[Ending, str], number: int, stream: Stream
+    ) -> None:
+        """Stream `lines` and end as `script` says; `endings` has what is sent last before some endings."""
+        last = endings.get(script.ending)
+        for index, line in enumerate([*lines, *([] if last is None else [last])]):
+            await asyncio.sleep(script.pause if index else 0)
+            await stream.send(line)
+            if index == 0:
+                await self._happened(f"first byte {number}")
+        if script.ending is Ending.STALL:
+            await asyncio.Event().wait()
+        if script.ending in (Ending.BREAK, Ending.RESET):
+            await self._happened(f"{script.ending} {number}")
+            break_off(stream.writer, script.ending)
+        await stream.end()
+        await self._happened(f"{script.ending} {number}")
+
+
+class Stream:
+    """A chunked response; its head goes out with the first text."""
+
+    def __init__(self, writer: asyncio.StreamWriter, content_type: str, packet: int | None) -> None:
+        self.writer = writer
+        self._content_type = content_type
+        self.packet = packet
+        self.has_begun = False
+
+    async def send(self, text: str) -> None:
+        """Send `text`, a packet at a time."""
+        self._begin()
+        data = text.encode("utf-8", "replace")
+        size = self.packet or len(data)
+        for start in range(0, len(data), size):
+            piece = data[start : start + size]
+            self.writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            await self.writer.drain()
+
+    async def end(self) -> None:
+        """End the response as HTTP asks for."""
+        self._begin()
+        self.writer.write(b"0\r\n\r\n")
+        await self.writer.drain()
+
+    def _begin(self) -> None:
+        if not self.has_begun:
+            self.has_begun = True
+            self.writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {self._content_type}\r\n".encode())
+            self.writer.write(b"Transfer-Encoding: chunked\r\n\r\n")
+
+
+async def respond(
+    writer: asyncio.StreamWriter, status: int, content: str, kind: str = "application/json; charset=utf-8"
+) -> None:
+    """Send a whole response."""
+    data = content.encode()
+    writer.write(f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\n\r\n".encode())
+    writer.write(data)
+    await writer.drain()
+
+
+async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes]) -> NoReturn:
+    """Send `pieces` as they are, and end the connection."""
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0)
+    raise ConnectionAbortedError
+
+
+def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:
+    """End a connection in the middle of a response; with a reset instead of a farewell if that is the `ending`."""
+    if ending is Ending.RESET:
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    raise ConnectionAbortedError
+
+
+def compact(value: object) -> str:
+    """JSON as Go and others write it: without blanks, in UTF-8."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_replies(path: Path) -> list[str | Script]:
+    """The replies in a file, one a line: a JSON string, or an object with the fields of Script."""
+    values = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    return [value if isinstance(value, str) else _script(value) for value in values]
+
+
+def main(program: str, start: Callable[[list[str | Script], list[str], int], StandInServer]) -> None:
+    """Serve the replies of a file until terminated; `start` is told them, the models to have, and the port."""
+    parser = argparse.ArgumentParser(prog=program, description="A stand-in for a model server, for tests.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--replies", type=Path, required=True)
+    parser.add_argument("--model", action="append", help="installed model; may be given more than once")
+    arguments = parser.parse_args()
+    models = arguments.model or ["qwen2.5-coder:7b"]
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve_forever(start(read_replies(arguments.replies), models, arguments.port)))
+
+
+async def _serve_forever(standin: StandInServer) -> None:
+    async with standin:
+        print(standin.host, flush=True)
+        await asyncio.Event().wait()
+
+
+async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request | None:
+    """The next request of a connection; None if there is none.
+
+    Raises:
+        UnicodeError: what came is no HTTP, but the beginning of TLS.
+    """
+    ahead = ahead or await reader.read(1)
+    if ahead == _TLS:
+        raise UnicodeError("a client that speaks TLS")
+    try:
+        head = (ahead + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except asyncio.IncompleteReadError:
+        return None
+    first, *rest = head.rstrip("\r\n").split("\r\n")
+    method, url, _ = first.split(" ")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+    content = await reader.readexactly(int(headers.get("content-length", "0")))
+    # A proxy is asked for a whole URL.
+    return Request(method, urlsplit(url).path, headers, json.loads(content) if content else {})
+
+
+def _hung_up(watch: asyncio.Task[bytes]) -> bool:
+    return watch.done() and (watch.exception() is not None or not watch.result())
+
+
+def _script(fields: dict[str, Any]) -> Script:
+    ending = Ending(str(fields.pop("ending", "done")))
+    return Script(**fields, ending=ending)

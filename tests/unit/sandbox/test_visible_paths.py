@@ -1,0 +1,208 @@
+"""What of the file system is shown, and what of that stays hidden. Nothing here runs any code of the user's."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adacoder.domain import Module
+from adacoder.privacy import tree as secrets_module
+from adacoder.project import is_wide
+from adacoder.sandbox import visible_paths
+from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.interpreter import Interpreter, describe
+from adacoder.sandbox.visible_paths import VisiblePaths, find_visible
+
+SECRET = (
+    *(".env", "sub/.env", "packages/a/.env.local", "deploy/id_rsa", "deploy/prod.env", "a/b/c/d/e/.env"),
+    *(".netrc", "x/.pypirc", "x/.npmrc", "x/.git-credentials", "x/server.pem", "x/SERVER.KEY", "x/pass.kdbx"),
+    *("x/.docker/config.json", "x/secrets.toml", "x/.streamlit/secrets.toml", "x/credentials.json"),
+)
+SECRET_FOLDERS = (".git", "vendor/lib/.git", "x/.aws", "x/.ssh", "x/.gnupg", "x/.kube", "x/.config/gcloud")
+HARMLESS = (
+    *(".env.example", "sub/.env.template", "sub/.env.sample", "x/.env.example.local", "environment.txt"),
+    *("secrets.py", "pkg/credentials.py", "x/config.json", "x/id_rsa.pub", "x/keys.txt", "x/monkey", "x/cacert.pem"),
+    *("node_modules/left/.npmrc", "lib/python3.11/site-packages/certifi/ca.pem", ".venv/lib/python3.11/test/k.pem"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _look_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take nothing for granted, however recently it was found."""
+    monkeypatch.setattr(visible_paths, "RECHECK_SECONDS", 0.0)
+
+
+@pytest.fixture
+def here() -> Interpreter:
+    return replace(describe(Path(sys.executable)), added=(), parts=(), packages=())
+
+
+def fill(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x", encoding="utf-8")
+
+
+def view(here: Interpreter, folder: Path, root: Path | None = None) -> VisiblePaths:
+    root = root or folder
+    return find_visible(here, folder, Module(root / "mod.py", "mod", root))
+
+
+def hidden(here: Interpreter, folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in view(here, folder).hidden}
+
+
+def test_secrets_are_found_at_any_depth_and_nothing_else_is(tmp_path: Path, here: Interpreter) -> None:
+    fill(tmp_path, *SECRET, *HARMLESS, *(f"{folder}/config" for folder in SECRET_FOLDERS))
+    assert hidden(here, tmp_path) == {*SECRET, *SECRET_FOLDERS}
+
+
+def test_the_git_of_a_submodule_is_a_file(tmp_path: Path, here: Interpreter) -> None:
+    fill(tmp_path, "sub/.git", "sub/mod.py")
+    assert hidden(here, tmp_path) == {"sub/.git"}
+
+
+def test_a_secret_that_comes_or_goes_is_noticed_and_no_other_change_matters(tmp_path: Path, here: Interpreter) -> None:
+    fill(tmp_path, "sub/deep/mod.py")
+    before = view(here, tmp_path)
+    fill(tmp_path, "sub/deep/other.py")
+    assert view(here, tmp_path) == before
+    fill(tmp_path, "sub/deep/.env", "new/.git/HEAD")
+    after = view(here, tmp_path)
+    assert after != before
+    assert after.hidden == (tmp_path / "new/.git", tmp_path / "sub/deep/.env")
+    (tmp_path / "sub/deep/.env").unlink()
+    (tmp_path / "new").rename(tmp_path / "moved")
+    assert view(here, tmp_path).hidden == (tmp_path / "moved/.git",)
+
+
+def test_for_a_moment_it_is_not_looked_for_again_below_the_top(
+    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visible_paths, "RECHECK_SECONDS", 1000.0)
+    fill(tmp_path, "sub/mod.py")
+    view(here, tmp_path)  # what is found anew is looked at once more
+    first = view(here, tmp_path)
+    fill(tmp_path, "sub/.env")
+    assert view(here, tmp_path) is first
+    os.utime(tmp_path)  # as a new entry at the top does
+    assert view(here, tmp_path).hidden == (tmp_path / "sub/.env",)
+
+
+def test_what_is_gone_is_not_hidden_any_more_not_even_for_a_moment(
+    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visible_paths, "RECHECK_SECONDS", 1000.0)
+    fill(tmp_path, "sub/.env", "sub/.netrc")
+    assert hidden(here, tmp_path) == {"sub/.env", "sub/.netrc"}
+    (tmp_path / "sub/.env").unlink()
+    assert hidden(here, tmp_path) == {"sub/.netrc"}
+
+
+def test_a_link_hides_what_it_leads_to(tmp_path: Path, here: Interpreter) -> None:
+    folder, elsewhere = tmp_path / "ws", tmp_path / "elsewhere"
+    fill(folder, "config/prod.txt", "config/open.py", "hold/keys/a")
+    fill(elsewhere, "secret.txt", ".env")
+    (folder / "sub").mkdir()
+    (folder / "sub/.env").symlink_to(folder / "config/prod.txt")
+    (folder / "sub/key.pem").symlink_to(folder / "config/open.py")
+    (folder / "sub/.ssh").symlink_to(folder / "hold/keys")
+    (folder / ".netrc").symlink_to(elsewhere / "secret.txt")
+    (folder / "gone.key").symlink_to("nothing")
+    (folder / "loop.key").symlink_to("loop.key")
+    (folder / "outside").symlink_to(elsewhere)
+    (folder / "around").symlink_to(folder)
+    assert hidden(here, folder) == {"config/prod.txt", "hold/keys"}
+
+
+def test_a_workspace_that_is_reached_by_a_link(tmp_path: Path, here: Interpreter) -> None:
+    fill(tmp_path / "real", "prod.txt", "sub/.env")
+    (tmp_path / "real/.env").symlink_to("prod.txt")
+    (tmp_path / "ws").symlink_to(tmp_path / "real")
+    assert hidden(here, tmp_path / "ws") == {"prod.txt", "sub/.env"}
+
+
+def test_doors_to_programs_outside_are_hidden(
+    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, "run/mod.py")
+    os.mkfifo(tmp_path / "run/pipe")
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("run/agent")
+        assert hidden(here, tmp_path) == {"run/pipe", "run/agent"}
+
+
+def test_other_projects_of_an_editable_install_are_searched_too(tmp_path: Path, here: Interpreter) -> None:
+    folder, sibling = tmp_path / "ws", tmp_path / "sibling"
+    fill(folder, "mod.py")
+    fill(sibling, "pkg/__init__.py", "pkg/.env")
+    with_sibling = replace(here, folders=(*here.folders, sibling), added=(sibling,))
+    assert view(here, folder).hidden == ()
+    assert view(with_sibling, folder).hidden == (sibling / "pkg/.env",)
+
+
+def test_a_folder_of_data_is_hidden_as_a_whole(
+    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets_module, "MOST_IN_FOLDER", 5)
+    fill(tmp_path, *(f"few/{number}" for number in range(5)), *(f"data/{number}" for number in range(6)))
+    assert hidden(here, tmp_path) == {"data"}
+
+
+def test_of_what_is_too_large_to_search_only_the_module_s_own_is_shown(
+    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 10)
+    fill(tmp_path, "pkg/__init__.py", "pkg/sub/.env", *(f"many/{number}/x" for number in range(10)))
+    module = Module(tmp_path / "pkg/__init__.py", "pkg", tmp_path)
+    found = find_visible(here, tmp_path, module)
+    assert found.shown == (tmp_path / "pkg",)
+    assert found.hidden == (tmp_path / "pkg/sub/.env",)
+    monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 2)
+    with pytest.raises(SandboxError, match=r"pkg holds too much to be searched"):
+        find_visible(here, tmp_path, module)
+
+
+def test_of_what_is_too_large_no_link_is_shown(
+    tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets_module, "MOST_ENTRIES", 3)
+    folder = tmp_path / "ws"
+    fill(folder, "mod.py", "own.py", *(f"many/{number}" for number in range(5)))
+    fill(tmp_path, "elsewhere/key.txt")
+    (folder / "linked.py").symlink_to(tmp_path / "elsewhere/key.txt")
+    (folder / "linked").symlink_to(tmp_path / "elsewhere")
+    for name in ("mod", "linked"):
+        found = find_visible(here, folder, Module(folder / "mod.py", name, folder))
+        assert found.shown == (folder / "mod.py", folder / "own.py")
+
+
+def test_what_cannot_be_read_is_passed_over(tmp_path: Path, here: Interpreter, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path, "locked/inner/x", "open/.env")
+    scan = os.scandir
+
+    def scandir(path: str) -> Iterator[os.DirEntry[str]]:
+        """As for someone who is not root, who may read anything."""
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert hidden(here, tmp_path) == {"open/.env"}
+    assert view(here, tmp_path / "nowhere").hidden == ()
+
+
+def test_folders_that_programs_share_are_no_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    for name in ("", ".local", ".local/share", ".config", ".cache", ".."):
+        assert is_wide(tmp_path / "me" / name)
+    for name in ("project", ".local/share/project", ".cache/project"):
+        assert not is_wide(tmp_path / "me" / name)
