@@ -53,6 +53,8 @@ class Importers:
         """As `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
         """The one that was used last comes last."""
+        self._stale: list[_Root] = []
+        """Replaced while a docstring still ran there."""
 
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
         """A process in which the program's module is imported as it stands; it must be given back.
@@ -64,11 +66,12 @@ class Importers:
             SandboxError: the interpreter does not start.
         """
         root = self._root(recipe)
-        for other in [*self._roots.values()][:-_MOST_ROOTS]:
-            if not other.busy:
-                del self._roots[other.recipe]
-                await other.end()
-        root.busy += 1
+        root.busy += 1  # before the first await: others end what is idle
+        try:
+            await self._end_idle()
+        except BaseException:
+            root.busy -= 1
+            raise
         try:
             template = await root.template()
             if template.pid is None:
@@ -90,15 +93,29 @@ class Importers:
 
     def _root(self, recipe: Recipe) -> _Root:
         root = self._roots.pop(recipe, None)
-        if root is None or not root.usable:
-            root = _Root(recipe)
+        if root is not None and not root.usable:
+            self._stale.append(root)
+            root = None
+        root = root or _Root(recipe)
         self._roots[recipe] = root
         return root
 
+    async def _end_idle(self) -> None:
+        """End what no docstring uses, but for the roots that were used last."""
+        older = [*self._roots.values()][:-_MOST_ROOTS]
+        idle = [root for root in (*older, *self._stale) if not root.busy]
+        self._stale = [root for root in self._stale if root.busy]
+        for root in idle:
+            if self._roots.get(root.recipe) is root:
+                del self._roots[root.recipe]
+        for root in idle:
+            await root.end()
+
     async def close(self) -> None:
         """End every process, for good."""
-        roots = [*self._roots.values()]
+        roots = [*self._roots.values(), *self._stale]
         self._roots.clear()
+        self._stale.clear()
         await asyncio.gather(*(root.end() for root in roots))
 
 
@@ -214,27 +231,27 @@ class _Root:
         """
         name = program.module.name.partition(".")[0]
         task = self._importers.pop(name, None)
-        if task is not None and task.done() and not task.cancelled() and not task.exception():
-            task = task if task.result().usable else None
-        if task is None:
-            await self._make_room()
-            task = asyncio.create_task(self._import(name, program, seconds))
+        before = None if task is None else _imported(task)
+        if task is None or (task.done() and (before is None or not before.usable)):
+            task = asyncio.create_task(self._import(name, program, seconds, before))
         self._importers[name] = task
         return await asyncio.shield(task)
 
     async def _make_room(self) -> None:
-        """End what nobody uses, until there may be one more."""
+        """End what nobody uses, until there are few enough."""
         for name, task in [*self._importers.items()]:
-            if len(self._importers) < self.recipe.group - 1:
+            if len(self._importers) < self.recipe.group:
                 return
-            if task.done():
-                importer = None if task.cancelled() or task.exception() else task.result()
-                if importer is None or not importer.busy:
-                    del self._importers[name]
-                    if importer is not None:
-                        await importer.end()
+            importer = _imported(task)
+            if task.done() and (importer is None or not importer.busy) and self._importers.get(name) is task:
+                del self._importers[name]
+                if importer is not None:
+                    await importer.end()
 
-    async def _import(self, name: str, program: Program, seconds: float) -> _Importer:
+    async def _import(self, name: str, program: Program, seconds: float, before: _Importer | None) -> _Importer:
+        if before is not None:
+            await before.end()
+        await self._make_room()
         template = await self.template()
         importer = _Importer(template, await template.fork("importer"), self.recipe.group)
         try:
@@ -251,9 +268,9 @@ class _Root:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        for task in self._importers.values():
-            if not task.cancelled() and not task.exception():
-                task.result().kill()
+        for importer in map(_imported, self._importers.values()):
+            if importer is not None:
+                importer.kill()
         if not self._boot.cancelled() and not self._boot.exception():
             await self._boot.result().end()
 
@@ -431,6 +448,11 @@ class _Desk(_Process):
         """End it, and have what came of it removed."""
         self.kill()
         await self._importer.ended(self)
+
+
+def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:
+    """What an import has come to; None if it runs, was cancelled or went wrong."""
+    return None if not task.done() or task.cancelled() or task.exception() else task.result()
 
 
 def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
