@@ -432,15 +432,24 @@ class Verdict:
 
         What passed from memory proves nothing: it got further than what passes no example, and than nothing else.
         """
-        is_memorised = self.failure is not None and self.failure.kind is FailureKind.MEMORISED
         return (
             self.parses,
             self.defines,
             -len(self.undefined),
             self.imports,
-            0 if is_memorised else self.examples_passed,
-            self.passed or is_memorised,
+            self.examples_proved,
+            self.passed or self.is_memorised,
         )
+
+    @property
+    def is_memorised(self) -> bool:
+        """True if it passed the examples from memory."""
+        return self.failure is not None and self.failure.kind is FailureKind.MEMORISED
+
+    @property
+    def examples_proved(self) -> int:
+        """Number of examples passed, but not from memory."""
+        return 0 if self.is_memorised else self.examples_passed
 
 
 @dataclass(frozen=True, slots=True)

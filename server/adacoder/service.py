@@ -201,7 +201,10 @@ class Service(Checks):
             outcome = replace(outcome, notes=(*outcome.notes, limit))
         if trouble is None:
             return outcome
-        return replace(outcome, reason=Text(outcome.reason or "", " Then no more replies came: ", str(trouble)))
+        ended = Text("Then no more replies came: ", str(trouble))
+        if outcome.reason is None:
+            return replace(outcome, notes=(*outcome.notes, ended))
+        return replace(outcome, reason=Text(outcome.reason, " ", ended))
 
     async def _suggest(self, task: Task, model: LeasedModel, _: int | None) -> Outcome:
         target = task.target

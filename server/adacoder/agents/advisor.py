@@ -25,8 +25,8 @@ def said(reply: Reply, target: Target) -> str:
 
 
 def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512) -> Role[str]:
-    """Make a Role whose reply is read as it stands, of at most `most` tokens."""
-    return Role(agent, action, doing, prompt, said, Limits(one_in=8, most=most))
+    """Make a Role whose reply is read as it stands, of at most `most` tokens; of nothing but thoughts as empty."""
+    return Role(agent, action, doing, prompt, said, Limits(one_in=8, most=most), otherwise="")
 
 
 def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[Candidate]:

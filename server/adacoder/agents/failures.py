@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 """Length of a trace, in values of the greatest length."""
+_MOST_BLOCKS = 10
+"""Of more the first half and the last are shown (LDB's released code)."""
 
 
 def described(verdict: Verdict) -> Field:
@@ -67,6 +69,41 @@ def _traced(trace: Trace, most: int) -> str:
     shown += [f"[… {trace.left_out} steps …]"] if trace.left_out else []
     shown += [line for each in trace.last for line in _executed(each, code, most)]
     return shortened("\n".join(shown), _SHOWN * most)
+
+
+def traced_in_blocks(trace: Trace) -> Field:
+    """Describe a trace for a prompt, as `traced`, block by block, of many the first and the last."""
+    return partial(_traced_in_blocks, trace)
+
+
+def _traced_in_blocks(trace: Trace, most: int) -> str:
+    code = {line.number: without_secrets(line.text) for line in trace.code}
+    blocks = [*_blocks(trace.first, code), *_blocks(trace.last, code)]
+    half = _MOST_BLOCKS // 2
+    shown: list[str] = []
+    for number, block in enumerate(blocks, 1):
+        if number <= half or number > len(blocks) - half:
+            shown += [f"Block {number}:", *(line for each in block for line in _executed(each, code, most))]
+        elif number == half + 1:
+            shown.append(f"[… {len(blocks) - 2 * half} blocks …]")
+    return shortened("\n".join(shown), _SHOWN * most)
+
+
+def _blocks(entries: Iterable[Executed], code: Mapping[int, str]) -> Iterator[list[Executed]]:
+    """Split executed lines where they branch, go back, or are of another call."""
+    block: list[Executed] = []
+    for entry in entries:
+        ends = bool(entry.gave or entry.raised)  # the line of the entry before it, and not another one
+        if block and (
+            entry.call != block[-1].call
+            or entry.line < block[-1].line
+            or (not ends and (entry.line == block[-1].line or code.get(block[-1].line, "").rstrip().endswith(":")))
+        ):
+            yield block
+            block = []
+        block.append(entry)
+    if block:
+        yield block
 
 
 def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[str]:

@@ -101,9 +101,9 @@ class Request:
             step.details = Noted(message)
 
     def share(self, attempt: Attempt) -> float:
-        """Give the share of the docstring's Examples that an attempt passed, from 0 to 1."""
+        """Give the share of the docstring's Examples that an attempt passed, and not from memory, from 0 to 1."""
         total = attempt.verdict.total(self.target)
-        return attempt.verdict.examples_passed / total if total else float(attempt.verdict.passed)
+        return attempt.verdict.examples_proved / total if total else float(attempt.verdict.passed)
 
     async def try_start(self) -> None:
         """Evaluate the candidate to start from, if there is one, before anything is written.
@@ -133,13 +133,13 @@ class Request:
         self._calls += 1
         return await self._conversation.ask(role, {**about, **fields}, sampling)
 
-    async def first(self, role: Role[Candidate]) -> Candidate:
+    async def first(self, role: Role[Candidate], *, sampling: Sampling | None = None) -> Candidate:
         """Return the candidate to start from, or else ask `role` for one.
 
         Raises:
             BudgetSpent, ModelError: as `ask`.
         """
-        return await self.ask(role) if self.start is None else self.start
+        return await self.ask(role, sampling=sampling) if self.start is None else self.start
 
     async def evaluate(self, candidate: Candidate) -> Attempt:
         """Run the docstring's Examples on a candidate: the only thing that decides.

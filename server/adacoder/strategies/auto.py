@@ -47,7 +47,7 @@ async def _run(request: Request) -> None:
             candidate = await request.ask(WRITER_BY_PLAN, plan=plan)
         elif _is_by_value(attempts[-1]):
             about, trace = told(attempts[-1]), await observed(request, attempts[-1])
-            advice = await request.ask(JUDGE, about, trace=shown(trace))
+            advice = await request.ask(JUDGE, about, trace=shown(trace, in_blocks=True))
             candidate = await request.ask(REWRITER, about, advice=advice)
         else:
             others = [*await request.ask(THINKER)] if others is None else others
@@ -62,6 +62,8 @@ async def _probed(request: Request) -> None:
     best = request.best
     if best is None or not best.verdict.passed or best.verdict.total(request.target) != 1:
         return
+    if best.candidate == request.start:
+        return  # nobody asked to doubt what stands there and passes
     tests = await request.ask(DESIGNER)
     probes = Probes(request, tests)
     feedback = await probes.run(best)

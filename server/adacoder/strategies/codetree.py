@@ -6,23 +6,19 @@ The released code returns the last failing program where none is accepted; here 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from itertools import starmap
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adacoder.agents.advisor import code_of, told
 from adacoder.agents.budget import Budget
 from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
-from adacoder.agents.role import Role
+from adacoder.agents.role import Field, Role
 from adacoder.domain import Attempt, Candidate
 from adacoder.strategies import codetree_roles as roles
 from adacoder.strategies.strategy import Strategy
 
-PROGRAMS = 20
-"""The budget: programs that are run (section 4.1)."""
 _PAPER = "CodeTree: Agent-guided Tree Search for Code Generation with Large Language Models (Li et al., NAACL 2025)"
-_REJECTED = "All examples pass, but the function may not hold for all inputs that the docstring allows."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +26,11 @@ class _Node:
     """A program to write: by a strategy, or from its parent."""
 
     path: tuple[str, ...]
-    advice: str
-    parent: Attempt | None = None
+    strategy: str
+    """Empty: none could be read."""
+    reflection: str = ""
+    parent: dict[str, Field] | None = None
+    """What is told of the parent: its code, and its feedback F (eq. 3 and 4)."""
     value: float = 0.0
     """The parent's."""
 
@@ -40,10 +39,15 @@ class _Node:
 class CodeTree:
     """The search; `-bfs` and `-dfs` of section 4.3 have no critic, and Table 4 leaves out its tasks one by one."""
 
+    programs: int = 20
+    """The budget: programs that are run (section 4.1)."""
     depth: int = 3
-    """Greatest depth of a node (section 4.1)."""
+    """d: greatest depth of a node (Table 3; released code)."""
     width: int = 3
-    """Most children of a node (section 4.1)."""
+    """w: most reflections on a node (Table 3)."""
+    strategies: int = roles.MOST_STRATEGIES
+    """Most children of the root. The thinker decides how many (section 3.3), up to 10 (released code); without a critic
+    it is w (section 4.3)."""
     breadth_first: bool = False
     scores: bool = True
     verifies: bool = True
@@ -54,11 +58,10 @@ class CodeTree:
         await request.try_start()
         if not request.goes_on:
             return
-        listed = await request.ask(roles.THINKER)
+        listed = (await request.ask(roles.THINKER))[: self.strategies]
         pending = deque(_Node((f"strategy {n}",), each) for n, each in enumerate(listed, 1))
-        for _ in request.rounds(past_a_pass=self.verifies):
-            if not pending:
-                return
+        rounds = request.rounds(past_a_pass=self.verifies)
+        while pending and next(rounds, None) is not None:
             node = pending.popleft()
             with request.branch(*node.path):
                 children = await self._expanded(request, node)
@@ -70,69 +73,75 @@ class CodeTree:
                 pending.extendleft(reversed(children))
 
     async def _expanded(self, request: Request, node: _Node) -> list[_Node] | None:
-        """The children of a node; None where its program is accepted."""
+        """The children of a node; None where its program is accepted, or where nothing that is written can help."""
         attempt = await request.evaluate(await self._program(request, node))
-        passed = attempt.verdict.passed
-        if passed and (not self.verifies or await request.ask(roles.VERIFIER, code=code_of(attempt))):
-            request.prefer(attempt, 2.0)  # above any value
+        if attempt.verdict.final and not attempt.verdict.passed:
             return None
-        about = told(attempt, _REJECTED)
-        mark: float = roles.BEST_SCORE if passed else 0
-        if self.scores and not passed:
-            mark = await request.ask(roles.CRITIC, about)
+        accepts, mark, reason = await self._judged(request, node, attempt)
         value = request.share(attempt) + mark / (3 * roles.BEST_SCORE)
-        request.prefer(attempt, value)
+        request.prefer(attempt, value + accepts)
         depth = len(node.path)
-        stalls = self.aborts and depth > 1 and (value < node.value or (value == node.value and depth > mark))
-        if depth >= self.depth or stalls or not request.has_rounds:
-            return []
-        reflections = (await request.ask(roles.REFLECTOR, about))[: self.width]
-        return [_Node((*node.path, f"reflection {n}"), each, attempt, value) for n, each in enumerate(reflections, 1)]
+        if accepts or depth >= self.depth or not request.has_rounds or self._stalls(node, value, mark):
+            return None if accepts else []
+        about = roles.feedback(attempt, reason)
+        listed = await request.ask(roles.REFLECTOR, about, strategy=node.strategy or "any")
+        return [
+            _Node((*node.path, f"reflection {n}"), node.strategy, each, about, value)
+            for n, each in enumerate(listed[: self.width], 1)
+        ]
+
+    async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float, str]:
+        """Whether a program is accepted; the critic's mark, which is the best for a pass; and its reason."""
+        if attempt.verdict.passed:
+            accepts, reason = True, ""
+            if self.verifies:
+                accepts, reason = await request.ask(roles.VERIFIER, code=code_of(attempt))
+            return accepts, roles.BEST_SCORE, reason
+        if not self.scores:
+            return False, 0.0, ""
+        return False, *await request.ask(roles.CRITIC, told(attempt), strategy=node.strategy or "any")
+
+    def _stalls(self, node: _Node, value: float, mark: float) -> bool:
+        """True if a child is worth less than its parent, or no more and deeper than its mark (released code)."""
+        depth = len(node.path)
+        return self.aborts and depth > 1 and (value < node.value or (value == node.value and depth > mark))
 
     async def _program(self, request: Request, node: _Node) -> Candidate:
         if node.parent is not None:
-            return await request.ask(roles.DEBUGGER, told(node.parent, _REJECTED), advice=node.advice)
-        return await (request.ask(roles.SOLVER, plan=node.advice) if node.advice else request.ask(WRITER))
+            return await request.ask(roles.DEBUGGER, node.parent, advice=node.reflection)
+        return await (request.ask(roles.SOLVER, plan=node.strategy) if node.strategy else request.ask(WRITER))
 
 
 def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Strategy:
     judges: list[Role[Any]] = [roles.CRITIC] * search.scores + [roles.VERIFIER] * search.verifies
     of_a_node = 2 + bool(judges)
+    # Of programs there are one a round; the code to start from and what rules make of it come on top.
     return Strategy(
         name=f"codetree{suffix}",
         summary=summary,
         paper=_PAPER + section,
         roles=(roles.THINKER, roles.SOLVER, WRITER, roles.REFLECTOR, roles.DEBUGGER, *judges),
-        iterations=PROGRAMS - 1,
+        iterations=search.programs - 1,
         best_calls=2 + search.verifies,
-        budget=lambda t: Budget(rounds=1 + t, calls=1 + of_a_node * (1 + t), programs=2 + t),
+        budget=lambda t: Budget(rounds=1 + t, calls=1 + of_a_node * (1 + t), programs=3 + t),
         run=search.run,
         feedback="the error, reflections, and a critic" if judges else "the error, and reflections",
         selection="the furthest, then by the critic" if judges else "the furthest",
     )
 
 
-CODETREES = tuple(
-    starmap(
-        _codetree,
-        (
-            ("", "searches a tree of strategies and reflections, led by a critic", "", CodeTree()),
-            (
-                "-bfs",
-                "codetree without a critic, breadth first: the first that passes",
-                ", section 4.3",
-                CodeTree(breadth_first=True, scores=False, verifies=False, aborts=False),
-            ),
-            (
-                "-dfs",
-                "codetree without a critic, depth first: the first that passes",
-                ", section 4.3",
-                CodeTree(scores=False, verifies=False, aborts=False),
-            ),
-            ("-no-verification", "codetree that accepts whatever passes", ", Table 4", CodeTree(verifies=False)),
-            ("-no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
-            ("-no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
-        ),
-    )
+_UNLED = CodeTree(strategies=3, scores=False, verifies=False, aborts=False)
+CODETREES = (
+    _codetree("", "searches a tree of strategies and reflections, led by a critic", "", CodeTree()),
+    _codetree(
+        "-bfs",
+        "codetree without a critic, breadth first: the first that passes",
+        ", section 4.3",
+        replace(_UNLED, breadth_first=True),
+    ),
+    _codetree("-dfs", "codetree without a critic, depth first: the first that passes", ", section 4.3", _UNLED),
+    _codetree("-no-verification", "codetree that accepts whatever passes", ", Table 4", CodeTree(verifies=False)),
+    _codetree("-no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
+    _codetree("-no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
 )
 """The search, first; its variants without a critic; and its ablations."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from adacoder.agents.advisor import coder
-from adacoder.agents.role import Limits, Role, always
-from adacoder.domain import Reply, Target
+from adacoder.agents.advisor import coder, said, told
+from adacoder.agents.failures import shortened
+from adacoder.agents.role import Field, Limits, Role, always
+from adacoder.domain import Attempt, Reply, Target
 from adacoder.replies.judgement import is_accepted, score
 from adacoder.replies.listing import items
 
@@ -14,18 +16,21 @@ MOST_STRATEGIES = 10
 """A list of more is cut there (released code)."""
 BEST_SCORE = 5
 """The critic's scale, from 0 (released code)."""
+_REJECTED = "All examples pass, but the function may not hold for all inputs that the docstring allows."
 
 
 def _strategies(reply: Reply, target: Target) -> tuple[str, ...]:
     return items(reply.text, MOST_STRATEGIES)
 
 
-def _score(reply: Reply, target: Target) -> float | None:
-    return score(reply.text, BEST_SCORE)
+def _score(reply: Reply, target: Target) -> tuple[float, str] | None:
+    mark = score(reply.text, BEST_SCORE)
+    return None if mark is None else (mark, said(reply, target))
 
 
-def _accepted(reply: Reply, target: Target) -> bool | None:
-    return is_accepted(reply.text)
+def _accepted(reply: Reply, target: Target) -> tuple[bool, str] | None:
+    accepts = is_accepted(reply.text)
+    return None if accepts is None else (accepts, said(reply, target))
 
 
 THINKER: Role[tuple[str, ...]] = Role(
@@ -35,28 +40,39 @@ THINKER: Role[tuple[str, ...]] = Role(
 SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
 """Writes by one strategy, the `plan`."""
 REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
-"""Lists ways to mend `code` after its `error`."""
+"""Lists ways to mend `code`, written by a `strategy`, after its `error`, which is the critic's word, too."""
 DEBUGGER = coder("debugger", "revising the function by a reflection", "revise")
 """Revises `code` by one reflection, the `advice`."""
-CRITIC: Role[float] = Role(
+CRITIC: Role[tuple[float, str]] = Role(
     "critic",
     "score",
     "scoring the attempt",
     "codetree_score",
     _score,
     Limits(one_in=8, most=256),
-    otherwise=0.0,
+    otherwise=(0.0, ""),
     has_found=always,
 )
-"""Scores `code` that fails its examples, from 0 to 5."""
-VERIFIER: Role[bool] = Role(
+"""Scores `code` that fails its examples and follows a `strategy`, from 0 to 5, with a reason."""
+VERIFIER: Role[tuple[bool, str]] = Role(
     "critic",
     "verify",
     "verifying the function",
     "codetree_verify",
     _accepted,
     Limits(one_in=8, most=256),
-    otherwise=True,
+    otherwise=(True, ""),
     has_found=always,
 )
-"""Says whether `code` that passes its examples holds for all inputs."""
+"""Says whether `code` that passes its examples holds for all inputs, with a reason; by default it does."""
+
+
+def feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
+    """Word the collective feedback F on an attempt (eq. 3 and 4): what its examples gave, and the critic's reason."""
+    about = told(attempt, _REJECTED)
+    return {**about, "error": partial(_with_reason, about["error"], reason)} if reason else about
+
+
+def _with_reason(error: Field, reason: str, most: int) -> str:
+    found = shortened(error, most) if isinstance(error, str) else error(most)
+    return f"{found}\n\nA critic says: {shortened(reason, most)}"

@@ -1,6 +1,6 @@
 """LDB: A Large Language Model Debugger via Verifying Runtime Execution Step by Step (Zhong et al., ACL 2024).
 
-The trace is observed, by lines with the values of locals; a run of lines without a jump back is a block.
+The trace is observed, with the values of locals. A block ends where the code branches, goes back or calls itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ async def _run(request: Request) -> None:
         attempt = await request.evaluate(candidate)
         if request.goes_on:
             about = told(attempt)
-            advice = await request.ask(JUDGE, about, trace=shown(await observed(request, attempt)))
+            advice = await request.ask(JUDGE, about, trace=shown(await observed(request, attempt), in_blocks=True))
             candidate = await request.ask(REWRITER, about, advice=advice)
 
 

@@ -18,8 +18,9 @@ from adacoder.replies.judgement import is_accepted
 from adacoder.strategies.self_planning import BY_PLAN, FIRST_PLANNER
 from adacoder.strategies.strategy import Strategy
 
-PLANNER = replace(FIRST_PLANNER, prompt="lpw_plan")
-"""Plans; after a plan that was refused, anew by its `checked` verification."""
+PLANNER = replace(FIRST_PLANNER, otherwise="1. Do as the docstring says.")
+REPLANNER = replace(PLANNER, prompt="lpw_replan")
+"""Plans anew by a `plan` that was refused, and its `verification`."""
 VERIFIER = advisor("verifier", "verify", "verifying the plan on the examples", "lpw_verify")
 """Works the docstring's examples through by the `plan`, step by step."""
 
@@ -54,9 +55,10 @@ async def _run(request: Request) -> None:
     await request.try_start()
     if not request.goes_on:
         return
-    checked = plan = ""
-    for _ in range(VERIFICATIONS):
-        plan = await request.ask(PLANNER, checked=checked)
+    plan = checked = ""
+    for number in range(VERIFICATIONS):
+        planned = request.ask(REPLANNER, plan=plan, verification=checked) if number else request.ask(PLANNER)
+        plan = await planned
         checked = await request.ask(VERIFIER, plan=plan)
         if await request.ask(CHECKER, plan=plan, verification=checked):
             break
@@ -74,7 +76,7 @@ LPW = Strategy(
     name="lpw",
     summary="verifies a plan on the examples, then compares what the code does with it",
     paper="Planning-Driven Programming: A Large Language Model Programming Workflow (Lei et al., ACL 2025)",
-    roles=(PLANNER, VERIFIER, CHECKER, BY_PLAN, EXPLAINER, FIXER),
+    roles=(PLANNER, REPLANNER, VERIFIER, CHECKER, BY_PLAN, EXPLAINER, FIXER),
     iterations=FIXES,
     best_calls=4,
     budget=lambda t: Budget(rounds=1 + t, calls=3 * VERIFICATIONS + 1 + 2 * t),

@@ -6,26 +6,22 @@ Its web search and its choice of models are left out: nothing leaves the machine
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from adacoder.agents.advisor import told
 from adacoder.agents.budget import Budget
 from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
 from adacoder.agents.role import Role
-from adacoder.agents.tracing import complexity, likeness, observed, shown
+from adacoder.agents.tracing import complexity, failing, likeness, observed, shown
 from adacoder.domain import Attempt
-from adacoder.models.base import Sampling
 from adacoder.strategies import semag_roles as by
 from adacoder.strategies.self_planning import BY_PLAN
+from adacoder.strategies.semag_discussion import Discussion
 from adacoder.strategies.strategy import Strategy
 from adacoder.traces import Trace
-
-SAMPLING = Sampling(temperature=0.1)
-"""T = 0.1 (section 4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +32,22 @@ class Semag:
     suggests: bool = True
     discusses: bool = True
     passes: int = 5
-    """M_try (section 4.1)."""
+    """M_try (section 4.3)."""
     debugs: int = 4
-    """M_debug (section 4.1)."""
+    """M_debug (section 4.3)."""
     verifications: int = 1
     """M_plan; not stated: one, since a small model seldom improves a plan twice."""
     debaters: int = 3
     """N_debater; not stated: the least number that has a majority."""
     temper: float = 1.0
-    """τ_w, the temperature of the debaters' weights; not stated. The later a debater speaks, the more it has read: η
-    is its place, so that with 1 a later proposal weighs e times the one before."""
+    """τ_w of the debaters' weights; not stated: with 1 who gained all examples weighs e times who gained none."""
     delta: float = 0.85
     """δ0 (eq. 11)."""
     decay: float = 0.5
     """λ (eq. 11)."""
 
     def budget(self) -> Budget:
-        """Give the most calls and programs: level 1, level 2, and all passes of levels 3 and 4."""
+        """Give the most calls and programs: level 1, level 2, and all passes of levels 3 and 4. Traces take no call."""
         debugging = self.debugs * (2 + self.suggests)
         discussing = (self.debaters + 2) * self.discusses
         calls = 1 + 2 + self.verifications * self.verifies + self.passes * (debugging + discussing)
@@ -63,67 +58,73 @@ class Semag:
         return self.delta * math.exp(-self.decay * (step / self.debugs) * complexity)
 
     async def run(self, request: Request) -> None:
+        """Climb the levels of one request."""
+        await _Climb(self, request, request.rounds(), Discussion(self.debaters, self.temper)).run()
+
+
+@dataclass(slots=True)
+class _Climb:
+    """One request on its way up."""
+
+    which: Semag
+    request: Request
+    rounds: Iterator[int]
+    discussion: Discussion
+    log: str = "It was not verified."
+    """L of eq. 4: how the examples were worked through by the plan."""
+
+    async def run(self) -> None:
         """Climb from direct writing to a plan, to debugging by traces, to a discussion, as the levels fail."""
-        rounds = request.rounds()
-        next(rounds, None)
+        request, which = self.request, self.which
+        next(self.rounds, None)
         with request.branch("level 1"):
-            await request.evaluate(await request.first(WRITER))
-        if next(rounds, None) is None:
+            await request.evaluate(await request.first(WRITER, sampling=by.SAMPLING))
+        if next(self.rounds, None) is None:
             return
         with request.branch("level 2"):
-            plan = await self._plan(request)
-            attempt = await request.evaluate(await request.ask(BY_PLAN, sampling=SAMPLING, plan=plan))
-        for number in range(1, self.passes + 1):
-            with request.branch(f"pass {number}"):
-                attempt = await self._pass(request, rounds, attempt)
+            attempt = await request.evaluate(await by.ask(request, BY_PLAN, plan=await self._plan()))
+        for number in range(1, (request.budget.rounds - 2) // (which.debugs + which.discusses) + 1):
+            if request.goes_on:
+                with request.branch(f"pass {number}"):
+                    attempt = await self._pass(attempt)
 
-    async def _plan(self, request: Request) -> str:
-        """Level 2: a plan, worked through on the examples."""
-        plan = await request.ask(by.PLANNER, sampling=SAMPLING)
-        for _ in range(self.verifications * self.verifies):
-            plan = await request.ask(by.PLAN_VERIFIER, sampling=SAMPLING, plan=plan) or plan
+    async def _plan(self) -> str:
+        """Level 2: a plan, mended by working the examples through until nothing is left to mend (eq. 3 and 4)."""
+        plan = await by.ask(self.request, by.PLANNER)
+        for _ in range(self.which.verifications * self.which.verifies):
+            mended, self.log = await by.ask(self.request, by.PLAN_VERIFIER, plan=plan)
+            if mended in ("", plan):
+                break
+            plan = mended
         return plan
 
-    async def _pass(self, request: Request, rounds: Iterator[int], attempt: Attempt) -> Attempt:
-        """Level 3 until traces stay alike, and level 4; one pass of Algorithm 1's outer loop."""
+    async def _pass(self, attempt: Attempt) -> Attempt:
+        """Level 3 until traces of the same example stay alike, and level 4: a pass of Algorithm 1's outer loop."""
+        request, which = self.request, self.which
         seen = await observed(request, attempt)
-        for step, _ in zip(range(self.debugs), rounds, strict=False):
+        for step, _ in zip(range(1, which.debugs + 1), self.rounds, strict=False):
             with request.branch("level 3"):
-                attempt = await self._debugged(request, attempt, seen)
+                example, before = failing(attempt), seen
+                attempt = await self._debugged(attempt, seen)
                 if not request.goes_on:
                     return attempt
-                before, seen = seen, await observed(request, attempt)
-            if likeness(before, seen) > self.threshold(step + 1, complexity(attempt)):
+                seen = again = await observed(request, attempt, example)
+                if example not in (None, failing(attempt)):
+                    seen = await observed(request, attempt)
+            if await likeness(before, again) > which.threshold(step, await complexity(attempt)):
                 break
-        if self.discusses and next(rounds, None) is not None:
+        if which.discusses and next(self.rounds, None) is not None:
             with request.branch("level 4"):
-                return await self._discussed(request, attempt, seen)
+                return await self.discussion.refined(request, attempt, shown(seen))
         return attempt
 
-    async def _debugged(self, request: Request, attempt: Attempt, trace: Trace) -> Attempt:
-        about = told(attempt)
-        advice = await request.ask(by.EXPLAINER, about, sampling=SAMPLING, trace=shown(trace))
-        if self.suggests:
-            advice = await request.ask(by.SUGGESTER, about, sampling=SAMPLING, explanation=advice)
-        return await request.evaluate(await request.ask(by.DEBUGGER, about, sampling=SAMPLING, advice=advice))
-
-    async def _discussed(self, request: Request, attempt: Attempt, trace: Trace) -> Attempt:
-        """Level 4: debaters speak one after the other; the weightiest proposal is followed."""
-        about = told(attempt)
-        proposals: list[str] = []
-        for _ in range(self.debaters):
-            others = _numbered(proposals) or "None yet."
-            proposals.append(
-                await request.ask(by.DEBATER, about, sampling=SAMPLING, trace=shown(trace), proposals=others)
-            )
-        found = await request.ask(by.DISCRIMINATOR, about, sampling=SAMPLING, proposals=_numbered(proposals))
-        weighed = [math.exp(n / self.temper) * score for n, score in enumerate((*found, *[0.0] * self.debaters))]
-        best = max(range(self.debaters), key=lambda n: (weighed[n], n))
-        return await request.evaluate(await request.ask(by.REFINER, about, sampling=SAMPLING, advice=proposals[best]))
-
-
-def _numbered(proposals: Sequence[str]) -> str:
-    return "\n\n".join(f"{number}. {each}" for number, each in enumerate(proposals, 1))
+    async def _debugged(self, attempt: Attempt, trace: Trace) -> Attempt:
+        """Level 3: explain, suggest and debug (eq. 6)."""
+        request, seen = self.request, shown(trace)
+        advice = await by.ask(request, by.EXPLAINER, attempt, trace=seen)
+        if self.which.suggests:
+            advice = await by.ask(request, by.SUGGESTER, attempt, trace=seen, verification=self.log, explanation=advice)
+        return await request.evaluate(await by.ask(request, by.DEBUGGER, attempt, advice=advice))
 
 
 def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:

@@ -2,41 +2,85 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from adacoder.agents.advisor import advisor, coder
-from adacoder.agents.role import Limits, Role
-from adacoder.domain import Reply, Target
+from adacoder.agents.advisor import advisor, coder, said, told
+from adacoder.agents.request import Request
+from adacoder.agents.role import Field, Limits, Role
+from adacoder.domain import Attempt, Reply, Target
+from adacoder.models.base import Sampling
 from adacoder.replies.judgement import score
-from adacoder.replies.listing import items
+from adacoder.replies.steps import steps
 from adacoder.strategies.self_planning import FIRST_PLANNER
 
+T = TypeVar("T")
+SAMPLING = Sampling(temperature=0.1)
+"""T = 0.1, at all levels (section 4.3)."""
 _CERTAIN = 100
-_MOST_DEBATERS = 10
+_PLAN_BEGINS = re.compile(
+    r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE
+)
+_MARK = re.compile(r"^\W*(?:[A-Za-z]+[ \t]+)?(?P<number>\d{1,2})[\"*_ \t]*[.):|=-]+(?P<mark>.*\d.*)$")
+"""A line on a proposal: "2. 90", "Proposal 2: 90%", "| 2 | 90 |"."""
+_LIST = re.compile(r"(?<![\d,])\d{1,3}(?:[ \t]*,[ \t]*\d{1,3}){2,}(?![\d,])")
+"""Marks without numbers, in one line."""
 
 
-def _weights(reply: Reply, target: Target) -> tuple[float, ...]:
-    return tuple(score(item, _CERTAIN) or 0.0 for item in items(reply.text, _MOST_DEBATERS))
+async def ask(request: Request, role: Role[T], attempt: Attempt | None = None, **fields: Field) -> T:
+    """Ask as `role` at SEMAG's temperature, with what is told of `attempt`."""
+    return await request.ask(role, told(attempt) if attempt else {}, sampling=SAMPLING, **fields)
 
 
-PLANNER = replace(FIRST_PLANNER, agent="planner")
-PLAN_VERIFIER = advisor("plan_verifier", "verify", "verifying the plan", "semag_verify")
-"""Works the examples through by the `plan`, and gives the plan as it should be."""
+def _verified(reply: Reply, target: Target) -> tuple[str, str] | None:
+    """The plan below the last line that announces it, or else the steps of the reply; and all of the reply, the log."""
+    log = said(reply, target)
+    begins = [each.end() for each in _PLAN_BEGINS.finditer(log)]
+    return (steps(log[begins[-1] :] if begins else log), log) if log else None
+
+
+def _marks(reply: Reply, target: Target) -> Mapping[int, float]:
+    """Marks by the number of the proposal, from 1; where none is numbered, in order."""
+    text = said(reply, target)
+    if listed := _LIST.search(text):
+        return dict(enumerate(map(float, listed[0].split(",")), 1))
+    lines = text.splitlines()
+    numbered = {
+        int(found["number"]): mark
+        for found in map(_MARK.match, lines)
+        if found and (mark := score(found["mark"], _CERTAIN)) is not None
+    }
+    return numbered or dict(enumerate((mark for each in lines if (mark := score(each, _CERTAIN)) is not None), 1))
+
+
+PLANNER = replace(FIRST_PLANNER, otherwise="1. Do as the docstring says.")
+PLAN_VERIFIER: Role[tuple[str, str]] = Role(
+    "plan_verifier",
+    "verify",
+    "verifying the plan",
+    "semag_verify",
+    _verified,
+    Limits(one_in=8, most=768),
+    otherwise=("", "It could not be verified."),
+)
+"""Works the examples through by the `plan`; gives the plan as it should be, and how they were worked through."""
 EXPLAINER = advisor("explainer", "explain", "explaining the trace", "semag_explain")
 """Explains a `trace` of `code` against its `error`."""
 SUGGESTER = advisor("suggester", "suggest", "suggesting a change", "semag_suggest")
-"""Suggests a change from the `explanation`."""
+"""Suggests a change from the `trace`, the plan's `verification` and the `explanation` (eq. 6)."""
 DEBUGGER = coder("debugger", "debugging the function", "revise")
 DEBATER = advisor("debater", "propose", "discussing the failure", "semag_debate")
 """Proposes another approach, after the `proposals` of others."""
-DISCRIMINATOR: Role[tuple[float, ...]] = Role(
+DISCRIMINATOR: Role[Mapping[int, float]] = Role(
     "discriminator",
     "weigh",
     "weighing the proposals",
     "semag_weigh",
-    _weights,
+    _marks,
     Limits(one_in=8, most=256),
-    otherwise=(),
+    otherwise={},
 )
 """Says how much each of the `proposals` promises, from 0 to 100: φ of the decision."""
 REFINER = coder("refiner", "refining the function by the decision", "revise")
