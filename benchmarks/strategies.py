@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from rescue import Judge, humaneval, read, shared_out
 from rescue import Task as JudgedTask
 
-from adacoder.domain import Level, Status, TargetError
+from adacoder.domain import FailureKind, Level, Status, TargetError
 from adacoder.journal import Evaluated
 from adacoder.project import Project
 from adacoder.service import Service
@@ -105,7 +105,8 @@ async def request(service: Service, judge: Judge, folder: Path, trial: Trial, st
     programs = [
         step.details for step in outcome.steps if isinstance(step.details, Evaluated) and step.action == "evaluate"
     ]
-    most = max((each.passed for each in programs), default=0)
+    honest = [each for each in programs if each.failure is None or each.failure.kind is not FailureKind.MEMORISED]
+    most = max((each.passed for each in honest), default=0)
     is_right = False
     if outcome.candidate is not None:
         is_right = await judge.passes(splice(target, outcome.candidate).text, trial.task)

@@ -20,7 +20,7 @@ from adacoder.project import Project
 from adacoder.strategies import STRATEGIES
 from adacoder.task import Task
 from support.acting import Actor, Babbler
-from support.scripted import Desk
+from support.scripted import STUB, Desk
 
 pytestmark = pytest.mark.isolation
 
@@ -32,11 +32,12 @@ TESTS = "```python\nassert hypotenuse(6, 8) == 10.0\n```"
 
 FOLDER = os.environ.get("ADACODER_DATA")
 SEARCHED = {"codetree": 48, "codetree-no-abort": 48, "codetree-no-verification": 48, "codetree-no-scoring": 26} | {
-    "codetree-bfs": 40,
+    "codetree-bfs": 33,
     "codetree-dfs": 28,
 }
 """Calls of a tree search whose every node has as many children as it may: leaves are not reflected on. The bound is one
-list, and for each of 20 programs a writing, a score and a reflection."""
+list, and for each of 20 programs a writing, a score and a reflection. Without a critic the list has three strategies:
+breadth first that is 3 + 9 programs that are reflected on, and 8 leaves."""
 
 
 def writing(right_from: int | None) -> Callable[[int], str]:
@@ -117,6 +118,33 @@ async def test_a_limit_that_is_not_reached_is_not_told(tmp_path: Path) -> None:
     outcome = await outcome_of("adacoder", Actor(writing(1)), tmp_path, budget_calls=1, budget_programs=1)
     assert outcome.status is Status.VERIFIED
     assert outcome.notes == ()
+
+
+@pytest.mark.parametrize("name", ["auto", "codetree"])
+async def test_what_passed_stays_verified_where_no_more_replies_come(name: str, tmp_path: Path) -> None:
+    """Both go on after a pass: one with designed tests where there is one example, one with its critic."""
+    desk = Desk(tmp_path)
+    desk.settings = replace(desk.settings, strategy=name)
+    text = STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", "")
+    said = (["1. Add squares."] if name == "codetree" else []) + [writing(1)(1)]
+    outcome, model = await desk.run(desk.target(text), *said)
+    await desk.service.close()
+    assert (outcome.status, outcome.reason) == (Status.VERIFIED, None)
+    assert outcome.notes == ("Then no more replies came: The script is at its end.",)
+    assert len(model.asked) == len(said) + 1
+
+
+async def test_auto_leaves_code_that_passes_its_one_example_as_it_is(tmp_path: Path) -> None:
+    """As `fix`; the control is code that was written just now."""
+    desk = Desk(tmp_path)
+    desk.settings = replace(desk.settings, strategy="auto")
+    target = desk.target(STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", ""))
+    start = Candidate(RIGHT)
+    outcome, model = await desk.run(target, start=start)
+    assert (outcome.status, outcome.candidate, model.asked) == (Status.VERIFIED, start, [])
+    outcome, model = await desk.run(target, writing(1)(1), TESTS)
+    assert (outcome.status, len(model.asked)) == (Status.VERIFIED, 2)
+    await desk.service.close()
 
 
 @pytest.mark.parametrize(("name", "is_told"), [("codetree", True), ("adacoder", False)])

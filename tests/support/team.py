@@ -1,0 +1,138 @@
+"""Agents that play a script, behind a real Request: what a strategy asks of whom, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from adacoder.agents.request import Request
+from adacoder.agents.role import Field, Role
+from adacoder.domain import (
+    Candidate,
+    Example,
+    ExampleResult,
+    Failure,
+    FailureKind,
+    Module,
+    Outcome,
+    Span,
+    Target,
+    Verdict,
+    conclude,
+)
+from adacoder.journal import Journal
+from adacoder.models.base import Sampling
+from adacoder.strategies import STRATEGIES
+from adacoder.traces import Executed, Trace
+
+EXAMPLES = tuple(Example(f"area({n})\n", f"{n * n}\n", n) for n in (1, 2, 3))
+_SPAN = Span(0, 0)
+TARGET = Target(
+    Module(Path("/w/m.py"), "m", Path("/w")), "", "area", _SPAN, _SPAN, _SPAN, "", _SPAN, "", EXAMPLES, True
+)
+
+
+def written(number: int) -> Candidate:
+    """The program of the n-th writing."""
+    return Candidate(f"def area(n): return {number}")
+
+
+def matching(*passed: int) -> Verdict:
+    """A verdict: the examples with these numbers match, the first other one is the failure."""
+    results = tuple(ExampleResult(each, each.line in passed, entered=True) for each in EXAMPLES)
+    failed = next((each.example for each in results if not each.matched), None)
+    failure = None if failed is None else Failure(FailureKind.WRONG_OUTPUT, "It is wrong.", failed, got="0")
+    return Verdict(failure, parses=True, defines=True, imports=True, results=results)
+
+
+PASSED = matching(1, 2, 3)
+BROKEN = Verdict(Failure(FailureKind.BROKEN_EXAMPLE, "The example is broken."), parses=True)
+UNREADABLE = Verdict(Failure(FailureKind.SYNTAX_ERROR, "It does not parse."))
+MEMORISED = Verdict(
+    Failure(FailureKind.MEMORISED, "It knows the examples."),
+    parses=True,
+    defines=True,
+    imports=True,
+    results=PASSED.results,
+)
+
+
+def steps_of(*values: int) -> Trace:
+    """A trace in which `n` takes these values."""
+    return Trace(tuple(Executed(1, 1, (("n", str(each)),)) for each in values), ended=True)
+
+
+@dataclass
+class Asked:
+    """A call of a model."""
+
+    action: str
+    words: Mapping[str, str]
+    sampling: Sampling | None
+    branch: tuple[str, ...]
+
+
+@dataclass
+class Team:
+    """Writes numbered programs with the scripted verdicts, and says what is scripted by action."""
+
+    verdicts: Sequence[Verdict]
+    """Of the n-th program; those behind them fail all examples."""
+    says: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    """What is read in the replies to an action; of the last there are as many as are asked for."""
+    traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
+    """The trace of an example on the n-th program."""
+    asked: list[Asked] = field(default_factory=list)
+    traced: list[tuple[int, Example]] = field(default_factory=list)
+    journal: Journal = field(default_factory=Journal)
+
+    @property
+    def actions(self) -> list[str]:
+        """What was asked for, in order."""
+        return [each.action for each in self.asked]
+
+    async def ask(self, role: Role[Any], fields: Mapping[str, Field], sampling: Sampling | None) -> object:
+        """As `Conversation.ask`."""
+        with self.journal.step(role.agent, role.action, role.doing) as step:
+            words = {name: each if isinstance(each, str) else each(500) for name, each in fields.items()}
+            self.asked.append(Asked(role.action, words, sampling, step.branch))
+        count = self.actions.count(role.action)
+        if role.action == "write":
+            return written(count)
+        said = self.says.get(role.action, [f"{role.action} {count}"])
+        return said[min(count, len(said)) - 1]
+
+    async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
+        """As `CodeEvaluator.evaluate`."""
+        number = self._number(candidate)
+        return self.verdicts[number - 1] if number <= len(self.verdicts) else matching()
+
+    async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
+        """As `CodeEvaluator.trace`."""
+        self.traced.append((self._number(candidate), example))
+        return self.traces(self._number(candidate), example)
+
+    async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
+        """As `DebugSpecialist.repair`: no rule helps."""
+        return candidate
+
+    async def run(self, name: str, iterations: int | None = None) -> Outcome:
+        """Carry out a strategy."""
+        strategy, agents = STRATEGIES[name], cast(Any, self)
+        request = Request(
+            TARGET,
+            None,
+            strategy.spends(iterations),
+            conversation=agents,
+            evaluator=agents,
+            specialist=agents,
+            journal=self.journal,
+        )
+        await strategy.run(request)
+        assert request.best is not None
+        return conclude(TARGET, request.best, self.journal.round)
+
+    def _number(self, candidate: Candidate) -> int:
+        return int(candidate.function.rpartition(" ")[2])

@@ -1,0 +1,129 @@
+"""CodeTree: which nodes are expanded, by what they are worth, and which program is returned."""
+
+from __future__ import annotations
+
+import pytest
+
+from adacoder.domain import FailureKind, Reply, Status
+from adacoder.strategies import codetree_roles as roles
+from support.team import BROKEN, MEMORISED, PASSED, TARGET, Team, matching, written
+
+ONE, TWO, THREE = ("sort",), ("sort", "count"), ("sort", "count", "search")
+MENDED = ("mend it",)
+
+
+async def test_a_child_that_is_worth_less_is_given_up_for_the_next_strategy() -> None:
+    says = {"list": [TWO], "reflect": [MENDED], "score": [(3.0, ""), (1.0, "")]}
+    team = Team([matching(1), matching(1), PASSED], {**says, "verify": [(True, "")]})
+    outcome = await team.run("codetree")
+    assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(3))
+    assert [each.branch for each in team.asked if each.action == "write"] == [
+        ("strategy 1",),
+        ("strategy 1", "reflection 1"),
+        ("strategy 2",),
+    ]
+    control = Team([matching(1), matching(1), PASSED], {**says, "verify": [(True, "")]})
+    await control.run("codetree-no-abort")
+    assert control.asked[-2].branch == ("strategy 1", "reflection 1", "reflection 1")
+
+
+@pytest.mark.parametrize(("mark", "goes_on"), [(1.0, False), (2.0, True)])
+async def test_a_child_of_equal_worth_is_followed_where_its_mark_is_not_below_its_depth(
+    mark: float, goes_on: bool
+) -> None:
+    says = {"list": [ONE], "reflect": [MENDED], "score": [(mark, "")]}
+    team = Team([matching(1), matching(1)], says)
+    await team.run("codetree")
+    assert (team.actions.count("write") == 3) is goes_on
+
+
+async def test_the_best_valued_program_is_returned_and_not_the_last() -> None:
+    says = {"list": [THREE], "reflect": [()], "score": [(1.0, ""), (4.0, ""), (2.0, "")]}
+    team = Team([matching(1), matching(1), matching(1)], says)
+    outcome = await team.run("codetree")
+    assert (outcome.status, outcome.candidate) == (Status.PARTIAL, written(2))
+    assert outcome.rounds == 3, "a tree that is exhausted takes no round more"
+
+
+async def test_an_accepted_program_comes_before_one_that_passed_and_was_refused() -> None:
+    says = {"list": [TWO], "reflect": [()], "verify": [(False, "No."), (True, "Yes.")]}
+    assert (await Team([PASSED, PASSED], says).run("codetree")).candidate == written(2)
+    refused = {**says, "verify": [(False, "No.")]}
+    outcome = await Team([PASSED, matching()], {**refused, "score": [(5.0, "")]}).run("codetree")
+    assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(1))
+
+
+async def test_whoever_mends_is_told_the_critics_reason_and_the_strategy() -> None:
+    says = {"list": [ONE], "reflect": [MENDED], "verify": [(False, "Zero is left out."), (True, "")]}
+    team = Team([PASSED, PASSED], says)
+    await team.run("codetree")
+    listed, solved, verified, reflected, mended, _ = team.asked
+    assert (listed.action, solved.words["plan"], verified.action) == ("list", "sort", "verify")
+    assert reflected.words["strategy"] == "sort"
+    assert "A critic says: Zero is left out." in reflected.words["error"]
+    assert mended.words["error"] == reflected.words["error"]
+    assert mended.words["advice"] == "mend it"
+
+    failed = Team([matching(1), PASSED], {**says, "score": [(3.0, "Off by one.")], "verify": [(True, "")]})
+    await failed.run("codetree")
+    scored, told = failed.asked[2], failed.asked[3]
+    assert scored.words["strategy"] == "sort"
+    assert ">>> area(2)" in told.words["error"]
+    assert told.words["error"].endswith("A critic says: Off by one.")
+
+
+async def test_a_failure_outside_the_program_ends_the_search_at_once() -> None:
+    team = Team([BROKEN], {"list": [THREE]})
+    outcome = await team.run("codetree")
+    assert team.actions == ["list", "write"]
+    assert outcome.reason == "The example is broken."
+
+
+async def test_what_passed_from_memory_is_worth_no_example() -> None:
+    """A child that passes one example honestly is worth more, and is followed."""
+    says = {"list": [ONE], "reflect": [MENDED], "score": [(2.0, "")], "verify": [(True, "")]}
+    team = Team([MEMORISED, matching(1), PASSED], says)
+    outcome = await team.run("codetree")
+    assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(3))
+    assert MEMORISED.failure is not None
+    assert MEMORISED.failure.kind is FailureKind.MEMORISED
+
+
+@pytest.mark.parametrize(("name", "strategies"), [("codetree-bfs", 3), ("codetree-dfs", 3), ("codetree", 5)])
+async def test_without_a_critic_the_root_has_no_more_children_than_other_nodes(name: str, strategies: int) -> None:
+    team = Team([], {"list": [tuple(f"way {n}" for n in range(5))], "reflect": [()], "score": [(0.0, "")]})
+    await team.run(name)
+    assert team.actions.count("write") == strategies
+
+
+async def test_breadth_comes_before_depth_and_the_other_way_round() -> None:
+    for name, depths in (("codetree-bfs", [1, 1, 2, 2, 3, 3]), ("codetree-dfs", [1, 2, 3, 1, 2, 3])):
+        team = Team([], {"list": [TWO], "reflect": [MENDED]})
+        await team.run(name)
+        assert [len(each.branch) for each in team.asked if each.action == "write"] == depths
+
+
+async def test_where_no_strategy_can_be_read_the_function_is_written_without() -> None:
+    team = Team(
+        [matching(1), PASSED], {"list": [("",)], "reflect": [("",)], "score": [(0.0, "")], "verify": [(True, "")]}
+    )
+    outcome = await team.run("codetree")
+    assert outcome.status is Status.VERIFIED
+    assert [each.words.get("plan") for each in team.asked if each.action == "write"] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"), [("Near.\n4", 4.0), ("I give it a three.", 3.0), ("**2/5**", 2.0), ("Hm.", None), ("", None)]
+)
+def test_a_mark_is_read_with_its_reason(text: str, mark: float | None) -> None:
+    found = roles.CRITIC.read(Reply(text), TARGET)
+    assert found == (None if mark is None else (mark, text))
+    assert roles.CRITIC.otherwise == (0.0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "accepts"), [("Bounds are right.\nTrue", True), ("No: zero.\nFalse", False), ("?", None)]
+)
+def test_a_verification_is_read_with_its_reason(text: str, accepts: bool | None) -> None:
+    found = roles.VERIFIER.read(Reply(text), TARGET)
+    assert found == (None if accepts is None else (accepts, text))
