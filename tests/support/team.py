@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Role
@@ -64,6 +64,10 @@ def steps_of(*values: int) -> Trace:
     return Trace(tuple(Executed(1, 1, (("n", str(each)),)) for each in values), ended=True)
 
 
+Says: TypeAlias = Mapping[str, Sequence[object]]
+"""What is read in the replies to an action; of the last there are as many as are asked for."""
+
+
 @dataclass
 class Asked:
     """A call of a model."""
@@ -80,8 +84,7 @@ class Team:
 
     verdicts: Sequence[Verdict]
     """Of the n-th program; those behind them fail all examples."""
-    says: Mapping[str, Sequence[object]] = field(default_factory=dict)
-    """What is read in the replies to an action; of the last there are as many as are asked for."""
+    says: Says = field(default_factory=dict)
     traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
     """The trace of an example on the n-th program."""
     asked: list[Asked] = field(default_factory=list)

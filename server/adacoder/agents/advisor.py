@@ -6,9 +6,10 @@ A strategy names its own, each with a prompt of its own.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from adacoder.agents.failures import described
+from adacoder.agents.failures import described, shortened
 from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.role import FENCE, Limits, Role
 from adacoder.privacy.contents import without_secrets
@@ -40,8 +41,14 @@ def code_of(attempt: Attempt) -> str:
     return without_secrets(attempt.candidate.text).rstrip()
 
 
-def told(attempt: Attempt, error: Field | None = None) -> dict[str, Field]:
-    """Word an attempt for a prompt: its `code`, and its `error`; of a pass, `error`, or that it passed."""
+def told(attempt: Attempt, error: Field | None = None, *, more: str = "") -> dict[str, Field]:
+    """Word an attempt for a prompt: its `code`, and its `error`; of a pass, `error`, or that it passed; and `more`."""
     if attempt.verdict.failure is not None:
         error = described(attempt.verdict)
-    return {"code": code_of(attempt), "error": error or "All examples pass."}
+    error = error or "All examples pass."
+    return {"code": code_of(attempt), "error": partial(_with_more, error, more) if more else error}
+
+
+def _with_more(error: Field, more: str, most: int) -> str:
+    found = shortened(error, most) if isinstance(error, str) else error(most)
+    return f"{found}\n\n{shortened(more, most)}"

@@ -18,6 +18,8 @@ _ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
 """A line that says what comes next, which may be more steps: a heading, or what ends with a colon."""
 _PROMISES = re.compile(r":[*_ ]*\Z")
 """The end of a step that goes on with whatever follows."""
+_CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE)
+"""A line that only announces a plan: "Plan:", "**Mended plan**"."""
 _LEAST_STEPS = 3
 """Least number of steps a plan is asked to have; with fewer, the following text may still belong to it."""
 _TELLING_CHARACTERS = 64
@@ -71,6 +73,13 @@ def steps(text: str) -> str:
     text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
+
+
+def concluding_steps(text: str) -> str:
+    """The steps below the last line that announces a plan, or without such a line those of the whole reply."""
+    text = answer(text)
+    begins = [each.end() for each in _CONCLUDES.finditer(text)]
+    return steps(text[begins[-1] :] if begins else text)
 
 
 def are_complete(text: str) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from adacoder.agents.advisor import coder, said, told
-from adacoder.agents.failures import shortened
 from adacoder.agents.role import Field, Limits, Role, always
 from adacoder.domain import Attempt, Reply, Target
 from adacoder.replies.judgement import is_accepted, score
@@ -69,10 +67,4 @@ VERIFIER: Role[tuple[bool, str]] = Role(
 
 def feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
     """Word the collective feedback F on an attempt (eq. 3 and 4): what its examples gave, and the critic's reason."""
-    about = told(attempt, _REJECTED)
-    return {**about, "error": partial(_with_reason, about["error"], reason)} if reason else about
-
-
-def _with_reason(error: Field, reason: str, most: int) -> str:
-    found = shortened(error, most) if isinstance(error, str) else error(most)
-    return f"{found}\n\nA critic says: {shortened(reason, most)}"
+    return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
@@ -12,21 +11,14 @@ from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Limits, Role
 from adacoder.domain import Attempt, Reply, Target
 from adacoder.models.base import Sampling
-from adacoder.replies.judgement import score
-from adacoder.replies.steps import steps
+from adacoder.replies.marks import marks
+from adacoder.replies.steps import concluding_steps
 from adacoder.strategies.self_planning import FIRST_PLANNER
 
 T = TypeVar("T")
 SAMPLING = Sampling(temperature=0.1)
 """T = 0.1, at all levels (section 4.3)."""
 _CERTAIN = 100
-_PLAN_BEGINS = re.compile(
-    r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE
-)
-_MARK = re.compile(r"^\W*(?:[A-Za-z]+[ \t]+)?(?P<number>\d{1,2})[\"*_ \t]*[.):|=-]+(?P<mark>.*\d.*)$")
-"""A line on a proposal: "2. 90", "Proposal 2: 90%", "| 2 | 90 |"."""
-_LIST = re.compile(r"(?<![\d,])\d{1,3}(?:[ \t]*,[ \t]*\d{1,3}){2,}(?![\d,])")
-"""Marks without numbers, in one line."""
 
 
 async def ask(request: Request, role: Role[T], attempt: Attempt | None = None, **fields: Field) -> T:
@@ -35,24 +27,12 @@ async def ask(request: Request, role: Role[T], attempt: Attempt | None = None, *
 
 
 def _verified(reply: Reply, target: Target) -> tuple[str, str] | None:
-    """The plan below the last line that announces it, or else the steps of the reply; and all of the reply, the log."""
     log = said(reply, target)
-    begins = [each.end() for each in _PLAN_BEGINS.finditer(log)]
-    return (steps(log[begins[-1] :] if begins else log), log) if log else None
+    return (concluding_steps(log), log) if log else None
 
 
 def _marks(reply: Reply, target: Target) -> Mapping[int, float]:
-    """Marks by the number of the proposal, from 1; where none is numbered, in order."""
-    text = said(reply, target)
-    if listed := _LIST.search(text):
-        return dict(enumerate(map(float, listed[0].split(",")), 1))
-    lines = text.splitlines()
-    numbered = {
-        int(found["number"]): mark
-        for found in map(_MARK.match, lines)
-        if found and (mark := score(found["mark"], _CERTAIN)) is not None
-    }
-    return numbered or dict(enumerate((mark for each in lines if (mark := score(each, _CERTAIN)) is not None), 1))
+    return marks(reply.text, _CERTAIN)
 
 
 PLANNER = replace(FIRST_PLANNER, otherwise="1. Do as the docstring says.")

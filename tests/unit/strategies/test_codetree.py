@@ -6,14 +6,14 @@ import pytest
 
 from adacoder.domain import FailureKind, Reply, Status
 from adacoder.strategies import codetree_roles as roles
-from support.team import BROKEN, MEMORISED, PASSED, TARGET, Team, matching, written
+from support.team import BROKEN, MEMORISED, PASSED, TARGET, Says, Team, matching, written
 
 ONE, TWO, THREE = ("sort",), ("sort", "count"), ("sort", "count", "search")
 MENDED = ("mend it",)
 
 
 async def test_a_child_that_is_worth_less_is_given_up_for_the_next_strategy() -> None:
-    says = {"list": [TWO], "reflect": [MENDED], "score": [(3.0, ""), (1.0, "")]}
+    says: Says = {"list": [TWO], "reflect": [MENDED], "score": [(3.0, ""), (1.0, "")]}
     team = Team([matching(1), matching(1), PASSED], {**says, "verify": [(True, "")]})
     outcome = await team.run("codetree")
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(3))
@@ -31,14 +31,14 @@ async def test_a_child_that_is_worth_less_is_given_up_for_the_next_strategy() ->
 async def test_a_child_of_equal_worth_is_followed_where_its_mark_is_not_below_its_depth(
     mark: float, goes_on: bool
 ) -> None:
-    says = {"list": [ONE], "reflect": [MENDED], "score": [(mark, "")]}
+    says: Says = {"list": [ONE], "reflect": [MENDED], "score": [(mark, "")]}
     team = Team([matching(1), matching(1)], says)
     await team.run("codetree")
     assert (team.actions.count("write") == 3) is goes_on
 
 
 async def test_the_best_valued_program_is_returned_and_not_the_last() -> None:
-    says = {"list": [THREE], "reflect": [()], "score": [(1.0, ""), (4.0, ""), (2.0, "")]}
+    says: Says = {"list": [THREE], "reflect": [()], "score": [(1.0, ""), (4.0, ""), (2.0, "")]}
     team = Team([matching(1), matching(1), matching(1)], says)
     outcome = await team.run("codetree")
     assert (outcome.status, outcome.candidate) == (Status.PARTIAL, written(2))
@@ -46,15 +46,15 @@ async def test_the_best_valued_program_is_returned_and_not_the_last() -> None:
 
 
 async def test_an_accepted_program_comes_before_one_that_passed_and_was_refused() -> None:
-    says = {"list": [TWO], "reflect": [()], "verify": [(False, "No."), (True, "Yes.")]}
+    says: Says = {"list": [TWO], "reflect": [()], "verify": [(False, "No."), (True, "Yes.")]}
     assert (await Team([PASSED, PASSED], says).run("codetree")).candidate == written(2)
-    refused = {**says, "verify": [(False, "No.")]}
+    refused: Says = {**says, "verify": [(False, "No.")]}
     outcome = await Team([PASSED, matching()], {**refused, "score": [(5.0, "")]}).run("codetree")
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(1))
 
 
 async def test_whoever_mends_is_told_the_critics_reason_and_the_strategy() -> None:
-    says = {"list": [ONE], "reflect": [MENDED], "verify": [(False, "Zero is left out."), (True, "")]}
+    says: Says = {"list": [ONE], "reflect": [MENDED], "verify": [(False, "Zero is left out."), (True, "")]}
     team = Team([PASSED, PASSED], says)
     await team.run("codetree")
     listed, solved, verified, reflected, mended, _ = team.asked
@@ -81,7 +81,7 @@ async def test_a_failure_outside_the_program_ends_the_search_at_once() -> None:
 
 async def test_what_passed_from_memory_is_worth_no_example() -> None:
     """A child that passes one example honestly is worth more, and is followed."""
-    says = {"list": [ONE], "reflect": [MENDED], "score": [(2.0, "")], "verify": [(True, "")]}
+    says: Says = {"list": [ONE], "reflect": [MENDED], "score": [(2.0, "")], "verify": [(True, "")]}
     team = Team([MEMORISED, matching(1), PASSED], says)
     outcome = await team.run("codetree")
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(3))

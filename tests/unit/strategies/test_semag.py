@@ -16,9 +16,13 @@ from adacoder.strategies import semag_roles as roles
 from adacoder.strategies.semag import Semag
 from adacoder.strategies.semag_discussion import weightiest
 from adacoder.traces import Trace
-from support.team import BROKEN, EXAMPLES, PASSED, TARGET, UNREADABLE, Team, matching, steps_of, written
+from support.team import BROKEN, EXAMPLES, PASSED, TARGET, UNREADABLE, Says, Team, matching, steps_of, written
 
-SAYS = {"plan": ["1. Do it."], "verify": [("1. Do it well.", "All outputs come out.")], "weigh": [{1: 20.0, 2: 90.0}]}
+SAYS: Says = {
+    "plan": ["1. Do it."],
+    "verify": [("1. Do it well.", "All outputs come out.")],
+    "weigh": [{1: 20.0, 2: 90.0}],
+}
 LEVELS_1_AND_2 = ["write", "plan", "verify", "write"]
 DEBUGGED = ["explain", "suggest", "write"]
 DISCUSSED = ["propose"] * 3 + ["weigh", "write"]
@@ -170,11 +174,11 @@ async def test_each_switch_leaves_out_its_agents(verifies: bool, suggests: bool,
 
 
 async def test_a_plan_is_verified_until_nothing_is_mended() -> None:
-    says = {**SAYS, "verify": [("1. Do it well.", "a"), ("1. Do it well.", "b"), ("1. No.", "c")]}
+    says: Says = {**SAYS, "verify": [("1. Do it well.", "a"), ("1. Do it well.", "b"), ("1. No.", "c")]}
     team = Team([matching(), PASSED], says)
     strategy = replace(STRATEGIES["semag"], run=Semag(verifications=5).run)
     with pytest.MonkeyPatch.context() as patching:
-        patching.setitem(STRATEGIES, "semag", strategy)  # type: ignore[arg-type]  # it is a dict
+        patching.setitem(STRATEGIES, "semag", strategy)
         assert (await team.run("semag")).candidate == written(2)
     assert team.actions == ["write", "plan", "verify", "verify", "write"]
 
