@@ -183,8 +183,9 @@ class Service(Checks):
         await evaluator.ready(target)
         if start is None:
             await model.window()  # a model that cannot be asked takes no round
-        if budget.calls >= _WORTH_A_WORD:
-            task.journal.waiting(self.session.announced(strategy.name, budget.calls, model.name))
+        calls = ceiling.most_calls(budget.calls, task.journal)
+        if calls >= _WORTH_A_WORD:
+            task.journal.waiting(self.session.announced(strategy.name, calls, model.name))
         trouble: ModelError | None = None
         limit: Text | None = None
         try:

@@ -43,7 +43,9 @@ class Task:
 
     def in_mode(self, mode: Mode) -> Task:
         """This task for `mode`: fixing and repairing begin with the function as it stands unless `start` is given."""
-        settings = replace(self.settings, max_iterations=0) if mode is Mode.REPAIR else self.settings
+        settings = self.settings
+        if mode is Mode.REPAIR:  # rules are all that it takes of a workflow, and the default one has them
+            settings = replace(settings, max_iterations=0, strategy=Settings().strategy)
         begins = mode in (Mode.FIX, Mode.REPAIR) and self.start is None
         return replace(self, settings=settings, start=current(self.target) if begins else self.start)
 

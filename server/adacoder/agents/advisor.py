@@ -5,17 +5,20 @@ A strategy names its own, each with a prompt of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from adacoder.agents.failures import described, shortened
 from adacoder.agents.programming_assistant import WRITER
+from adacoder.agents.prompt import NO_FIELDS
 from adacoder.agents.role import FENCE, Limits, Role
 from adacoder.privacy.contents import without_secrets
 from adacoder.replies.filters import answer
 
 if TYPE_CHECKING:
+    from adacoder.agents.request import Request
     from adacoder.agents.role import Field
     from adacoder.domain import Attempt, Candidate, Reply, Target
 
@@ -26,7 +29,7 @@ def said(reply: Reply, target: Target) -> str:
 
 
 def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512) -> Role[str]:
-    """Make a Role whose reply is read as it stands, of at most `most` tokens; of nothing but thoughts as empty."""
+    """Make a Role whose reply is read as it stands, of at most `most` tokens; a request can go on without its words."""
     return Role(agent, action, doing, prompt, said, Limits(one_in=8, most=most), otherwise="")
 
 
@@ -34,6 +37,17 @@ def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[
     """Make a Role that writes the function; `thinks`: it is asked for words before the code, which opens a fence."""
     stop = tuple(text for text in WRITER.limits.stop if not (thinks and text == FENCE))
     return replace(WRITER, agent=agent, doing=doing, prompt=prompt, limits=replace(WRITER.limits, stop=stop))
+
+
+async def by_plan(
+    request: Request, role: Role[Candidate], plan: str, about: Mapping[str, Field] = NO_FIELDS
+) -> Candidate:
+    """Ask `role` to write by a `plan`, or to repair what is told `about`; without one where none could be read."""
+    if plan:
+        return await request.ask(role, about, plan=plan)
+    if about:
+        return await request.ask(replace(role, prompt="revise"), about, advice="")
+    return await request.ask(replace(role, prompt=WRITER.prompt))
 
 
 def code_of(attempt: Attempt) -> str:

@@ -52,6 +52,10 @@ class Ceiling:
         """The limits that the settings have."""
         return cls(settings.budget_calls, settings.budget_tokens, settings.budget_seconds, settings.budget_programs)
 
+    def most_calls(self, calls: int, journal: Journal) -> int:
+        """Of the `calls` that a strategy may take, give those that the user's limit leaves."""
+        return calls if self.calls is None else min(calls, max(self.calls - _calls(journal), 0))
+
     def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
         """Name the first limit that a request has reached by what its Journal tells, for another call of a model, or
         `by_program` for another program; None if there is none."""
@@ -61,9 +65,9 @@ class Ceiling:
             step.details.code for step in steps if step.action == "evaluate" and isinstance(step.details, Evaluated)
         }
         spent = {
-            "Calls": (sum(isinstance(step.details, Asked) for step in steps), self.calls, not by_program),
+            "Calls": (_calls(journal), self.calls, not by_program),
             "Tokens": (tokens.prompt + tokens.completion, self.tokens, not by_program),
-            "Seconds": (journal.seconds, self.seconds, True),
+            "Seconds": (journal.seconds, self.seconds, not by_program),
             "Programs": (len(programs), self.programs, by_program),
         }
         for name, (count, most, counts) in spent.items():
@@ -71,6 +75,10 @@ class Ceiling:
                 limit = Named(f"budget{name}")
                 return Text(f"The request ended at its limit of {most:g} {name.lower()}: raise ", limit, " for more.")
         return None
+
+
+def _calls(journal: Journal) -> int:
+    return sum(isinstance(step.details, Asked) for step in journal.steps)
 
 
 NO_CEILING = Ceiling()

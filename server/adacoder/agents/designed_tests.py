@@ -9,7 +9,6 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 from adacoder.domain import Example, Target
 from adacoder.pytext import normalize, parsed
@@ -23,6 +22,8 @@ MOST_TESTS = 20
 """Tests of one reply that are kept."""
 LONGEST_TEST = 1_000
 """Characters of a test and its output: AgentCoder's "large" inputs have to fit into a prompt that tells of them."""
+_MOST_COLUMNS = 8
+"""Of a table, from the left."""
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 _ASSERT_LINE = re.compile(
     r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*`?(?P<code>(?:assert|self\.assert\w+\()[^\n`]*)", re.MULTILINE
@@ -88,21 +89,54 @@ def _attributes(claim: ast.expr) -> set[str]:
 def _example(claim: ast.expr) -> Example:
     """A claim as an Example: a call with its result where it compares with a literal, else that it is true."""
     if isinstance(claim, ast.Compare) and len(claim.ops) == 1 and isinstance(claim.ops[0], ast.Eq | ast.Is):
-        try:
-            want = repr(ast.literal_eval(claim.comparators[0]))
-            return Example(f"{ast.unparse(claim.left)}\n", f"{want}\n", 0, informal=True)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            pass  # it is compared with what is no literal
+        left, right = claim.left, claim.comparators[0]
+        if _is_literal(left):
+            left, right = right, left
+        if _is_literal(right):
+            return Example(f"{ast.unparse(left)}\n", f"{ast.literal_eval(right)!r}\n", 0, informal=True)
     return Example(f"bool({ast.unparse(claim)})\n", "True\n", 0)
 
 
 def _rows(text: str, target: Target) -> Iterator[Example]:
-    """The tests in a table of calls, or of arguments, with their results."""
+    """The tests in a table: of calls with their results, or of arguments, one a column or all in one, before them.
+
+    A column before these, as of numbers, and others behind the results are passed over.
+    """
+    calls = Calls.of(target)
     for row in _ROW.finditer(text):
-        cells = [cell.strip().strip("`") for cell in row["cells"].split("|")]
-        for before, after in pairwise(cells):
-            call = before if f"{target.name}(" in before else f"{target.qualname}({before})"
-            tree = parsed(f"assert {call} == ({after})")
-            if tree is not None and after and _is_on_its_own(tree.body[0].test, target):  # type: ignore[attr-defined]
-                yield _example(tree.body[0].test)  # type: ignore[attr-defined]
-                break
+        cells = [cell.strip().strip("`") for cell in row["cells"].split("|")][:_MOST_COLUMNS]
+        ends = [(start, end) for end in range(len(cells) - 1, 0, -1) for start in range(end - 1, -1, -1)]
+        found = (_row(cells[start:end], cells[end], target, calls) for start, end in ends)
+        test = next(filter(None, found), None)
+        if test is not None:
+            yield test
+
+
+def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
+    """The test of the cells `before` a result, if they are one call, or literals that a call takes."""
+    is_call = f"{target.name}(" in before[0] and len(before) == 1
+    call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
+    tree = parsed(f"assert {call} == ({want})")
+    match tree:
+        case ast.Module(body=[ast.Assert(test=ast.Compare(left=called, comparators=[result]) as claim)]):
+            if not _is_literal(result) or not _is_on_its_own(claim, target):
+                return None
+            return _example(claim) if is_call or _is_taken(called, calls) else None
+        case _:
+            return None
+
+
+def _is_taken(call: ast.expr, calls: Calls | None) -> bool:
+    """Whether the function takes the arguments of a call, all of them literals."""
+    if calls is None or not isinstance(call, ast.Call):
+        return False
+    arguments = tuple([(None, each) for each in call.args] + [(each.arg, each.value) for each in call.keywords])
+    return all(_is_literal(value) for _, value in arguments) and calls.takes(arguments)
+
+
+def _is_literal(tree: ast.expr) -> bool:
+    try:
+        ast.literal_eval(tree)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True

@@ -5,11 +5,14 @@ A designed test is a model's opinion. It sends a candidate back, or ranks equals
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
+from contextlib import suppress
 
 from adacoder.agents.code_evaluator import Feedback
 from adacoder.agents.request import Request
 from adacoder.domain import Attempt, Example
+from adacoder.pytext import parsed
 
 _DISAGREEING = 2
 """Different candidates that pass the docstring's Examples and fail a test, with none that passes both, before it is
@@ -19,15 +22,37 @@ set aside: the first is sent back."""
 class Probes:
     """The designed tests of one request that are believed so far."""
 
-    def __init__(self, request: Request, tests: Sequence[Example]) -> None:
+    def __init__(self, request: Request, tests: Sequence[Example] = ()) -> None:
         self._request = request
-        shown = {_call(example): example.want for example in request.target.examples if example.has_want}
-        self.tests = tuple(test for test in tests if shown.get(_call(test), test.want) == test.want)
+        self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
+        self.tests: tuple[Example, ...] = ()
         self._against: dict[Example, set[str]] = {}
         self._agreed: set[Example] = set()
-        self._note(
-            [test for test in tests if test not in self.tests], "The docstring's examples contradict a designed test"
-        )
+        self._set_aside: set[Example] = set()
+        self._seen: list[Attempt] = []
+        self._believe(tests)
+
+    async def add(self, tests: Sequence[Example]) -> None:
+        """Believe more `tests`, and rank by them what was run before, too.
+
+        Raises:
+            SandboxError: as `run`.
+        """
+        if self._believe(tests):
+            for attempt in self._seen:
+                await self.run(attempt)
+
+    def _believe(self, tests: Sequence[Example]) -> bool:
+        """Add those that are new and that no Example of the docstring contradicts; any at all?"""
+        new = [test for test in tests if test not in self.tests and test not in self._set_aside]
+        wrong = [test for test in new if self._contradicts(test)]
+        self.tests += tuple(test for test in new if test not in wrong)
+        self._doubt(wrong, "The docstring's examples contradict a designed test")
+        return len(new) > len(wrong)
+
+    def _contradicts(self, test: Example) -> bool:
+        want = _result(test.want)
+        return self._shown.get(_call(test.source), want) != want
 
     async def run(self, attempt: Attempt) -> Feedback:
         """Run the tests that are believed on the candidate of `attempt`, and prefer it by how many it passes.
@@ -35,6 +60,8 @@ class Probes:
         Raises:
             SandboxError: nothing could be run.
         """
+        if attempt not in self._seen:
+            self._seen.append(attempt)
         if not self.tests:
             return Feedback((), None)
         feedback = await self._request.probe(attempt.candidate, self.tests)
@@ -54,14 +81,28 @@ class Probes:
                 against.add(attempt.candidate.text)
                 if len(against) >= _DISAGREEING and result.example not in self._agreed:
                     doubtful.append(result.example)
-        self.tests = tuple(test for test in self.tests if test not in doubtful)
-        self._note(doubtful, "No candidate that passes the docstring's examples agrees with a designed test")
+        self._doubt(doubtful, "No candidate that passes the docstring's examples agrees with a designed test")
         return bool(doubtful)
 
-    def _note(self, tests: Sequence[Example], why: str) -> None:
+    def _doubt(self, tests: Sequence[Example], why: str) -> None:
+        self.tests = tuple(test for test in self.tests if test not in tests)
+        self._set_aside.update(tests)
         for test in tests:
             self._request.note("test_designer", "set aside", f"{why}, so it is set aside: {test.source.strip()}")
 
 
-def _call(example: Example) -> str:
-    return "".join(example.source.split())
+def _call(source: str) -> str:
+    """A call, however it is written."""
+    tree = parsed(source)
+    with suppress(RecursionError):
+        return source if tree is None else ast.dump(tree)
+    return source
+
+
+def _result(want: str) -> object:
+    """The value of a result, however it is written; of what is no literal, its words."""
+    match parsed(want.strip()):
+        case ast.Module(body=[ast.Expr(value)]):
+            with suppress(ValueError, TypeError, MemoryError, RecursionError):
+                return ast.literal_eval(value)
+    return " ".join(want.split())

@@ -81,15 +81,16 @@ class Request:
 
     def rounds(self, *, past_a_pass: bool = False) -> Iterator[int]:
         """Count the rounds, from 1, as long as it `goes_on`; `past_a_pass`: also after a candidate that passed."""
-        while self.goes_on or (past_a_pass and self.has_rounds and self._can_be_better):
+        while self.goes_on_past_a_pass if past_a_pass else self.goes_on:
             self._rounds += 1
             self._journal.begin_round()
             yield self._rounds
 
     @property
-    def _can_be_better(self) -> bool:
-        """True unless something failed that lies outside the candidate."""
-        return all(each.verdict.passed or not each.verdict.final for each in self._attempts.values())
+    def goes_on_past_a_pass(self) -> bool:
+        """True if there may be another round, also after a candidate that passed: nothing failed outside of one."""
+        outside = (each.verdict.final and not each.verdict.passed for each in self._attempts.values())
+        return self.has_rounds and not any(outside)
 
     def branch(self, *names: str) -> AbstractContextManager[None]:
         """Record what is done inside the `with` block as a branch of a search, or a branch of a branch."""
@@ -105,14 +106,13 @@ class Request:
         total = attempt.verdict.total(self.target)
         return attempt.verdict.examples_proved / total if total else float(attempt.verdict.passed)
 
-    async def try_start(self) -> None:
-        """Evaluate the candidate to start from, if there is one, before anything is written.
+    async def try_start(self) -> Attempt | None:
+        """Evaluate the candidate to start from, if there is one, before anything is written, and repair it by rule.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
         """
-        if self.start is not None:
-            await self.repaired(await self.evaluate(self.start))
+        return None if self.start is None else await self.repaired(await self.evaluate(self.start))
 
     async def ask(
         self,
@@ -125,11 +125,13 @@ class Request:
         """Ask a model as `role`, with what is told `about` an attempt and other `fields` in its prompt.
 
         Raises:
-            BudgetSpent: there are no more calls.
+            BudgetSpent: there are no more calls, or what is written could not be evaluated any more.
             ModelError: the model could not reply.
         """
         if self._calls >= self.budget.calls:
             raise BudgetSpent
+        if limit := self._ceiling.reached(self._journal, by_program=True):
+            raise BudgetSpent(limit)
         self._calls += 1
         return await self._conversation.ask(role, {**about, **fields}, sampling)
 

@@ -6,8 +6,8 @@ import json
 
 from adacoder.strategies.table import rows
 
-_SHOWN = ("name", "calls", "feedback", "tests", "agents")
-"""Columns that fit beside each other; `--json` has all."""
+_SHOWN = ("name", "calls", "feedback", "tests", "selection", "agents", "paper")
+"""Columns, the longest last; `--json` has t, too."""
 
 
 def show_strategies(*, as_json: bool) -> int:

@@ -9,15 +9,17 @@ from adacoder.replies.filters import answer
 _MARKS = "*_`#> \t"
 _WORDS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 _NUMBER = rf"(?<![\w.-])(?P<number>\d{{1,3}}(?:\.\d+)?|{'|'.join(_WORDS)})(?![\w]|\.\d)"
+_OF = r"\s*(?:/|out\s+of)\s*(?P<most>\d{1,3})\b"
 _NAMED = re.compile(
-    rf"\b(?:score|rating|grade|confidence|rate|value|give)\b[^\d\n]{{0,40}}?{_NUMBER}(?P<percent>\s*%)?", re.IGNORECASE
+    rf"\b(?:score|rating|grade|confidence|rate)\b[^\d\n]{{0,40}}?{_NUMBER}(?:{_OF}|(?P<percent>\s*%))?", re.IGNORECASE
 )
-_OUT_OF = re.compile(rf"{_NUMBER}\s*(?:/|out\s+of)\s*(?P<most>\d{{1,3}})\b", re.IGNORECASE)
+_OUT_OF = re.compile(f"{_NUMBER}{_OF}", re.IGNORECASE)
+_SHARE = re.compile(rf"{_NUMBER}(?P<percent>\s*(?:%|per\s?cent\b))", re.IGNORECASE)
 _ALONE = re.compile(rf"{_NUMBER}(?P<percent>\s*%)?", re.IGNORECASE)
 _JUDGES = re.compile(
-    r"(?P<not>\b(?:not|isn't|doesn't|no longer)\s+(?:\w+\s+)?)?"
+    r"(?P<not>(?:\b(?:not|cannot|never|nothing|no longer)|n['’]t)\s+(?:\w+\s+)?)?"
     r"\b(?:(?P<yes>true|yes|correct|accept(?:ed|able)?|verified|valid)"
-    r"|(?P<no>false|no|incorrect|wrong|reject(?:ed)?|invalid|refine))\b",
+    r"|(?P<no>false|no(?=\W*$|[,.;:!])|incorrect|wrong|reject(?:ed)?|invalid|refine))\b",
     re.IGNORECASE,
 )
 
@@ -28,7 +30,7 @@ def score(text: str, most: int) -> float | None:
     The last one counts: models weigh before they conclude. Of a number in words up to five is read.
     """
     lines = [line.strip(_MARKS) for line in answer(text).splitlines() if line.strip(_MARKS)]
-    for form in (_OUT_OF, _NAMED):
+    for form in (_NAMED, _OUT_OF, _SHARE):
         for line in reversed(lines):
             for found in reversed([*form.finditer(line)]):
                 value = _scaled(found, most)

@@ -16,7 +16,7 @@ from adacoder.models.base import Sampling
 from adacoder.strategies.strategy import Strategy
 
 PAPERS_SAMPLING = Sampling(temperature=0.2, top_p=0.9)
-"""Of the paper's open models (released code). Without a plan only chance tells one writing from the next."""
+"""Of the paper's open models (released code), without the planner: only chance tells one writing from the next."""
 _PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-Level Code Generation"
 
 
@@ -30,11 +30,12 @@ class AdaCoder:
     async def run(self, request: Request) -> None:
         """Write without a plan; evaluate; repair by rule; then plan from the error and write afresh."""
         plan: str | None = None
+        sampling = None if self.has_planner else PAPERS_SAMPLING
         for number in request.rounds():
             if number == 1:
-                candidate = await request.first(WRITER)
+                candidate = await request.first(WRITER, sampling=sampling)
             elif plan is None:
-                candidate = await request.ask(WRITER, sampling=PAPERS_SAMPLING)
+                candidate = await request.ask(WRITER, sampling=sampling)
             else:
                 candidate = await request.ask(WRITER_BY_PLAN, plan=plan)
             attempt = await request.evaluate(candidate)

@@ -4,48 +4,72 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adacoder.agents.advisor import told
+from adacoder.agents.advisor import code_of, told
 from adacoder.agents.budget import Budget
-from adacoder.agents.code_evaluator import Feedback
 from adacoder.agents.failures import reported
 from adacoder.agents.probes import Probes
 from adacoder.agents.request import Request
-from adacoder.domain import Candidate, Example
-from adacoder.strategies.agentcoder_roles import BOTH, DESIGNER, PROGRAMMER, PROGRAMMER_AGAIN
+from adacoder.domain import Attempt, Candidate, Example
+from adacoder.strategies.agentcoder_roles import (
+    BOTH,
+    DESIGNER,
+    DESIGNER_TOO,
+    PROGRAMMER,
+    PROGRAMMER_AGAIN,
+    PROGRAMMER_CHECKS,
+)
+from adacoder.strategies.direct import Direct
 from adacoder.strategies.strategy import Strategy
 
 ITERATIONS = 5
-"""The most rounds after the first (section 3.3)."""
+"""The most rounds after the first (section 4.4)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCoder:
-    """The programmer, the test designer and the executor, with what section 5 leaves out."""
+    """The programmer, the executor, and the test designer, which is left out or the programmer too (4.3, 4.7)."""
 
     designs: bool = True
-    executes: bool = True
-    """Whether what tests say goes back to the programmer."""
     is_one_agent: bool = False
 
     async def run(self, request: Request) -> None:
         """Design tests; write; then revise by what the executor says of the docstring's Examples and the tests."""
-        await request.try_start()
-        candidate, tests = await self._first(request)
+        started = await request.try_start()
+        if not request.goes_on_past_a_pass:
+            return
+        candidate, tests = await self._first(request, started)
         probes = Probes(request, tests)
         for _ in request.rounds(past_a_pass=True):
             attempt = await request.evaluate(candidate)
-            feedback = await probes.run(attempt) if self.executes else Feedback((), None)
+            feedback = await probes.run(attempt)
             if attempt.verdict.passed and feedback.failure is None:
                 return
-            if self.executes and request.has_rounds:
+            if request.goes_on_past_a_pass:
                 about = told(attempt, reported(feedback.failure))
                 candidate = await request.ask(PROGRAMMER_AGAIN, about, advice="")
 
-    async def _first(self, request: Request) -> tuple[Candidate, tuple[Example, ...]]:
-        if self.is_one_agent and request.start is None:
+    async def _first(self, request: Request, started: Attempt | None) -> tuple[Candidate, tuple[Example, ...]]:
+        if self.is_one_agent and started is None:
             return await request.ask(BOTH)
-        tests = await request.ask(DESIGNER) if self.designs else ()
-        return await request.first(PROGRAMMER), tests
+        designer = DESIGNER_TOO if self.is_one_agent else DESIGNER
+        tests = await request.ask(designer) if self.designs else ()
+        return await request.ask(PROGRAMMER) if started is None else started.candidate, tests
+
+
+async def _nothing_run(request: Request) -> None:
+    """Design tests; write; then let the programmer refine by them what it wrote, without a word about what ran."""
+    started = await request.try_start()
+    if not request.goes_on:
+        return
+    tests = await request.ask(DESIGNER)
+    candidate = await request.ask(PROGRAMMER) if started is None else started.candidate
+    shown = "\n".join(f"{test.prompted}\n{test.want}".rstrip("\n") for test in tests)
+    for number in request.rounds(past_a_pass=True):
+        attempt = await request.evaluate(candidate)
+        request.prefer(attempt, number)
+        if not tests or not request.goes_on_past_a_pass:
+            return
+        candidate = await request.ask(PROGRAMMER_CHECKS, code=code_of(attempt), tests=shown)
 
 
 AGENTCODER = Strategy(
@@ -70,7 +94,7 @@ PROGRAMMER_ONLY = replace(
     iterations=None,
     best_calls=1,
     budget=lambda t: Budget(rounds=1, calls=1),
-    run=AgentCoder(designs=False, executes=False).run,
+    run=Direct(PROGRAMMER).run,
     feedback="none",
     tests="docstring",
     selection="the furthest",
@@ -78,12 +102,14 @@ PROGRAMMER_ONLY = replace(
 NOTHING_RUN = replace(
     PROGRAMMER_ONLY,
     name="agentcoder-designer",
-    summary="agentcoder's programmer and designer, whose tests nobody runs",
+    summary="agentcoder's programmer and designer, by whose tests it refines its code; nobody runs them",
     paper=f"{AGENTCODER.paper}, its ablation: programmer and test designer",
-    roles=(PROGRAMMER, DESIGNER),
-    best_calls=2,
-    budget=lambda t: Budget(rounds=1, calls=2),
-    run=AgentCoder(executes=False).run,
+    roles=(PROGRAMMER, PROGRAMMER_CHECKS, DESIGNER),
+    best_calls=3,
+    budget=lambda t: Budget(rounds=2, calls=3),
+    run=_nothing_run,
+    feedback="designed tests, as texts",
+    selection="the furthest, then the refined",
 )
 EXECUTOR_ONLY = replace(
     AGENTCODER,
@@ -103,7 +129,7 @@ ONE_AGENT = replace(
     name="agentcoder-one-agent",
     summary="agentcoder with one agent that writes both the function and its tests",
     paper=f"{AGENTCODER.paper}, its ablation: one agent for both",
-    roles=(BOTH, PROGRAMMER_AGAIN, DESIGNER, PROGRAMMER),
+    roles=(BOTH, PROGRAMMER_AGAIN, DESIGNER_TOO),
     best_calls=1,
     budget=lambda t: Budget(rounds=1 + t, calls=1 + t),
     run=AgentCoder(is_one_agent=True).run,

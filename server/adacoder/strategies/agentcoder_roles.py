@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adacoder.agents.advisor import coder
 from adacoder.agents.designed_tests import designed_tests
 from adacoder.agents.role import Limits, Role
@@ -16,6 +18,10 @@ PROGRAMMER_AGAIN = coder("programmer", "revising the function", "revise")
 
 def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
     return designed_tests(reply.text, target)
+
+
+PROGRAMMER_CHECKS = coder("programmer", "going through the tests", "agentcoder_check", thinks=True)
+"""Goes through the designer's `tests`, which nobody runs, and refines its `code` where it has to (section 4.3)."""
 
 
 DESIGNER: Role[tuple[Example, ...]] = Role(
@@ -47,4 +53,6 @@ BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
     has_found=_has_function,
     limits=Limits(one_in=2),
 )
-"""One Agent for both (section 5.3)."""
+"""One Agent for both, in one reply (section 4.7)."""
+DESIGNER_TOO = replace(DESIGNER, agent="programmer")
+"""The same Agent, where there is code to start from."""

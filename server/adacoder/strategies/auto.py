@@ -6,7 +6,7 @@ that fail otherwise for a list of strategies, and a docstring with one example f
 
 from __future__ import annotations
 
-from adacoder.agents.advisor import told
+from adacoder.agents.advisor import by_plan, told
 from adacoder.agents.budget import Budget
 from adacoder.agents.failures import described, reported
 from adacoder.agents.probes import Probes
@@ -51,8 +51,7 @@ async def _run(request: Request) -> None:
             candidate = await request.ask(REWRITER, about, advice=advice)
         else:
             others = [*await request.ask(THINKER)] if others is None else others
-            advice = others.pop(0) if others else ""
-            candidate = await (request.ask(SOLVER, plan=advice) if advice else request.ask(WRITER))
+            candidate = await by_plan(request, SOLVER, others.pop(0) if others else "")
         attempts.append(await request.repaired(await request.evaluate(candidate)))
     await _probed(request)
 

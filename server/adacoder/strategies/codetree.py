@@ -9,9 +9,8 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adacoder.agents.advisor import code_of, told
+from adacoder.agents.advisor import by_plan, code_of, told
 from adacoder.agents.budget import Budget
-from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Role
 from adacoder.domain import Attempt, Candidate
@@ -109,7 +108,7 @@ class CodeTree:
     async def _program(self, request: Request, node: _Node) -> Candidate:
         if node.parent is not None:
             return await request.ask(roles.DEBUGGER, node.parent, advice=node.reflection)
-        return await (request.ask(roles.SOLVER, plan=node.strategy) if node.strategy else request.ask(WRITER))
+        return await by_plan(request, roles.SOLVER, node.strategy)
 
 
 def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Strategy:
@@ -120,7 +119,7 @@ def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Stra
         name=f"codetree{suffix}",
         summary=summary,
         paper=_PAPER + section,
-        roles=(roles.THINKER, roles.SOLVER, WRITER, roles.REFLECTOR, roles.DEBUGGER, *judges),
+        roles=(roles.THINKER, roles.SOLVER, roles.REFLECTOR, roles.DEBUGGER, *judges),
         iterations=search.programs - 1,
         best_calls=2 + search.verifies,
         budget=lambda t: Budget(rounds=1 + t, calls=1 + of_a_node * (1 + t), programs=3 + t),

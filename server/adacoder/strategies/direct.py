@@ -17,6 +17,12 @@ THINKER = coder("programming_assistant", "thinking, then writing the function", 
 """Thinks before it writes."""
 
 
+SAMPLES = 20
+"""k: the most writings of `resample` (CodeTree, section 4.1: its own budget of programs)."""
+CHANCE = Sampling(temperature=1.0)
+"""Of `resample` (CodeTree, section 4.1)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Direct:
     """Write; evaluate; and where more rounds are allowed, write again without a word about the last."""
@@ -57,9 +63,9 @@ COT = Strategy(
 RESAMPLE = Strategy(
     name="resample",
     summary="writes up to 20 times at temperature 1 and takes the first that passes",
-    paper="CodeTree's baseline Resample (section 4.1): k = 20, its budget of programs; T = 1",
+    paper="a baseline of CodeTree (Li et al., NAACL 2025), section 4.1",
     roles=(WRITER,),
-    iterations=19,
+    iterations=SAMPLES - 1,
     budget=_samples,
-    run=Direct(sampling=Sampling(temperature=1.0)).run,
+    run=Direct(sampling=CHANCE).run,
 )

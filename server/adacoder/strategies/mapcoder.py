@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from adacoder.agents.advisor import advisor, coder, told
+from adacoder.agents.advisor import advisor, by_plan, coder, told
 from adacoder.agents.budget import Budget
 from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role, always
@@ -31,11 +31,19 @@ def _confidence(reply: Reply, target: Target) -> float | None:
 
 
 RETRIEVER: Role[tuple[str, ...]] = Role(
-    "retriever", "recall", "recalling similar problems", "mapcoder_recall", _problems, Limits(one_in=4, most=1536)
+    agent="retriever",
+    action="recall",
+    doing="recalling similar problems",
+    prompt="mapcoder_recall",
+    read=_problems,
+    limits=Limits(one_in=4, most=1536),
+    otherwise=("",),
 )
 """Recalls `count` problems like this one, each with a plan of its solution."""
 PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
 """Plans as the `problem` was solved."""
+UNAIDED = replace(PLANNER, doing="planning", prompt="self_planning_plan")
+"""Plans where no problem was recalled."""
 VERIFIER: Role[float] = Role(
     agent="planner",
     action="trust",
@@ -49,8 +57,8 @@ VERIFIER: Role[float] = Role(
 """Says how sure it is of a `plan`, from 0 to 100."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
 """Writes by a `plan`."""
-DEBUGGER = coder("debugger", "repairing the function by its plan", "revise")
-"""Repairs `code` by its plan, the `advice`, and its `error`."""
+DEBUGGER = coder("debugger", "repairing the function by its plan", "revise_by_plan")
+"""Repairs `code` by its `plan` and its `error`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,8 @@ class MapCoder:
         problems = await request.ask(RETRIEVER, count=str(self.recalled))
         for number, problem in enumerate(problems, 1):
             with request.branch(f"problem {number}"):
-                plan = await request.ask(PLANNER, problem=problem)
-                plans.append((await request.ask(VERIFIER, plan=plan) or 0.0, plan))
+                plan = await (request.ask(PLANNER, problem=problem) if problem else request.ask(UNAIDED))
+                plans.append((await request.ask(VERIFIER, plan=plan) if plan else 0.0, plan))
         rounds = request.rounds()
         tries = request.budget.rounds // self.recalled
         for number, (_, plan) in enumerate(sorted(plans, key=lambda each: -each[0]), 1):
@@ -77,10 +85,9 @@ class MapCoder:
                 attempt = None
                 for _ in islice(rounds, tries):
                     if attempt is None:
-                        candidate = await request.ask(CODER, plan=plan)
+                        candidate = await by_plan(request, CODER, plan)
                     else:
-                        about = told(attempt)
-                        candidate = await request.ask(DEBUGGER, about, advice=plan)
+                        candidate = await by_plan(request, DEBUGGER, plan, told(attempt))
                     attempt = await request.evaluate(candidate)
 
 
@@ -88,7 +95,7 @@ MAPCODER = Strategy(
     name="mapcoder",
     summary="recalls similar problems, plans as they were solved, and codes and repairs by each plan",
     paper="MapCoder: Multi-Agent Code Generation for Competitive Problem Solving (Islam et al., ACL 2024)",
-    roles=(RETRIEVER, PLANNER, VERIFIER, CODER, DEBUGGER),
+    roles=(RETRIEVER, PLANNER, UNAIDED, VERIFIER, CODER, DEBUGGER),
     iterations=REPAIRS,
     best_calls=2 + 2 * RECALLED,
     budget=lambda t: Budget(rounds=RECALLED * (1 + t), calls=1 + 2 * RECALLED + RECALLED * (1 + t)),

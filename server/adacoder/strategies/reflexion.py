@@ -5,15 +5,17 @@ The released code judges by one generated assert; here the docstring's Examples 
 
 from __future__ import annotations
 
-from adacoder.agents.advisor import advisor, told
+from adacoder.agents.advisor import advisor, coder, told
 from adacoder.agents.budget import Budget
-from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
-from adacoder.strategies.self_debugging import REVISER
 from adacoder.strategies.strategy import Strategy
 
 REFLECTOR = advisor("reflector", "reflect", "reflecting on the failure", "reflexion_reflect", most=256)
 """Says in a few sentences why `code` failed by its `error`, and what to do next time."""
+ACTOR = coder("actor", "writing the function", "write")
+"""Writes the function."""
+ACTOR_AGAIN = coder("actor", "revising the function by the reflections", "reflexion_revise")
+"""Revises `code` by its `error` and the `memory`."""
 MEMORY = 3
 """The most reflections that are remembered (section 3: one to three)."""
 TRIALS = 10
@@ -23,20 +25,22 @@ TRIALS = 10
 async def _run(request: Request) -> None:
     """Write; then, while examples fail, reflect and revise by the last reflections."""
     memory: list[str] = []
-    candidate = await request.first(WRITER)
+    candidate = await request.first(ACTOR)
     for _ in request.rounds():
         attempt = await request.evaluate(candidate)
         if request.goes_on:
             about = told(attempt)
-            memory = [*memory, await request.ask(REFLECTOR, about)][-MEMORY:]
-            candidate = await request.ask(REVISER, about, advice="\n\n".join(filter(None, memory)))
+            reflection = await request.ask(REFLECTOR, about)
+            memory = [*memory, *filter(None, [reflection])][-MEMORY:]
+            learnt = "\n\n".join(memory) or "Nothing so far."
+            candidate = await request.ask(ACTOR_AGAIN, about, memory=learnt)
 
 
 REFLEXION = Strategy(
     name="reflexion",
     summary="reflects on each failure in words, and remembers the last three reflections",
     paper="Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., NeurIPS 2023)",
-    roles=(WRITER, REFLECTOR, REVISER),
+    roles=(ACTOR, REFLECTOR, ACTOR_AGAIN),
     iterations=TRIALS,
     budget=lambda t: Budget(rounds=1 + t, calls=1 + 2 * t),
     run=_run,

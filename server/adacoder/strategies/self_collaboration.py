@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adacoder.agents.advisor import advisor, code_of, coder, told
+from adacoder.agents.advisor import advisor, by_plan, code_of, coder, told
 from adacoder.agents.budget import Budget
 from adacoder.agents.failures import reported
 from adacoder.agents.probes import Probes
 from adacoder.agents.request import Request
-from adacoder.domain import Example
 from adacoder.strategies.agentcoder_roles import DESIGNER
 from adacoder.strategies.strategy import Strategy
 
@@ -17,8 +16,8 @@ ANALYST = advisor("analyst", "plan", "analysing the task", "self_collaboration_a
 """Takes the task apart and plans."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
 """Writes by the analyst's `plan`."""
-CODER_AGAIN = coder("coder", "revising the function by the report", "revise")
-"""Revises `code` by the tester's report."""
+CODER_AGAIN = coder("coder", "revising the function by the report", "revise_by_plan")
+"""Revises `code` by the tester's report, its `error`, and the `plan`."""
 TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
 """Designs tests for `code`; the released one asserts nothing, so that it only finds crashes."""
 ROUNDS = 1
@@ -31,17 +30,18 @@ async def _run(request: Request) -> None:
     candidate = request.start
     if candidate is None:
         plan = await request.ask(ANALYST)
-        candidate = await request.ask(CODER, plan=plan)
+        candidate = await by_plan(request, CODER, plan)
+    probes = Probes(request)
     for _ in request.rounds(past_a_pass=True):
         attempt = await request.evaluate(candidate)
-        if not request.has_rounds:
-            return
-        tests: tuple[Example, ...] = await request.ask(TESTER, code=code_of(attempt))
-        feedback = await Probes(request, tests).run(attempt)
+        if request.goes_on_past_a_pass:
+            tests = await request.ask(TESTER, code=code_of(attempt))
+            await probes.add(tests)
+        feedback = await probes.run(attempt)
         if attempt.verdict.passed and feedback.failure is None:
             return
-        about = told(attempt, reported(feedback.failure))
-        candidate = await request.ask(CODER_AGAIN, about, advice=plan)
+        if request.goes_on_past_a_pass:
+            candidate = await by_plan(request, CODER_AGAIN, plan, told(attempt, reported(feedback.failure)))
 
 
 SELF_COLLABORATION = Strategy(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adacoder.agents.advisor import coder
+from adacoder.agents.advisor import by_plan, coder
 from adacoder.agents.budget import Budget
 from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.request import Request
 from adacoder.strategies.strategy import Strategy
 
-FIRST_PLANNER = replace(PLANNER, agent="planner", doing="planning", prompt="self_planning_plan", system="")
+FIRST_PLANNER = replace(
+    PLANNER, agent="planner", doing="planning", prompt="self_planning_plan", system="", otherwise=""
+)
 """Plans from the docstring alone."""
 BY_PLAN = coder("programming_assistant", "writing the function by the plan", "write_by_plan")
 """Writes by a `plan` that no attempt stood before."""
@@ -21,7 +23,7 @@ async def _run(request: Request) -> None:
     await request.try_start()
     for _ in request.rounds():
         plan = await request.ask(FIRST_PLANNER)
-        await request.evaluate(await request.ask(BY_PLAN, plan=plan))
+        await request.evaluate(await by_plan(request, BY_PLAN, plan))
 
 
 SELF_PLANNING = Strategy(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from adacoder.agents.advisor import by_plan
 from adacoder.agents.budget import Budget
-from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
 from adacoder.strategies.codetree_roles import MOST_STRATEGIES, SOLVER, THINKER
 from adacoder.strategies.strategy import Strategy
@@ -16,14 +16,14 @@ async def _each(request: Request) -> None:
         return
     listed = await request.ask(THINKER)
     for advice, _ in zip(listed, request.rounds(), strict=False):
-        await request.evaluate(await (request.ask(SOLVER, plan=advice) if advice else request.ask(WRITER)))
+        await request.evaluate(await by_plan(request, SOLVER, advice))
 
 
 STRATEGY_LIST = Strategy(
     name="strategy-list",
     summary="lists strategies, and writes one program by each",
     paper="a baseline of CodeTree (Li et al., NAACL 2025), section 4.1",
-    roles=(THINKER, SOLVER, WRITER),
+    roles=(THINKER, SOLVER),
     iterations=MOST_STRATEGIES - 1,
     best_calls=2,
     budget=lambda t: Budget(rounds=1 + t, calls=2 + t),

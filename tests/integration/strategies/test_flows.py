@@ -14,11 +14,14 @@ from typing import Any
 
 import pytest
 
+from adacoder.agents.budget import Ceiling
+from adacoder.cli.registry import show_strategies
 from adacoder.domain import Candidate, Outcome, Status, Step
 from adacoder.journal import Evaluated, Journal, OpenStep, Waiting
 from adacoder.project import Project
 from adacoder.strategies import STRATEGIES
-from adacoder.task import Task
+from adacoder.strategies.table import rows
+from adacoder.task import Mode, Task
 from support.acting import Actor, Babbler
 from support.scripted import STUB, Desk
 
@@ -105,6 +108,63 @@ async def test_a_users_limit_ends_a_request_exactly_there_and_is_told(
     assert programs in (None, len(evaluated))
 
 
+async def test_no_model_is_asked_for_a_program_that_may_not_run(tmp_path: Path) -> None:
+    for most in (1, 2):
+        actor = Actor(writing(None))
+        outcome = await outcome_of("adacoder", actor, tmp_path, budget_programs=most)
+        assert len(actor.asked) == 2 * most - 1
+        assert any("raise --budget-programs" in note for note in outcome.notes)
+
+
+def test_a_reply_that_was_waited_for_is_still_evaluated() -> None:
+    journal = Journal()
+    assert Ceiling(seconds=0).reached(journal, by_program=True) is None
+    assert Ceiling(seconds=0).reached(journal) is not None, "the positive control"
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+async def test_what_lies_outside_the_candidate_costs_no_more_calls(name: str, tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.settings = replace(desk.settings, strategy=name)
+    actor = Actor(writing(1), tests=TESTS)
+    desk.opens = partial(_opened, actor)
+    outcome, _ = await desk.run(desk.target(f"import no_such_module\n{STUB}"))
+    await desk.service.close()
+    assert outcome.status is Status.FAILED
+    assert 0 < len(actor.asked) <= STRATEGIES[name].best_calls
+
+
+SHORT = "def hypotenuse(a, b):\n    return (a * abs(a) + b * abs(b)) ** 0.5"
+"""Passes the docstring's examples, and is wrong for negative numbers."""
+
+
+@pytest.mark.parametrize("name", ["self-collaboration", "agentcoder", "agentcoder-designer"])
+async def test_what_was_revised_by_designed_tests_is_returned(name: str, tmp_path: Path) -> None:
+    tests = "```python\nassert hypotenuse(-3, 4) == 5.0\nassert hypotenuse(6, 8) == 10.0\n```"
+    actor = Actor(lambda number: f"```python\n{SHORT if number == 1 else RIGHT}\n```", tests=tests)
+    outcome = await outcome_of(name, actor, tmp_path)
+    assert (outcome.status, outcome.candidate) == (Status.VERIFIED, Candidate(RIGHT))
+
+
+@pytest.mark.parametrize("name", ["adacoder", "adacoder-no-debugger", "intervenor", "self-collaboration"])
+async def test_a_repair_is_by_rule_whatever_the_strategy(name: str, tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.settings = replace(desk.settings, strategy=name)
+    start = Candidate("def hypotenuse(a, b):\n    return math.hypot(a, b)")
+    task = Task(desk.target(), desk.settings, Project(tmp_path), Journal(), start)
+    outcome = await desk.service.perform(Mode.REPAIR, task)
+    await desk.service.close()
+    assert outcome.status is Status.VERIFIED
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_table_shows_every_strategy(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show_strategies(as_json=as_json) == 0
+    shown = capsys.readouterr().out.splitlines()[not as_json :]
+    for line, row in zip(shown, rows(), strict=True):
+        assert all((json.dumps(row[column]) if as_json else row[column]) in line for column in row if column != "t")
+
+
 @pytest.mark.parametrize("limit", [1, 2])
 async def test_a_call_that_is_made_again_counts_for_a_users_limit(limit: int, tmp_path: Path) -> None:
     """A server ended the first reply before the function was whole."""
@@ -147,10 +207,15 @@ async def test_auto_leaves_code_that_passes_its_one_example_as_it_is(tmp_path: P
     await desk.service.close()
 
 
-@pytest.mark.parametrize(("name", "is_told"), [("codetree", True), ("adacoder", False)])
-async def test_a_costly_request_tells_before_it_starts(name: str, is_told: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "limit", "most"),
+    [("codetree", None, 61), ("codetree", 30, 30), ("codetree", 5, None), ("adacoder", None, None)],
+)
+async def test_a_costly_request_tells_before_it_starts(
+    name: str, limit: int | None, most: int | None, tmp_path: Path
+) -> None:
     desk = Desk(tmp_path)
-    desk.settings = replace(desk.settings, strategy=name)
+    desk.settings = replace(desk.settings, strategy=name, budget_calls=limit)
     told: list[str] = []
 
     def hear(event: OpenStep | Step | Waiting) -> None:
@@ -161,8 +226,9 @@ async def test_a_costly_request_tells_before_it_starts(name: str, is_told: bool,
         desk.opens = partial(_opened, Actor(writing(1)))
         await desk.service.run(Task(desk.target(), desk.settings, Project(tmp_path), Journal(hear)))
     await desk.service.close()
-    assert any(each == "codetree asks the model at most 61 times" for each in told) is is_told
-    assert any("at most 61 times; at" in each for each in told) is is_told
+    assert any(each == f"codetree asks the model at most {most} times" for each in told) is (most is not None)
+    assert any(f"at most {most} times; at" in each for each in told) is (most is not None)
+    assert any("asks the model at most" in each for each in told) is (most is not None)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

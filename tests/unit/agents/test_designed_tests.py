@@ -38,6 +38,9 @@ def target(tmp_path: Path, qualname: str = "twice") -> Target:
         "class T(TestCase):\n  def t(self):\n    self.assertEqual(twice(2), 4)\n    self.assertEqual(twice(-1), -2)",
         "| input | output |\n|---|---|\n| 2 | 4 |\n| -1 | -2 |",
         "| call | result |\n|---|---|\n| `twice(2)` | `4` |\n| `twice(-1)` | `-2` |",
+        "| # | input | sum |\n|---|---|---|\n| 1 | 2 | 4 |\n| 2 | -1 | -2 |",
+        "| input | sum | why |\n|---|---|---|\n| 2 | 4 | even |\n| -1 | -2 | negative |",
+        "assert 4 == twice(2)\nassert -2 == twice(-1)",
         "twice(2) == 4\ntwice(-1) == -2",
         "twice(2) should return 4.\ntwice(-1) should return -2.",
         "<think>twice(9) == 9</think>assert twice(2) == 4\nassert twice(-1) == -2",
@@ -61,6 +64,19 @@ def test_tests_are_read_in_any_form(text: str, tmp_path: Path) -> None:
 def test_what_compares_with_no_literal_is_to_be_true(text: str, source: str, tmp_path: Path) -> None:
     found = designed_tests(f"```python\n{text}\n```", target(tmp_path))
     assert [(test.source, test.want) for test in found] == [(source, "True\n")]
+
+
+def test_a_table_may_have_a_column_for_each_argument(tmp_path: Path) -> None:
+    path = tmp_path / "m.py"
+    both = locate('def add(a, b):\n    """Add."""\n', path, tmp_path, qualname="add")
+    found = designed_tests("| a | b | result |\n|---|---|---|\n| 2 | 4 | 6 |", both)
+    assert [(test.source, test.want) for test in found] == [("add(2, 4)\n", "6\n")]
+
+
+def test_no_table_of_arguments_tells_how_to_get_an_instance(tmp_path: Path) -> None:
+    method = target(tmp_path, "Counter.add")
+    assert designed_tests("| input | output |\n|---|---|\n| 2 | 4 |", method) == ()
+    assert designed_tests("| call | output |\n|---|---|\n| Counter().add(2) | 4 |", method), "the control"
 
 
 def test_a_method_is_tested_on_an_instance(tmp_path: Path) -> None:

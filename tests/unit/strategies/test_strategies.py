@@ -60,8 +60,10 @@ class Scripted:
     verdicts: dict[Candidate, Verdict] = field(default_factory=dict)
     mends: bool = False
     calls: list[str] = field(default_factory=list)
+    sampled: list[Sampling | None] = field(default_factory=list)
 
     async def ask(self, role: Role[Any], fields: Mapping[str, Field], sampling: Sampling | None) -> object:
+        self.sampled.append(sampling)
         if role.action == "plan":
             assert callable(fields["error"])
             self.calls.append("plan")
@@ -167,3 +169,13 @@ async def test_direct_asks_once_and_evaluates_once(count: int, status: Status) -
     outcome = await team.run("direct", None, 5)
     assert team.calls == ["write", "evaluate"]
     assert outcome.status is status
+
+
+@pytest.mark.parametrize("name", ["adacoder-no-planner", "adacoder-neither"])
+async def test_without_the_planner_every_writing_is_sampled_as_in_the_paper(name: str) -> None:
+    team = Scripted()
+    await team.run(name, None, 2)
+    assert team.sampled == [Sampling(temperature=0.2, top_p=0.9)] * 3
+    planned = Scripted()
+    await planned.run("adacoder", None, 2)
+    assert set(planned.sampled) == {None}, "the settings decide"
