@@ -55,7 +55,8 @@ async def test_initialize(tmp_path: Path, offered: tuple[str, ...], chosen: str)
         assert offer["codeActionProvider"]["codeActionKinds"] == ["refactor.rewrite.adacoder", "quickfix"]
         assert not offer["codeActionProvider"].get("resolveProvider")
         on_functions = ("generate", "fix", "check", "repair", "suggestExamples")
-        commands = (*on_functions, "cancel", "journal", "models", "doctor", "status")
+        on_results = ("insert", "difference", "discard")
+        commands = (*on_functions, *on_results, "cancel", "journal", "models", "doctor", "status")
         assert sorted(offer["executeCommandProvider"]["commands"]) == sorted(
             f"adacoder.server.{name}" for name in commands
         )
