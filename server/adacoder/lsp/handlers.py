@@ -87,7 +87,7 @@ async def on_code_action(
     except TargetError:
         return None
     line, client = min(params.range.start.line, params.range.end.line), ls.client_capabilities
-    state = FileState(ls.jobs.of_file(snapshot.path), ls.jobs.kept.of_file(snapshot.path))
+    state = FileState(ls.jobs.of_file(snapshot.path), ls.kept.of_file(snapshot.path))
     return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
 
 
@@ -175,8 +175,8 @@ async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.discard` `{jobId}`: keep the result of a job no longer."""
     job_id = _job_id(argument) or ""
-    was_kept = ls.jobs.kept.get(job_id) is not None
-    ls.jobs.kept.drop(job_id)
+    was_kept = ls.kept.get(job_id) is not None
+    ls.kept.drop(job_id)
     return {"discarded": was_kept}
 
 

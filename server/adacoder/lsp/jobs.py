@@ -118,6 +118,7 @@ class Jobs:
         client: Client,
         configuration: Configuration,
         service: Callable[[], Awaitable[Service]],
+        kept: KeptResults,
         tell: Callable[[Job, Ending], None],
     ) -> None:
         """`service` returns the Service once it is imported; `tell` tells the person how a job ended."""
@@ -127,7 +128,7 @@ class Jobs:
         self._running: dict[str, Job] = {}
         self._finished: dict[str, dict[str, JSON]] = {}
         """The answers of the latest finished jobs, by id, the latest last."""
-        self.kept = KeptResults()
+        self._kept = kept
         self._tell = tell
         self._closing = False
 
@@ -198,7 +199,7 @@ class Jobs:
             async with self._shown(job) as job.show:
                 ending = await self._work(job, journal)
         except asyncio.CancelledError:
-            kept = self.kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id) is not None
+            kept = self._kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id) is not None
             self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
             raise
         except Exception as error:
@@ -233,7 +234,7 @@ class Jobs:
         unproved = _unproved(outcome)
         if settings.unverified is Unverified.DISCARD:
             return Ending(outcome, obstacle=Text(unproved, " and is discarded, as ", _UNVERIFIED, " says"))
-        self.kept.add(result)
+        self._kept.add(result)
         return Ending(outcome, obstacle=unproved, kept=True)
 
     async def _inserted(self, job: Job, finding: OutcomeInText, result: KeptResult, recheck: _Recheck) -> Ending:
@@ -243,14 +244,14 @@ class Jobs:
             job.show("the text changed; running the examples again")
             return await recheck(snapshot, target, finding.outcome.candidate)
 
-        self.kept.add(result)
+        self._kept.add(result)
         job.insertion = Insertion(self._client, again)
         try:
             made = await job.insertion.insert(finding)
         except NotInsertedError as why:
             return Ending(finding.outcome, obstacle=str(why), kept=True)
         if get_capability(self._client.client_capabilities, "workspace.apply_edit", False):
-            self.kept.drop(result.job_id)  # else nobody knows whether the edit was made
+            self._kept.drop(result.job_id)  # else nobody knows whether the edit was made
         closed = made.snapshot.path.name if made.snapshot.version is None else None
         return Ending(made.outcome, applied=True, closed=closed)
 
@@ -267,11 +268,11 @@ class Jobs:
         name = f"'{job.target.name}'"
         found = KeptResult.of(outcome, kept.job_id, kept.uri)
         if found is None:
-            self.kept.add(replace(kept, score="no example passes"))
+            self._kept.add(replace(kept, score="no example passes"))
             return Ending(outcome, obstacle=f"{name} passes no example in the text as it is now", kept=True)
         found = replace(found, evaluated=kept.evaluated)
         if found.reach < kept.reach:
-            self.kept.add(found)
+            self._kept.add(found)
             why = f"{name} passes {found.score} in the text as it is now"
             return Ending(outcome, obstacle=why if outcome.edits == () else _unproved(outcome), kept=True)
         placed = replace(outcome, edits=edits_of(outcome))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +20,13 @@ from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Candidate, Target
 from adacoder.lsp.jobs import Job
-from adacoder.lsp.kept import KeptResult
+from adacoder.lsp.kept import KeptResult, KeptResults
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, Snapshot, find, take
 from adacoder.source.text import apply_edits
 
 if TYPE_CHECKING:
+    from adacoder.lsp.client import Client
     from adacoder.lsp.endings import Ending
-    from adacoder.lsp.server import AdaCoderServer
 
 _ASKING = 3600.0
 """Seconds after which an answer is not waited for any more; nothing else waits for it."""
@@ -37,16 +38,18 @@ _SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 class Offering:
     """Kept results as one client's person meets them."""
 
-    def __init__(self, server: AdaCoderServer) -> None:
-        self._server = server
+    def __init__(self, client: Client, kept: KeptResults, start: Callable[[Job], None]) -> None:
+        self._client = client
+        self._kept = kept
+        self._start = start
         self._questions: set[asyncio.Task[None]] = set()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def tell(self, job: Job, ending: Ending) -> None:
         """Tell how a job ended; where its result is kept and a question disturbs nobody, by one."""
-        result = self._server.jobs.kept.get(job.id)
-        if result is None or not self._server.habits.asks_beside_text:
-            self._server.show(ending.message, warning=not ending.is_good)
+        result = self._kept.get(job.id)
+        if result is None or not self._client.habits.asks_beside_text:
+            self._client.show(ending.message, warning=not ending.is_good)
             return
         question = asyncio.create_task(self._ask(result, ending.message))
         self._questions.add(question)
@@ -56,19 +59,19 @@ class Offering:
         actions = [types.MessageActionItem(title) for title in (_SHOW, _DISCARD, _INSERT)]
         params = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
         try:
-            answer = await self._server.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=_ASKING)
+            answer = await self._client.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=_ASKING)
         except (TimeoutError, JsonRpcException):
             return
         try:
             await self._do(result, getattr(answer, "title", None))
         except AdaCoderError as error:
-            self._server.show(str(error), warning=True)
+            self._client.show(str(error), warning=True)
 
     async def _do(self, result: KeptResult, title: str | None) -> None:
         if title == _SHOW:
             await self.show_difference(result)
         elif title == _DISCARD:
-            self._server.jobs.kept.drop(result.job_id)
+            self._kept.drop(result.job_id)
         elif title == _INSERT:
             job = await self.insertion(result)
             job.may_begin.set()
@@ -79,7 +82,7 @@ class Offering:
         Raises:
             ParametersError: there is none.
         """
-        result = self._server.jobs.kept.get(job_id)
+        result = self._kept.get(job_id)
         if result is None:
             raise ParametersError("No result of that job is kept: it was inserted or discarded, or is too old.")
         return result
@@ -105,7 +108,7 @@ class Offering:
         """
         snapshot, target = await self._placed(result)
         job = Job(result, snapshot, target, apply=True, announced=True)
-        self._server.jobs.start(job)
+        self._start(job)
         return job
 
     async def show_difference(self, result: KeptResult) -> str:
@@ -129,7 +132,7 @@ class Offering:
         Raises:
             AdaCoderError: it is not there, or the result does not fit it.
         """
-        snapshot = take(self._server.workspace, result.uri)
+        snapshot = take(self._client.workspace, result.uri)
         target = await asyncio.to_thread(find, snapshot, FunctionPlace(result.uri, qualname=result.qualname))
         if not result.fits(target):
             raise ParametersError(f"'{result.name}' has other parameters now, or has that body already.")
@@ -141,15 +144,15 @@ class Offering:
             self._folder = tempfile.TemporaryDirectory(prefix="adacoder-")
         path = Path(self._folder.name) / name
         await asyncio.to_thread(path.write_text, text, encoding="utf-8", newline="")
-        if get_capability(self._server.client_capabilities, "window.show_document.support", False):
+        if get_capability(self._client.client_capabilities, "window.show_document.support", False):
             params = types.ShowDocumentParams(path.as_uri(), take_focus=True)
             try:
-                answer = await self._server.protocol.ask(types.WINDOW_SHOW_DOCUMENT, params, seconds=_SHOWING)
+                answer = await self._client.protocol.ask(types.WINDOW_SHOW_DOCUMENT, params, seconds=_SHOWING)
             except (TimeoutError, JsonRpcException):
                 answer = None
             if getattr(answer, "success", False):
                 return
-        self._server.show(f"The difference is in {path}", warning=False)
+        self._client.show(f"The difference is in {path}", warning=False)
 
 
 def _read(text: str, target: Target) -> Candidate:

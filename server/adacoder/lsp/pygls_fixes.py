@@ -142,7 +142,10 @@ class Protocol(LanguageServerProtocol):
 
     def _serialize_message(self, data: Any) -> dict[str, Any]:
         """A message as JSON. Nothing leaves that an editor could obey, or that hides from its reader."""
-        return displayed(super()._serialize_message(data))
+        shown = displayed(super()._serialize_message(data))
+        if isinstance(data, types.ResponseErrorMessage):
+            shown.setdefault("id", None)  # pygls leaves it out where no id could be read
+        return shown
 
     def prepare(self) -> None:
         """Create the converters of an editor's usual messages, which takes 50 ms: in a thread nobody waits for it."""

@@ -10,11 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from adacoder.lsp.server import AdaCoderServer  # pygls reads annotations
+
 if TYPE_CHECKING:
     from adacoder.lsp.jobs import Job
-    from adacoder.lsp.server import AdaCoderServer
 
-Answer = Callable[["AdaCoderServer", Any], Awaitable[Any]]
+Answer = Callable[[AdaCoderServer, Any], Awaitable[Any]]
 """Answers a command; its arguments are the server, and the command's first argument or None."""
 
 

@@ -141,7 +141,7 @@ async def test_while_the_editor_is_asked(editor: Client, method: str) -> None:
         return [editor.settings] if method == "workspace/configuration" else None
 
     editor.answers[method] = late
-    async with StandIn() as standin:
+    async with StandIn([UNENDING]) as standin:
         await start(editor, standin)
         await editor.until(lambda: editor.all(method))
         await editor.execute("cancel")
@@ -149,7 +149,7 @@ async def test_while_the_editor_is_asked(editor: Client, method: str) -> None:
         go.set()
         await editor.execute("status")
         assert editor.messages == [(WARNING, CANCELLED)]
-        assert standin.seen == []
+        assert standin.requests == [] or method == "window/workDoneProgress/create", "for that no job waits"
 
 
 @pytest.mark.parametrize("way", ["command", "request"])

@@ -217,6 +217,8 @@ async def test_what_cannot_be_accepted_says_why(editor: Client) -> None:
         ({"qualifiedName": "initials"}, "'uri' is missing"),
         ({"uri": uri, "position": {"line": -1}}, "'line'"),
         ({"uri": uri, "position": 3}, "'line'"),
+        ({"uri": uri, "position": {"line": True}}, "'line'"),
+        ({"uri": uri, "version": True, "qualifiedName": "initials"}, "'version'"),
         ({"uri": uri, "version": "1", "qualifiedName": "initials"}, "'version'"),
         ({"uri": uri, "qualifiedName": 3}, "'qualifiedName'"),
         ("names.py", "'uri' is missing"),
@@ -301,7 +303,7 @@ async def test_unsaved_files_are_what_is_evaluated(editor: Client) -> None:
         (
             {"unverified": "discard"},
             False,
-            "Not inserted: 'shout' is unverified and is discarded, as adacoder.unverified",
+            "Not inserted: 'shout' is unverified and is discarded, as ",
         ),
         ({"unverified": "keep"}, False, "Not inserted: 'shout' is unverified; its result is kept."),
         ({}, False, "Not inserted: 'shout' is unverified; its result is kept."),
