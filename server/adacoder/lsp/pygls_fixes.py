@@ -107,6 +107,9 @@ class Protocol(LanguageServerProtocol):
             return "The 'id' of a message is a text or a whole number."
         if not isinstance(data.get("method", ""), str) or not {"method", "result", "error"} & data.keys():
             return "A message has a 'method', or it is a 'result' or an 'error'."
+        kind = self.get_message_type(data.get("method", ""))
+        if "id" in data and kind is not None and kind is not RawRequest and not hasattr(kind, "id"):
+            return f"'{data['method']}' is no request: it has no 'id'."
         return None
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:

@@ -281,7 +281,7 @@ class Client:
             self.received.append(message)
             if "id" in message:
                 self._answering.append(asyncio.create_task(self._answer(message)))
-        elif message.get("id") is None:
+        elif message["id"] is None:
             self.refused(message)
         elif (future := self._waiting.pop(message["id"], None)) is not None and not future.done():
             if "error" in message:

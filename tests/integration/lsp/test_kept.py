@@ -175,7 +175,7 @@ async def test_the_difference_can_be_seen(tmp_path: Path, shows_documents: bool)
         shown: list[str] = []
 
         def show(params: Any) -> Any:
-            shown.append(Path(params["uri"].removeprefix("file://")).read_text(encoding="utf-8"))
+            shown.append(read(params["uri"].removeprefix("file://")))
             return {"success": True}
 
         editor.answers["window/showDocument"] = show
@@ -188,8 +188,11 @@ async def test_the_difference_can_be_seen(tmp_path: Path, shows_documents: bool)
             assert (shown, editor.messages) == ([difference], [])
         else:
             ((_, message),) = editor.messages
-            path = Path(message.removeprefix("The difference is in "))
-            assert (shown, path.read_text(encoding="utf-8")) == ([], difference)
+            assert (shown, read(message.removeprefix("The difference is in "))) == ([], difference)
+
+
+def read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
 
 
 # Questions, and clients
