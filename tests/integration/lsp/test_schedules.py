@@ -30,7 +30,7 @@ ENCODINGS = ("utf-8", "utf-16", "utf-32")
 WIDTHS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 ENDS = ("\n", "\r\n", "\r")
 NOISE = ("x", "é", "𝔐", "\n", "\r\n", "\r", "\f", "\v", "\x1c", "\x85", "\u2028", "# 𝔐é\n", "y = 1\n", "    z\n", " ")
-STEPS, PATIENCE = 14, 20.0
+STEPS, PATIENCE = 14, 60.0
 NAMES = ("f0", "f1")
 
 
