@@ -76,12 +76,14 @@ async def announced(client: Client, title: str, cancel: Callable[[], object]) ->
         async with progress(client, title, token, cancel) as report:
             if latest:
                 report(latest)
-            await asyncio.Event().wait()
+            await ended.wait()
 
+    ended = asyncio.Event()
     showing = asyncio.create_task(shown())
     try:
         yield show
     finally:
+        ended.set()
         showing.cancel()
         await asyncio.wait({showing})
 

@@ -90,7 +90,10 @@ class Protocol(LanguageServerProtocol):
             log.warning("%s", problem)
             self._send_response(_id_of(data), error=_error(types.ErrorCodes.InvalidRequest, problem))
         elif "method" in data or self._is_awaited(data):
-            self.handle_message(self.structure_message(data))
+            try:
+                self.handle_message(self.structure_message(data))
+            except Exception:
+                log.exception("A message could not be handled")  # the next one can
 
     def refuse(self, problem: str) -> None:
         """Answer what could not be read."""
@@ -114,7 +117,8 @@ class Protocol(LanguageServerProtocol):
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:
         """True for an answer to a request of ours; in pygls one with the id of a client's request answers that."""
-        return data.get("id") in self._result_types
+        waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is no key
+        return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
         """The type of a message: our own request stays raw."""
@@ -244,7 +248,8 @@ class Protocol(LanguageServerProtocol):
         message_id = str(uuid.uuid4())
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
         try:
-            return await asyncio.wait_for(answer, seconds)
+            async with asyncio.timeout(seconds):  # `wait_for` of Python 3.11 loses a cancellation that meets the answer
+                return await answer
         finally:
             self._request_futures.pop(message_id, None)
 
