@@ -129,7 +129,7 @@ def test_only_settings_are_named_that_can_be_said_there() -> None:
         for node in ast.walk(ast.parse(path.read_bytes()))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Named" and isinstance(node.args[0], ast.Constant)
     }
-    assert ("lsp", "onUnverified") in named
+    assert ("lsp", "unverified") in named
     assert {key for room, key in named if room != "lsp"} <= options
     assert {key for _, key in named} <= {each.key for each in SETTINGS.values()}
 

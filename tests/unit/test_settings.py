@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Level
-from adacoder.settings import OnUnverified, Rules, Settings, from_project, merge
+from adacoder.settings import Rules, Settings, Unverified, from_project, merge
 
 DEFAULTS = Settings()
 
@@ -38,7 +38,7 @@ def merged(values: dict[str, object]) -> tuple[Settings, list[str]]:
         ({"timeout": 2.5}, "timeout", 2.5),
         ({"interpreter": "/usr/bin/python3"}, "interpreter", Path("/usr/bin/python3")),
         ({"isolation": "none"}, "isolation", Level.NONE),
-        ({"onUnverified": "discard"}, "on_unverified", OnUnverified.DISCARD),
+        ({"unverified": "discard"}, "unverified", Unverified.DISCARD),
         ({"rules": "paper"}, "rules", Rules.PAPER),
         ({"contextTokens": 4096}, "context_tokens", 4096),
         ({"trusted": False}, "trusted", False),
@@ -62,7 +62,8 @@ def test_a_value_is_taken(values: dict[str, object], name: str, expected: object
         ({"timeout": "soon"}, "number from 0.1 to 600"),
         ({"timeout": 0}, "number from 0.1 to 600"),
         ({"isolation": "some"}, "one of full, lsm, seatbelt, none"),
-        ({"onUnverified": 3}, "must be a text"),
+        ({"unverified": 3}, "must be a text"),
+        ({"unverified": "ask"}, "one of keep, discard, insert"),
         ({"trusted": "yes"}, "true or false"),
         ({"model": [3]}, "the name of a model, or a list of names"),
         ({"model": ["a", ""]}, "the name of a model, or a list of names"),
@@ -80,6 +81,20 @@ def test_a_value_that_cannot_be_used_is_left_out_with_one_notice(values: dict[st
     assert settings == DEFAULTS
     assert len(notices) == 1
     assert says in notices[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("ask", Unverified.KEEP), ("discard", Unverified.DISCARD), ("insert", Unverified.INSERT)]
+)
+def test_a_former_name_is_read_with_one_notice(old: str, new: Unverified, tmp_path: Path) -> None:
+    settings, notices = merged({"onUnverified": old})
+    assert settings.unverified is new
+    assert notices == [
+        f"adacoder.onUnverified = {old!r} is read as adacoder.unverified = {str(new)!r}: that is its name now."
+    ]
+    settings, notices = project(tmp_path, f'[tool.adacoder]\nonUnverified = "{old}"\n')
+    assert settings == DEFAULTS, "no name lets a project say what it may not"
+    assert "may not set it" in notices[-1]
 
 
 def project(folder: Path, table: str) -> tuple[Settings, list[str]]:
@@ -104,7 +119,7 @@ def test_a_project_says_what_is_safe_for_it_to_say(tmp_path: Path) -> None:
         'ollama.host = "http://example.org"',
         "trusted = true",
         "allowCloud = true",
-        'onUnverified = "insert"',
+        'unverified = "insert"',
         'model = "replay:evil.jsonl"',
     ],
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import io
 import json
 import sys
 from abc import ABC, abstractmethod
@@ -116,14 +114,7 @@ def print_object(outcome: Outcome, folder: Path) -> None:
 def unified_diff(file: SourceFile, after: str, shown: Path) -> str:
     """The change from `file.text` to `after` as git and `diff -u` write it, in a file that is called `shown`."""
     mark = "\ufeff" if file.bom else ""
-    names = (f"{shown}", f"{shown}") if shown.is_absolute() else (f"a/{shown}", f"b/{shown}")
-    lines = difflib.unified_diff(_lines(mark + file.text), _lines(mark + after), *names)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def _lines(text: str) -> list[str]:
-    """Cut as `diff` and `patch` do, so that a `\\r` is part of its line."""
-    return io.StringIO(text, newline="\n").readlines()
+    return report.unified_diff(mark + file.text, mark + after, shown)
 
 
 def shown_path(path: Path) -> Path:

@@ -7,13 +7,14 @@ action carries a command, never an edit: writing a function takes too long for a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder.domain import JSON, Target, TargetError
+from adacoder.lsp.kept import KeptResult
 from adacoder.lsp.snapshot import Snapshot
 
 COMMAND = "adacoder.server."
@@ -25,6 +26,15 @@ KINDS = [GENERATE_KIND, FIX_KIND]
 
 
 @dataclass(frozen=True, slots=True)
+class FileState:
+    """What is known of a file's functions besides its text."""
+
+    running: Mapping[str, str] = field(default_factory=dict)
+    """The ids of jobs at work, by functions."""
+    kept: Sequence[KeptResult] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """An action, independent of the client's capabilities."""
 
@@ -33,25 +43,57 @@ class Offer:
     command: str
     obstacle: str | None = None
     """The reason why it cannot be done here."""
+    job_id: str | None = None
+    """The job that the command is about; None: it is about the function."""
+    is_urgent: bool = False
+    """True if it is worth a lightbulb."""
 
 
 def code_actions(
-    snapshot: Snapshot, line: int, context: types.CodeActionContext, client: types.ClientCapabilities
+    snapshot: Snapshot,
+    line: int,
+    context: types.CodeActionContext,
+    client: types.ClientCapabilities,
+    state: FileState = FileState(),
 ) -> list[types.CodeAction | types.Command]:
     """The actions for the function around `line`.
 
-    Where the editor asks of its own accord, only the stub of a function is worth a lightbulb. What cannot be
-    done is shown only to somebody who asked for that very kind and will see the reason.
+    Where the editor asks of its own accord, only the stub of a function is worth a lightbulb, and what is kept for it
+    or at work on it. What cannot be done is shown only to who asked for that very kind and will see the reason.
     """
     target, obstacle = _function_around(snapshot, line)
-    offers = [offer for offer in _offers(target, obstacle) if _is_wanted(offer.kind, context.only)]
+    offers = [*_of_state(target, state), *_offers(target, obstacle)]
+    if target is not None and target.qualname in state.running:
+        offers = [offer for offer in offers if offer.job_id is not None]  # nothing else is to begin there
+    offers = [offer for offer in offers if _is_wanted(offer.kind, context.only)]
     if context.trigger_kind is types.CodeActionTriggerKind.Automatic:
         is_stub = target is not None and target.is_stub
-        offers = [offer for offer in offers if is_stub and offer.kind == GENERATE_KIND]
+        offers = [offer for offer in offers if offer.is_urgent or (is_stub and offer.kind == GENERATE_KIND)]
     if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
         offers = [offer for offer in offers if offer.obstacle is None]
-    arguments = [_argument(snapshot, line, target)]
-    return [_in_terms_of(client, offer, arguments) for offer in offers]
+    here = _argument(snapshot, line, target)
+    return [_in_terms_of(client, offer, [{"jobId": offer.job_id} if offer.job_id else here]) for offer in offers]
+
+
+def _of_state(target: Target | None, state: FileState) -> list[Offer]:
+    """What can be done with the job at work on a function, and with the results that are kept for it."""
+    if target is None:
+        return []
+    offers: list[Offer] = []
+    if (job_id := state.running.get(target.qualname)) is not None:
+        offers.append(_about_job(f"AdaCoder: cancel '{target.name}'", "cancel", job_id))
+    for result in state.kept:
+        if result.fits(target):
+            offers += [
+                _about_job(f"Insert {result.what} ({result.score})", "insert", result.job_id),
+                _about_job(f"Show difference: {result.what}", "difference", result.job_id),
+                _about_job(f"Discard {result.what}", "discard", result.job_id),
+            ]
+    return offers
+
+
+def _about_job(title: str, command: str, job_id: str) -> Offer:
+    return Offer(GENERATE_KIND, title, COMMAND + command, job_id=job_id, is_urgent=True)
 
 
 def _offers(target: Target | None, obstacle: str | None) -> list[Offer]:

@@ -9,6 +9,7 @@ from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from adacoder import __version__
+from adacoder.lsp.habits import Habits
 from adacoder.lsp.pygls_fixes import Protocol
 
 log = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ class Client(LanguageServer):
 
     def __init__(self) -> None:
         super().__init__("adacoder", __version__, protocol_cls=Protocol)
+        self.habits = Habits()
         self._noticed: set[str] = set()
 
     def log(self, message: str) -> None:

@@ -28,7 +28,8 @@ class Configuration:
     """The editor's values of section `adacoder`.
 
     Editors that answer `workspace/configuration` are asked anew each time: then nothing goes out of date,
-    and no editor has to announce a change.
+    and no editor has to announce a change. One that has pushed its settings pushes what changes, too, and has the same
+    for all folders; it is not asked, so that no job waits for an answer of which nothing new is to be learned.
     """
 
     def __init__(self, client: Client) -> None:
@@ -38,6 +39,9 @@ class Configuration:
         self._pushed: Mapping[str, object] = {}
         """From the last `workspace/didChangeConfiguration` that held settings."""
 
+        self._is_pushed = False
+        """True if that was AdaCoder's own section."""
+
     def begin(self, options: object) -> None:
         """Take over `initializationOptions`: the section itself, or an object that has it as a member."""
         self._initial = _mapping(_mapping(options).get(SECTION, options))
@@ -46,6 +50,7 @@ class Configuration:
         """Take over what `workspace/didChangeConfiguration` says: null where the editor is to be asked."""
         if isinstance(settings, Mapping):
             self._pushed = _mapping(settings.get(SECTION))
+        self._is_pushed = isinstance(_mapping(settings).get(SECTION), Mapping)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
         """The settings for a file in `folder`: the defaults, over them its project's, over them the editor's.
@@ -69,7 +74,8 @@ class Configuration:
         return settings
 
     async def _pulled(self, uri: str | None) -> Mapping[str, object]:
-        if not get_capability(self._client.client_capabilities, "workspace.configuration", False):
+        can_be_asked = get_capability(self._client.client_capabilities, "workspace.configuration", False)
+        if self._is_pushed or not can_be_asked:
             return {}
         item = types.ConfigurationItem(scope_uri=uri, section=SECTION)
         try:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from adacoder.domain import AdaCoderError, TargetError
-from adacoder.lsp.actions import COMMAND, KINDS, code_actions
+from adacoder.lsp.actions import COMMAND, KINDS, FileState, code_actions
+from adacoder.lsp.habits import Habits
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.pygls_fixes import RUN
+from adacoder.lsp.registration import Answer, add_command, begin_after_answer
 from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, take
 from adacoder.task import Mode
@@ -36,20 +38,25 @@ def register(server: AdaCoderServer) -> None:
     kinds = types.CodeActionOptions(code_action_kinds=KINDS)
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(on_code_action)
     server.feature(RUN)(on_run)
-    for mode in Mode:
-        server.command(COMMAND + mode)(_starter(mode))
-    for name, answer in {
+    answers: dict[str, Answer] = {
+        **{mode: _starter(mode) for mode in Mode},
+        "insert": on_insert,
+        "difference": on_difference,
+        "discard": on_discard,
         "cancel": on_cancel,
         "status": on_status,
         "journal": on_journal,
         "models": on_models,
         "doctor": on_doctor,
-    }.items():
-        server.command(COMMAND + name)(answer)
+    }
+    for name, answer in answers.items():
+        add_command(server, COMMAND + name, answer)
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
-    """`initialize`: keep the settings it brings."""
+    """`initialize`: keep the settings it brings, and who the client is."""
+    ls.habits = Habits.of(params)
+    ls.protocol.pause = ls.habits.pause
     ls.configuration.begin(params.initialization_options)
 
 
@@ -79,8 +86,9 @@ async def on_code_action(
         snapshot = take(ls.workspace, params.text_document.uri)
     except TargetError:
         return None
-    line, client = params.range.start.line, ls.client_capabilities
-    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client) or None
+    line, client = min(params.range.start.line, params.range.end.line), ls.client_capabilities
+    state = FileState(ls.jobs.of_file(snapshot.path), ls.kept.of_file(snapshot.path))
+    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
 
 
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
@@ -96,6 +104,7 @@ async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
         job = await _started(ls, place, mode, apply=apply, announced=False, token=token)
     except AdaCoderError as error:
         return _not_started(str(error))
+    job.may_begin.set()
     return await ls.jobs.result(job)
 
 
@@ -120,19 +129,55 @@ def _not_started(reason: str) -> dict[str, Any]:
     return {"status": "error", "reason": reason, "summary": reason, **nothing}
 
 
-def _starter(mode: Mode) -> Any:
+def _starter(mode: Mode) -> Answer:
     """The command that starts a job of a mode."""
 
-    async def start(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
-        try:
-            place = read_place(_first(arguments))
-            job = await _started(ls, place, mode, apply=mode is not Mode.CHECK, announced=True)
-        except AdaCoderError as error:
-            ls.show(str(error), warning=True)
-            return {"accepted": False, "jobId": None, "reason": str(error)}
-        return {"accepted": True, "jobId": job.id, "reason": None}
+    async def start(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+        async def job() -> Job:
+            return await _started(ls, read_place(argument), mode, apply=mode is not Mode.CHECK, announced=True)
+
+        return await _accepted(ls, job)
 
     return start
+
+
+async def _accepted(ls: AdaCoderServer, start: Callable[[], Awaitable[Job]]) -> dict[str, Any]:
+    """The answer to a command that starts a job, which begins after it."""
+    try:
+        job = await start()
+    except AdaCoderError as error:
+        ls.show(str(error), warning=True)
+        return {"accepted": False, "jobId": None, "reason": str(error)}
+    begin_after_answer(ls, job)
+    return {"accepted": True, "jobId": job.id, "reason": None}
+
+
+async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+    """`.insert` `{jobId, candidate?}`: insert the result that was kept of a job, or the n-th candidate it evaluated."""
+
+    async def job() -> Job:
+        result = ls.offering.result(_job_id(argument))
+        number = argument.get("candidate")
+        return await ls.offering.insertion(result if number is None else await ls.offering.chosen(result, number))
+
+    return await _accepted(ls, job)
+
+
+async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+    """`.difference` `{jobId}`: show what the kept result of a job would change; the diff."""
+    try:
+        return {"difference": await ls.offering.show_difference(ls.offering.result(_job_id(argument))), "reason": None}
+    except AdaCoderError as error:
+        ls.show(str(error), warning=True)
+        return {"difference": None, "reason": str(error)}
+
+
+async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+    """`.discard` `{jobId}`: keep the result of a job no longer."""
+    job_id = _job_id(argument) or ""
+    was_kept = ls.kept.get(job_id) is not None
+    ls.kept.drop(job_id)
+    return {"discarded": was_kept}
 
 
 async def _started(
@@ -153,34 +198,31 @@ async def _started(
         return job
 
 
-async def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
     async with ls.looking_up:
-        return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
+        return {"cancelled": ls.jobs.cancel(_job_id(argument))}
 
 
-async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.status` `{uri?}`: the running jobs, each with its latest progress; and the Python that a document runs on."""
-    options = _first(arguments)
-    uri = options.get("uri") if isinstance(options, Mapping) else None
+    uri = argument.get("uri") if isinstance(argument, Mapping) else None
     if not isinstance(uri, str):
         return {"jobs": ls.jobs.status()}
     from adacoder.lsp.health import interpreter_for
 
-    _cancel_with_request(ls)
     return {"jobs": ls.jobs.status(), "interpreter": await interpreter_for(ls, uri)}
 
 
-def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
+async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None:
     """`.journal` `{jobId?}`: what came of that job, or of the latest, as `adacoder/run` answers."""
-    return ls.jobs.journal(_job_id(arguments))
+    return ls.jobs.journal(_job_id(argument))
 
 
-async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.models`: what the model server has installed and what it can do, or the reason why that cannot be told."""
     from adacoder.models.catalog import described
 
-    _cancel_with_request(ls)
     settings = await ls.configuration.settings(first_folder(ls.workspace))
     try:
         found = await described(settings.host)
@@ -207,18 +249,16 @@ def _model(described: Described) -> dict[str, Any]:
     }
 
 
-async def on_doctor(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.doctor` `{probe?}`: what works here and what does not.
 
     By default each model writes some tokens, to be measured; but not where a job is at work, which would wait for that.
     """
     from adacoder.lsp.health import examine
 
-    options = _first(arguments)
-    probe = options.get("probe", True) if isinstance(options, Mapping) else True
+    probe = argument.get("probe", True) if isinstance(argument, Mapping) else True
     if not isinstance(probe, bool):
         return {"ok": False, "findings": [], "reason": "'probe' must be true or false."}
-    _cancel_with_request(ls)
     findings = await examine(ls, probes_speed=probe and not ls.jobs.status())
     return {
         "ok": all(finding.ok is not False for finding in findings),
@@ -227,17 +267,6 @@ async def on_doctor(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     }
 
 
-def _cancel_with_request(ls: AdaCoderServer) -> None:
-    task = asyncio.current_task()
-    if task is not None:
-        ls.protocol.cancel_with_request(task)
-
-
-def _first(arguments: tuple[Any, ...]) -> Any:
-    return arguments[0] if arguments else None
-
-
-def _job_id(arguments: tuple[Any, ...]) -> str | None:
-    first = _first(arguments)
-    job_id = first.get("jobId") if isinstance(first, Mapping) else None
+def _job_id(argument: Any) -> str | None:
+    job_id = argument.get("jobId") if isinstance(argument, Mapping) else None
     return job_id if isinstance(job_id, str) else None

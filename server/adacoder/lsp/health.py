@@ -23,11 +23,12 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
     findings: list[Finding] = []
     folder = first_folder(server.workspace)
     settings = await server.configuration.settings(folder)
-    token = await new_token(server) if probes_speed else None
+    title = "AdaCoder: examining what works here"
+    token = await new_token(server, title) if probes_speed else None
 
     async def collect() -> None:
         session = (await server.service()).session
-        async with progress(server, "AdaCoder: examining what works here", token, work.cancel) as show:
+        async with progress(server, title, token, work.cancel) as show:
             async for finding in examination(
                 settings, folder, probes_speed=probes_speed, session=session, on_wait=show
             ):

@@ -10,23 +10,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from lsprotocol import types
+from pygls.capabilities import get_capability
 
 from adacoder import report
-from adacoder.domain import JSON, Outcome, Status, Step, Target, TargetError
+from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Step, Target, TargetError
 from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
-from adacoder.lsp.progress import new_token, progress
+from adacoder.lsp.endings import Ending
+from adacoder.lsp.kept import KeptResult, KeptResults, edits_of, score_of
+from adacoder.lsp.progress import announced, progress
 from adacoder.lsp.workspace import encoding_of
-from adacoder.messages import Text
+from adacoder.messages import Named, Text, joined
 from adacoder.project import Project
+from adacoder.settings import Unverified
 from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from adacoder.lsp.client import Client
     from adacoder.lsp.configuration import Configuration
     from adacoder.lsp.snapshot import Snapshot
@@ -36,6 +43,8 @@ log = logging.getLogger(__name__)
 
 _KEPT = 16
 """Finished jobs that are kept for the journal."""
+_UNVERIFIED = Named("unverified")
+_Recheck: TypeAlias = "Callable[[Snapshot, Target, Candidate | None], Awaitable[Outcome]]"
 _PATIENCE = 10.0
 """Seconds that cancelled jobs have to end when the server does."""
 
@@ -53,7 +62,8 @@ _DOING = {
 class Job:
     """One request on one function."""
 
-    mode: Mode
+    work: Mode | KeptResult
+    """What to do with it, or the result to insert."""
     snapshot: Snapshot
     target: Target
     apply: bool
@@ -69,8 +79,16 @@ class Job:
     """Shows progress in the editor."""
     most_rounds: int = 1
     insertion: Insertion | None = None
+    may_begin: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when whoever asked for it has the answer that it was accepted."""
     task: asyncio.Task[dict[str, JSON]] = field(init=False)
     _cancelled: bool = False
+
+    @property
+    def title(self) -> str:
+        """What it does, for people."""
+        doing = _DOING[self.work] if isinstance(self.work, Mode) else "inserting the result for"
+        return f"AdaCoder: {doing} '{self.target.name}'"
 
     @property
     def label(self) -> str:
@@ -92,39 +110,26 @@ class Job:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The end of a job."""
-
-    outcome: Outcome
-    applied: bool = False
-    """True if the edit was made, or sent to a client that does not answer."""
-    failure_reason: str | None = None
-    """The reason why an edit was not made: one sentence."""
-
-    @property
-    def is_good(self) -> bool:
-        """True if there is nothing to warn of."""
-        return self.outcome.status is Status.VERIFIED and self.failure_reason is None
-
-    @property
-    def message(self) -> str:
-        """The summary for a person."""
-        summary = report.summary(self.outcome)
-        return Text(summary, " ", self.failure_reason) if self.failure_reason else summary
-
-
 class Jobs:
     """All jobs of a server."""
 
-    def __init__(self, client: Client, configuration: Configuration, service: Callable[[], Awaitable[Service]]) -> None:
-        """`service` returns the Service once it is imported."""
+    def __init__(
+        self,
+        client: Client,
+        configuration: Configuration,
+        service: Callable[[], Awaitable[Service]],
+        kept: KeptResults,
+        tell: Callable[[Job, Ending], None],
+    ) -> None:
+        """`service` returns the Service once it is imported; `tell` tells the person how a job ended."""
         self._client = client
         self._configuration = configuration
         self._service = service
         self._running: dict[str, Job] = {}
         self._finished: dict[str, dict[str, JSON]] = {}
         """The answers of the latest finished jobs, by id, the latest last."""
+        self._kept = kept
+        self._tell = tell
         self._closing = False
 
     def start(self, job: Job) -> None:
@@ -159,9 +164,18 @@ class Jobs:
     def status(self) -> list[JSON]:
         """The running jobs, the oldest first."""
         return [
-            {"jobId": job.id, "target": job.label, "mode": job.mode.value, "message": job.message}
+            {
+                "jobId": job.id,
+                "target": job.label,
+                "mode": job.work.value if isinstance(job.work, Mode) else "insert",
+                "message": job.message,
+            }
             for job in self._running.values()
         ]
+
+    def of_file(self, path: Path) -> Mapping[str, str]:
+        """The ids of the jobs at work on functions of a file, by the functions' names."""
+        return {job.target.qualname: job.id for job in self._running.values() if job.snapshot.path == path}
 
     def journal(self, job_id: str | None) -> dict[str, JSON] | None:
         """The answer of a finished job, or without an id of the latest; None if it is not known."""
@@ -180,14 +194,13 @@ class Jobs:
     async def _perform(self, job: Job) -> dict[str, JSON]:
         """Run a job, and keep and show its answer."""
         journal = Journal(job.listen)
-        title = f"AdaCoder: {_DOING[job.mode]} '{job.target.name}'"
         try:
-            token = await new_token(self._client) if job.announced else job.token
-            async with progress(self._client, title, token, job.cancel) as show:
-                job.show = show
+            await job.may_begin.wait()
+            async with self._shown(job) as job.show:
                 ending = await self._work(job, journal)
         except asyncio.CancelledError:
-            self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED)))
+            kept = self._kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id) is not None
+            self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
             raise
         except Exception as error:
             log.exception("The job on %s failed", job.label)
@@ -196,27 +209,74 @@ class Jobs:
             ending = Ending(_cut_short(job, journal, Status.ERROR, why))
         return self._end(job, ending)
 
+    def _shown(self, job: Job) -> AbstractAsyncContextManager[Callable[[str], None]]:
+        if job.announced:
+            return announced(self._client, job.title, job.cancel)
+        return progress(self._client, job.title, job.token, job.cancel)
+
     async def _work(self, job: Job, journal: Journal) -> Ending:
         snapshot = job.snapshot
         settings = await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
         service = await self._service()
-        job.most_rounds = service.most_rounds(job.mode, settings)
-        task = Task(job.target, settings, _project(snapshot), journal)
-        outcome = await service.perform(job.mode, task)
-        if not (job.apply and outcome.edits):
+
+        async def recheck(snapshot: Snapshot, target: Target, candidate: Candidate | None) -> Outcome:
+            return await service.recheck(Task(target, settings, _project(snapshot), Journal(job.listen), candidate))
+
+        if isinstance(job.work, KeptResult):
+            return await self._insert_kept(job, job.work, recheck)
+        job.most_rounds = service.most_rounds(job.work, settings)
+        outcome = await service.perform(job.work, Task(job.target, settings, _project(snapshot), journal))
+        result = KeptResult.of(outcome, job.id, snapshot.uri)
+        if not job.apply or result is None:
             return Ending(outcome)
+        if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
+            return await self._inserted(job, OutcomeInText(outcome, snapshot), result, recheck)
+        unproved = _unproved(outcome)
+        if settings.unverified is Unverified.DISCARD:
+            return Ending(outcome, obstacle=Text(unproved, " and is discarded, as ", _UNVERIFIED, " says"))
+        self._kept.add(result)
+        return Ending(outcome, obstacle=unproved, kept=True)
 
-        async def recheck(snapshot: Snapshot, target: Target) -> Outcome:
+    async def _inserted(self, job: Job, finding: OutcomeInText, result: KeptResult, recheck: _Recheck) -> Ending:
+        """Insert a result. Whatever comes between keeps it."""
+
+        async def again(snapshot: Snapshot, target: Target) -> Outcome:
             job.show("the text changed; running the examples again")
-            task = Task(target, settings, _project(snapshot), Journal(job.listen), outcome.candidate)
-            return await service.recheck(task)
+            return await recheck(snapshot, target, finding.outcome.candidate)
 
-        job.insertion = Insertion(self._client, settings.on_unverified, recheck)
+        self._kept.add(result)
+        job.insertion = Insertion(self._client, again)
         try:
-            inserted = await job.insertion.insert(OutcomeInText(outcome, job.snapshot))
+            made = await job.insertion.insert(finding)
         except NotInsertedError as why:
-            return Ending(outcome, failure_reason=str(why))
-        return Ending(inserted, applied=True)
+            return Ending(finding.outcome, obstacle=str(why), kept=True)
+        if get_capability(self._client.client_capabilities, "workspace.apply_edit", False):
+            self._kept.drop(result.job_id)  # else nobody knows whether the edit was made
+        closed = made.snapshot.path.name if made.snapshot.version is None else None
+        return Ending(made.outcome, applied=True, closed=closed)
+
+    async def _insert_kept(self, job: Job, kept: KeptResult, recheck: _Recheck) -> Ending:
+        """Insert a kept result if it gets as far in the text as it is now as the person was told."""
+        if kept.candidate is None:
+            start = job.target.definition.start
+            edits = tuple(Edit(start + each.start, start + each.end, each.text) for each in kept.additions)
+            outcome = Outcome(Status.UNVERIFIED, job.target, "Read them before you keep them.", edits=edits)
+            return await self._inserted(job, OutcomeInText(outcome, job.snapshot), kept, recheck)
+        outcome = await recheck(job.snapshot, job.target, kept.candidate)
+        if outcome.status is Status.ERROR:
+            return Ending(outcome, kept=True)
+        name = f"'{job.target.name}'"
+        found = KeptResult.of(outcome, kept.job_id, kept.uri)
+        if found is None:
+            self._kept.add(replace(kept, score="no example passes"))
+            return Ending(outcome, obstacle=f"{name} passes no example in the text as it is now", kept=True)
+        found = replace(found, evaluated=kept.evaluated)
+        if found.reach < kept.reach:
+            self._kept.add(found)
+            why = f"{name} passes {found.score} in the text as it is now"
+            return Ending(outcome, obstacle=why if outcome.edits == () else _unproved(outcome), kept=True)
+        placed = replace(outcome, edits=edits_of(outcome))
+        return await self._inserted(job, OutcomeInText(placed, job.snapshot), found, recheck)
 
     def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
         """Keep the answer of a job, and show it in one message if no request waits for it."""
@@ -226,14 +286,23 @@ class Jobs:
             "applied": ending.applied,
             "failureReason": ending.failure_reason,
         }
+        answer |= {"jobId": job.id, "kept": ending.kept}
         self._finished[job.id] = answer
         while len(self._finished) > _KEPT:
             del self._finished[next(iter(self._finished))]
         if not self._closing:
-            self._client.log(ending.message)
+            self._client.log(joined(" ", [ending.message, report.summary(ending.outcome)]))
             if job.announced:
-                self._client.show(ending.message, warning=not ending.is_good)
+                self._tell(job, ending)
         return answer
+
+
+def _unproved(outcome: Outcome) -> str:
+    """What keeps an unverified or partial Outcome from being inserted unasked."""
+    name = f"'{outcome.target.name}'"
+    if outcome.candidate is None:
+        return f"examples for {name} are to be read first"
+    return f"{name} is unverified" if outcome.edits else f"{name} passes only {score_of(outcome)}"
 
 
 def _project(snapshot: Snapshot) -> Project:

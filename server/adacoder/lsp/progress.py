@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-import uuid
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -22,6 +22,9 @@ _PATIENCE = 5.0
 """Seconds a client has to make room for progress that we begin."""
 _PAUSE = 0.1
 """Seconds between two messages; a model writes faster than anybody reads."""
+_LONG = 10.0
+"""Seconds after which a job is worth a message where no progress is shown."""
+_numbers = itertools.count(1)
 
 
 @asynccontextmanager
@@ -48,11 +51,48 @@ async def progress(
         shown.end(token, types.WorkDoneProgressEnd())
 
 
-async def new_token(client: Client) -> types.ProgressToken | None:
+@asynccontextmanager
+async def announced(client: Client, title: str, cancel: Callable[[], object]) -> AsyncGenerator[Callable[[str], None]]:
+    """Show progress that we begin, as `progress` does; the block does not wait until the client has made room for it.
+
+    Where it shows none, one message tells what is at work if that takes long.
+    """
+    latest = ""
+    report: Callable[[str], None] | None = None
+
+    def show(message: str) -> None:
+        nonlocal latest
+        latest = message
+        if report is not None:
+            report(message)
+
+    async def shown() -> None:
+        nonlocal report
+        token = await new_token(client, title)
+        if token is None:
+            await asyncio.sleep(_LONG)
+            client.show(" · ".join(filter(None, (title, latest))), warning=False)
+            return
+        async with progress(client, title, token, cancel) as report:
+            if latest:
+                report(latest)
+            await ended.wait()
+
+    ended = asyncio.Event()
+    showing = asyncio.create_task(shown())
+    try:
+        yield show
+    finally:
+        ended.set()
+        showing.cancel()
+        await asyncio.wait({showing})
+
+
+async def new_token(client: Client, title: str) -> types.ProgressToken | None:
     """A token that the client has made room for; None if it shows no progress that a server begins."""
     if not get_capability(client.client_capabilities, "window.work_done_progress", False):
         return None
-    token = str(uuid.uuid4())
+    token = f"{title} ({next(_numbers)})"  # some clients show it
     params = types.WorkDoneProgressCreateParams(token=token)
     try:
         await client.protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, seconds=_PATIENCE)

@@ -7,8 +7,10 @@ touch private parts of pygls; `pyproject.toml` pins its version.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
@@ -62,6 +64,11 @@ class Protocol(LanguageServerProtocol):
         super().__init__(*arguments, **named)
         self.stopping = threading.Event()
         """Set when the main loop is to end."""
+        self.pause = 0.0
+        """Seconds to wait after an answer before the client is sent a request."""
+        self._answered_at = 0.0
+        self._after: dict[int | str, Callable[[bool], None]] = {}
+        """By the ids of requests, what is to be called once they are answered."""
 
     @property
     def was_shut_down(self) -> bool:
@@ -69,6 +76,49 @@ class Protocol(LanguageServerProtocol):
         return self._shutdown
 
     # Messages that cannot be read
+
+    def receive(self, content: bytes) -> None:
+        """Handle the content of a message. What is none gets an error answer, as JSON-RPC asks; pygls stays silent,
+        and takes what has a member `jsonrpc` for a message wherever it stands in one."""
+        try:
+            data = json.loads(content)
+        except (ValueError, RecursionError):
+            self.refuse("A message is not JSON.")
+            return
+        problem = self._problem(data)
+        if problem is not None:
+            log.warning("%s", problem)
+            self._send_response(_id_of(data), error=_error(types.ErrorCodes.InvalidRequest, problem))
+        elif "method" in data or self._is_awaited(data):
+            try:
+                self.handle_message(self.structure_message(data))
+            except Exception:
+                log.exception("A message could not be handled")  # the next one can
+
+    def refuse(self, problem: str) -> None:
+        """Answer what could not be read."""
+        log.warning("%s", problem)
+        self._send_response(None, error=_error(types.ErrorCodes.ParseError, problem))
+
+    def _problem(self, data: Any) -> str | None:
+        """What keeps JSON from being a message."""
+        if isinstance(data, list):
+            return "Messages come one by one: a JSON array is none."
+        if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
+            return 'A message is a JSON object with "jsonrpc": "2.0".'
+        if "id" in data and data["id"] is not None and _id_of(data) is None:
+            return "The 'id' of a message is a text or a whole number."
+        if not isinstance(data.get("method", ""), str) or not {"method", "result", "error"} & data.keys():
+            return "A message has a 'method', or it is a 'result' or an 'error'."
+        kind = self.get_message_type(data.get("method", ""))
+        if "id" in data and kind is not None and kind is not RawRequest and not hasattr(kind, "id"):
+            return f"'{data['method']}' is no request: it has no 'id'."
+        return None
+
+    def _is_awaited(self, data: dict[str, Any]) -> bool:
+        """True for an answer to a request of ours; in pygls one with the id of a client's request answers that."""
+        waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is no key
+        return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
         """The type of a message: our own request stays raw."""
@@ -99,7 +149,10 @@ class Protocol(LanguageServerProtocol):
 
     def _serialize_message(self, data: Any) -> dict[str, Any]:
         """A message as JSON. Nothing leaves that an editor could obey, or that hides from its reader."""
-        return displayed(super()._serialize_message(data))
+        shown = displayed(super()._serialize_message(data))
+        if isinstance(data, types.ResponseErrorMessage):
+            shown.setdefault("id", None)  # pygls leaves it out where no id could be read
+        return shown
 
     def prepare(self) -> None:
         """Create the converters of an editor's usual messages, which takes 50 ms: in a thread nobody waits for it."""
@@ -191,12 +244,25 @@ class Protocol(LanguageServerProtocol):
             TimeoutError: no answer came in `seconds`.
             JsonRpcException: the client answered with an error, or with something malformed.
         """
+        await asyncio.sleep(max(0.0, self._answered_at + self.pause - time.monotonic()))
         message_id = str(uuid.uuid4())
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
         try:
-            return await asyncio.wait_for(answer, seconds)
+            async with asyncio.timeout(seconds):  # `wait_for` of Python 3.11 loses a cancellation that meets the answer
+                return await answer
         finally:
             self._request_futures.pop(message_id, None)
+
+    def after_answer(self, begin: Callable[[bool], None]) -> None:
+        """Call `begin` once the request that is being handled has been answered, with True if it was by an error."""
+        if self.msg_id is not None:
+            self._after[self.msg_id] = begin
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
+        super()._send_response(msg_id, result, error)
+        self._answered_at = time.monotonic()
+        if (begin := self._after.pop(msg_id, None)) is not None:
+            begin(error is not None)
 
     def cancel_with_request(self, task: asyncio.Task[Any]) -> None:
         """Cancel `task`, which answers the command that is being handled, when the client cancels that
@@ -220,6 +286,12 @@ class _ClientsFaults(logging.Filter):
 
 
 logging.getLogger("pygls.protocol.json_rpc").addFilter(_ClientsFaults())
+
+
+def _id_of(data: Any) -> int | str | None:
+    """The id that an answer to `data` can have."""
+    found = data.get("id") if isinstance(data, dict) else None
+    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 
 
 def _error(code: types.ErrorCodes, message: str) -> types.ResponseError:

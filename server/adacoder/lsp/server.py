@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from adacoder.lsp.client import Client
 from adacoder.lsp.configuration import Configuration
 from adacoder.lsp.jobs import Jobs
+from adacoder.lsp.kept import KeptResults
+from adacoder.lsp.offering import Offering
 
 if TYPE_CHECKING:
     from adacoder.service import Service
@@ -20,7 +22,9 @@ class AdaCoderServer(Client):
     def __init__(self) -> None:
         super().__init__()
         self.configuration = Configuration(self)
-        self.jobs = Jobs(self, self.configuration, self.service)
+        self.kept = KeptResults()
+        self.offering = Offering(self, self.kept, lambda job: self.jobs.start(job))
+        self.jobs = Jobs(self, self.configuration, self.service, self.kept, self.offering.tell)
         self.looking_up = asyncio.Lock()
         """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
         self._service: Service | None = None
@@ -35,6 +39,7 @@ class AdaCoderServer(Client):
 
     async def close(self) -> None:
         """End all jobs, and every process that was kept for more of them."""
+        self.offering.close()
         await self.jobs.close()
         if self._service is not None:
             await self._service.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 from urllib.parse import unquote
 
 from pygls.uris import to_fs_path, uri_scheme
@@ -67,16 +67,21 @@ def read_place(value: object) -> FunctionPlace:
     position, qualname = members.get("position"), members.get("qualifiedName")
     if not isinstance(uri, str):
         raise ParametersError("'uri' is missing: name the document.")
-    if version is not None and not isinstance(version, int):
+    if version is not None and not _is_whole(version):
         raise ParametersError("'version' must be a whole number.")
     if qualname is not None and not isinstance(qualname, str):
         raise ParametersError("'qualifiedName' must be a text, such as 'Class.method'.")
     line = position.get("line") if isinstance(position, Mapping) else None
-    if position is not None and (not isinstance(line, int) or line < 0):
+    if position is not None and (not _is_whole(line) or line < 0):
         raise ParametersError("'position' must have a 'line', counted from 0.")
     if line is None and qualname is None:
         raise ParametersError("Neither 'position' nor 'qualifiedName' says which function is meant.")
     return FunctionPlace(uri, version, line, qualname)
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    """True for a whole number; Python counts `true` among them."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def take(workspace: Workspace, uri: str) -> Snapshot:

@@ -12,9 +12,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
-from pygls.io_ import StdinAsyncReader, run_async
+from pygls.io_ import StdinAsyncReader
 
 from adacoder.aside import in_a_process
+from adacoder.lsp.framing import messages
 from adacoder.lsp.handlers import register
 from adacoder.lsp.server import AdaCoderServer
 
@@ -110,13 +111,10 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
     async with in_a_process():  # to the end of the last job
         try:
             async with _reader(server, stdin, must_block=must_block) as reader:
-                await run_async(
-                    stop_event=server.protocol.stopping,
-                    reader=reader,
-                    protocol=server.protocol,
-                    logger=log,
-                    error_handler=server.report_server_error,
-                )
+                async for content in messages(reader, server.protocol.refuse):
+                    server.protocol.receive(content)
+                    if server.protocol.stopping.is_set():
+                        break
         except (asyncio.IncompleteReadError, ValueError) as error:
             log.error("The client's messages break off: %s", error)
         finally:

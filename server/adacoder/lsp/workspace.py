@@ -46,8 +46,9 @@ class Document(workspace.TextDocument):
 
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
         lines = self.lines
-        start_line, start = self._place(lines, change.range.start)
-        end_line, end = self._place(lines, change.range.end)
+        # VS Code swaps the ends of a reversed range.
+        ends = self._place(lines, change.range.start), self._place(lines, change.range.end)
+        (start_line, start), (end_line, end) = sorted(ends)
         # One line more on either side: a `\r` before it and a `\n` after it may have become one line end.
         first, last = max(start_line - 1, 0), min(end_line + 2, len(lines))
         before = "".join(lines[first:start_line]) + lines[start_line][:start]
@@ -59,11 +60,13 @@ class Document(workspace.TextDocument):
         self._source = None
 
     def _place(self, lines: Sequence[str], position: types.Position) -> tuple[int, int]:
-        """The line of a position, and its index in that line; what lies beyond an end means that end."""
+        """The line of a position, and its index in that line; what lies beyond an end or the beginning means that."""
         if position.line >= len(lines):
             return len(lines) - 1, len(lines[-1])
+        if position.line < 0:
+            return 0, 0
         line = lines[position.line]
-        return position.line, offset_at(Lines(line), 0, position.character, encoding_of(self))
+        return position.line, offset_at(Lines(line), 0, max(position.character, 0), encoding_of(self))
 
 
 def encoding_of(owner: workspace.TextDocument | workspace.Workspace) -> PositionEncoding:

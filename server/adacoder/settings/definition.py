@@ -18,10 +18,10 @@ from adacoder.settings import values as of
 from adacoder.settings.values import Setting, setting
 
 
-class OnUnverified(StrEnum):
-    """Treatment of a candidate that nothing failed and nothing could verify, in an editor."""
+class Unverified(StrEnum):
+    """Treatment of a result without the verdict `verified`, in an editor."""
 
-    ASK = "ask"
+    KEEP = "keep"
     DISCARD = "discard"
     INSERT = "insert"
 
@@ -149,10 +149,15 @@ class Settings:
         option="",
         by_project=False,
     )
-    on_unverified: OnUnverified = setting(
-        OnUnverified.ASK,
-        of.one_of(OnUnverified, "Ask whether to insert it.", "Discard it.", "Insert it."),
-        "Treatment of a candidate that no example could verify.",
+    unverified: Unverified = setting(
+        Unverified.KEEP,
+        of.one_of(
+            Unverified,
+            "Keep it, and offer it where the function stands.",
+            "Discard it.",
+            "Insert it if no example failed; else keep it.",
+        ),
+        "Treatment of a result that is not verified.",
         by_project=False,
     )
     context_tokens: int = setting(

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from adacoder.messages import snake_case
 from adacoder.project import pyproject_file
 from adacoder.settings.definition import SETTINGS, Settings, field_name
 from adacoder.settings.pyproject import tables
 
 _MOST_KEYS = 100
 """Each that cannot be used gets a notice."""
+_RENAMED: Mapping[str, tuple[str, Mapping[object, str]]] = {"on_unverified": ("unverified", {"ask": "keep"})}
+"""Former keys in Python's spelling: the present one, and the present words for former values."""
 _LONGEST_SHOWN = 80
 """Characters of a key or a value that a notice repeats."""
 
@@ -22,7 +25,7 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
     A value that cannot be used is left out, with one `notice`. None means not set.
     """
     settings = base
-    for key, value in _flatten(values):
+    for key, value in _flatten(values, notice):
         name = field_name(key)
         if name is None:
             notice(f"adacoder.{_brief(key)} is no setting of AdaCoder; it is ignored.")
@@ -61,7 +64,7 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
     if not isinstance(table, dict):
         notice(f"[tool.adacoder] in {path} is not a table; it is ignored.")
         return base
-    values = _flatten(table)
+    values = _flatten(table, notice)
     if len(values) > _MOST_KEYS:
         notice(f"[tool.adacoder] in {path} has more than {_MOST_KEYS} keys; it is ignored.")
         return base
@@ -87,11 +90,21 @@ def _brief(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
-def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
+def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> list[tuple[str, object]]:
+    """All keys with their values, each under its present name."""
     flat: list[tuple[str, object]] = []
     for key, value in values.items():
         if isinstance(value, Mapping):
             flat.extend((f"{key}.{inner}", inner_value) for inner, inner_value in value.items())
         else:
             flat.append((key, value))
-    return flat
+    return [_renamed(key, value, notice) for key, value in flat]
+
+
+def _renamed(key: str, value: object, notice: Callable[[str], None]) -> tuple[str, object]:
+    new, words = _RENAMED.get(snake_case(key), (None, {}))
+    if new is None:
+        return key, value
+    now = words.get(value, value) if isinstance(value, str) else value
+    notice(f"adacoder.{key} = {_shown(value)} is read as adacoder.{new} = {_shown(now)}: that is its name now.")
+    return new, now

@@ -72,6 +72,20 @@ def arguments(signature: str) -> ast.arguments | None:
     return node.args if len(names) == len(set(names)) else None
 
 
+def same_parameters(one: str, other: str) -> bool:
+    """True if two headers have the same parameters, whatever their annotations, defaults and layout."""
+    return _kinds(one) == _kinds(other)
+
+
+def _kinds(signature: str) -> object:
+    parsed_arguments = arguments(signature)
+    if parsed_arguments is None:
+        return "".join(signature.split())
+    each = parsed_arguments
+    lists = (each.posonlyargs, each.args, each.kwonlyargs, [each.vararg], [each.kwarg])
+    return [[parameter and parameter.arg for parameter in one] for one in lists]
+
+
 def _paired(
     theirs: ast.arguments, ours: ast.arguments, *, method: bool
 ) -> tuple[list[tuple[_Parameter, _Parameter]], list[_Parameter], list[_Parameter]]:

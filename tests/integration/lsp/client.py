@@ -89,6 +89,8 @@ class Client:
     capabilities: dict[str, Any] = field(default_factory=dict)
     """The server's."""
     stderr: str = ""
+    refused: Callable[[Any], None] = lambda answer: None
+    """Called with each error answer that has no id."""
 
     def __post_init__(self) -> None:
         self._ids = itertools.count(1)
@@ -124,24 +126,28 @@ class Client:
         capabilities: dict[str, Any] = FULL,
         options: Any = None,
         command: Sequence[str] = SERVER,
+        name: str = "test",
     ) -> AsyncIterator[Self]:
         """An editor whose server is initialized; at the end it leaves as it should, and nothing went wrong."""
         client = await cls.spawned(folder, settings, command)
         try:
-            await client.initialize(capabilities, options)
+            await client.initialize(capabilities, options, name)
             yield client
             assert await client.leave() == 0, client.stderr
             client.check()
         finally:
             await client.kill()
 
-    async def initialize(self, capabilities: dict[str, Any] = FULL, options: Any = None) -> dict[str, Any]:
+    async def initialize(
+        self, capabilities: dict[str, Any] = FULL, options: Any = None, name: str = "test"
+    ) -> dict[str, Any]:
         """The handshake; the server's answer."""
         root = self.folder.as_uri()
         result: dict[str, Any] = await self.request(
             "initialize",
             {
                 "processId": os.getpid(),
+                "clientInfo": {"name": name},
                 "rootUri": root,
                 "workspaceFolders": [{"uri": root, "name": self.folder.name}],
                 "capabilities": capabilities,
@@ -275,6 +281,8 @@ class Client:
             self.received.append(message)
             if "id" in message:
                 self._answering.append(asyncio.create_task(self._answer(message)))
+        elif message["id"] is None:
+            self.refused(message)
         elif (future := self._waiting.pop(message["id"], None)) is not None and not future.done():
             if "error" in message:
                 future.set_exception(ResponseError(message["error"]))

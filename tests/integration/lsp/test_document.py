@@ -70,6 +70,20 @@ def test_positions_beyond_an_end_mean_that_end() -> None:
     assert there.source == "ab!"
 
 
+def test_a_reversed_range_is_swapped() -> None:
+    there = document("ab\ncd\nef")
+    reversed_range = types.Range(types.Position(2, 1), types.Position(0, 1))
+    there.apply_change(types.TextDocumentContentChangePartial(range=reversed_range, text="-"))
+    assert there.source == "a-f"
+
+
+def test_what_lies_before_the_beginning_means_the_beginning() -> None:
+    there = document("ab\ncd")
+    before = types.Range(types.Position(-1, 5), types.Position(0, -3))
+    there.apply_change(types.TextDocumentContentChangePartial(range=before, text="!"))
+    assert there.source == "!ab\ncd"
+
+
 def test_a_whole_new_text_replaces_the_old() -> None:
     there = document("old\n")
     replace(there, 0, 1, "O", "utf-16")

@@ -15,7 +15,6 @@ from support.standins.ollama import StandIn
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
 
 INFO, WARNING = 3, 2
-NOTHING = "while AdaCoder was working; nothing was inserted."
 
 
 async def begin(editor: Client, uri: str, name: str, standin: StandIn) -> None:
@@ -52,7 +51,7 @@ async def test_an_untouched_function_is_found_at_its_new_place(editor: Client) -
 
 async def test_suggested_examples_move_with_their_docstring(editor: Client) -> None:
     async with StandIn(["```\n>>> shout(\"Ada\")\n'ADA!'\n```"]) as standin:
-        editor.settings = {**told_of(standin), "onUnverified": "insert"}
+        editor.settings = {**told_of(standin), "unverified": "insert"}
         uri = await editor.write("words.py", NO_EXAMPLES)
         async with thinking(standin):
             assert (await editor.execute("suggestExamples", {"uri": uri, "qualifiedName": "shout"}))["accepted"]
@@ -109,11 +108,12 @@ async def test_a_touched_function_is_left_alone(editor: Client, old: str, new: s
             await settled(editor)
         kind, message = await editor.told()
     assert kind == WARNING
-    assert message.endswith(f"'initials' changed {NOTHING}")
+    edited = "Not inserted: 'initials' was edited meanwhile; its result is kept."
+    assert message.startswith(edited)
     assert editor.text(uri) == STUB.replace(old, new, 1)
     assert editor.all("workspace/applyEdit") == []
     journal = await editor.execute("journal")
-    assert (journal["applied"], journal["failureReason"]) == (False, f"'initials' changed {NOTHING}")
+    assert (journal["applied"], journal["failureReason"]) == (False, edited)
     assert "word[0]" in str(journal["journal"]), "the candidate is kept"
 
 
@@ -132,7 +132,7 @@ async def test_a_changed_helper_is_evaluated_with(editor: Client, factor: int) -
         assert (kind, editor.text(uri)) == (INFO, f"{before}    return x * FACTOR\n"), message
     else:
         assert (kind, editor.text(uri)) == (WARNING, before)
-        assert "does not pass there; nothing was inserted" in message
+        assert message.startswith("Not inserted: 'scaled' does not pass in the text as it is now; its result is kept.")
 
 
 async def test_another_open_file_that_changes_counts_too(editor: Client) -> None:
@@ -146,7 +146,7 @@ async def test_another_open_file_that_changes_counts_too(editor: Client) -> None
             await settled(editor)
         kind, message = await editor.told()
     assert kind == WARNING
-    assert "nothing was inserted" in message
+    assert message.startswith("Not inserted: ")
     assert editor.all("workspace/applyEdit") == []
 
 
@@ -160,7 +160,8 @@ async def test_a_file_that_is_gone(editor: Client) -> None:
             await settled(editor)
         kind, message = await editor.told()
     assert kind == WARNING
-    assert message.endswith("Nothing was inserted.")
+    assert message.startswith("Not inserted: There is no file ")
+    assert "; its result is kept." in message
 
 
 async def test_an_edit_that_comes_too_late_is_brought_up_to_date(editor: Client) -> None:
@@ -199,7 +200,8 @@ async def test_an_edit_that_was_not_made_is_no_success(editor: Client, how: str)
         await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
         kind, message = await editor.told()
     assert kind == WARNING
-    assert message.endswith("nothing was inserted.")
+    assert message.startswith("Not inserted: the editor ")
+    assert "; its result is kept." in message
     assert ("the buffer is read-only" in message) == (how != "something malformed")
     assert len(editor.all("workspace/applyEdit")) == 1
     assert (await editor.execute("journal"))["applied"] is False
@@ -209,7 +211,7 @@ IMPATIENT = """
 import sys
 from adacoder.lsp import configuration, edits, progress, stdio
 
-configuration._PATIENCE = edits._EDITING = edits._ASKING = progress._PATIENCE = 0.2
+configuration._PATIENCE = edits._EDITING = progress._PATIENCE = 0.2
 sys.exit(stdio.serve())
 """
 
@@ -227,7 +229,6 @@ async def test_an_editor_that_never_answers(tmp_path: Path, reply: str) -> None:
                 "window/workDoneProgress/create",
                 "workspace/configuration",
                 "workspace/applyEdit",
-                "window/showMessageRequest",
             ):
                 editor.answers[method] = silent
             uri = await editor.write("names.py", STUB if reply == GOOD else NO_EXAMPLES)
@@ -235,7 +236,7 @@ async def test_an_editor_that_never_answers(tmp_path: Path, reply: str) -> None:
             await editor.execute("generate", {"uri": uri, "qualifiedName": name})
             kind, message = await editor.told()
             assert kind == WARNING
-            assert ("did not say whether" if reply == GOOD else "It was discarded.") in message
+            assert ("did not say whether" if reply == GOOD else "'shout' is unverified; its result is kept") in message
             assert editor.all("$/progress") == []
             assert [each["method"] for each in editor.received].count("workspace/applyEdit") == (reply == GOOD)
 
@@ -268,7 +269,7 @@ async def test_an_editor_that_declares_nothing_gets_the_edit_all_the_same(tmp_pa
             assert sent == {"workspace/applyEdit", "window/showMessage", "window/logMessage"}
 
 
-async def test_an_editor_that_cannot_ask_discards(tmp_path: Path) -> None:
+async def test_an_editor_that_cannot_ask_keeps(tmp_path: Path) -> None:
     async with StandIn([SHOUT]) as standin:
         options = told_of(standin)
         async with Client.started(tmp_path, capabilities=BARE, options=options) as editor:
@@ -276,7 +277,7 @@ async def test_an_editor_that_cannot_ask_discards(tmp_path: Path) -> None:
             await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"})
             kind, message = await editor.told()
             assert kind == WARNING
-            assert "this editor cannot ask" in message
+            assert message.startswith("Not inserted: 'shout' is unverified; its result is kept.")
             assert editor.all("window/showMessageRequest") == []
             assert editor.all("workspace/applyEdit") == []
 
@@ -293,4 +294,4 @@ async def test_without_document_changes_the_text_is_still_the_right_one(tmp_path
             await editor.change(uri, "in capitals", "in small letters")
             await settled(editor)
         kind, message = await editor.told()
-        assert (kind, message.endswith(NOTHING)) == (WARNING, True)
+        assert (kind, "was edited meanwhile" in message) == (WARNING, True)

@@ -45,7 +45,9 @@ async def test_an_action_writes_the_function(editor: Client) -> None:
         kind, message = await editor.told()
     assert editor.text(uri) == STUB + BODY
     assert kind == INFO
-    assert message.startswith("Verified 'initials': 2/2 examples passed, 1 round")
+    assert message == "Inserted 'initials'. 2/2 examples passed."
+    (logged,) = editor.all("window/logMessage")
+    assert "1 round, qwen2.5-coder:7b" in logged["message"], "what it took is for the log"
     (edit,) = editor.all("workspace/applyEdit")
     (change,) = edit["edit"]["documentChanges"]
     assert change["textDocument"] == {"uri": uri, "version": 1}
@@ -180,7 +182,7 @@ async def test_nothing_that_failed_is_inserted(editor: Client) -> None:
         await generate(editor, uri)
         kind, message = await editor.told()
     assert kind == WARNING
-    assert message.startswith("No verified candidate for 'initials'")
+    assert message.startswith("Not inserted: no candidate for 'initials' passed.")
     assert editor.all("workspace/applyEdit") == []
     assert "return name" in str((await editor.execute("journal"))["journal"]), "the candidate is kept"
 
@@ -215,6 +217,8 @@ async def test_what_cannot_be_accepted_says_why(editor: Client) -> None:
         ({"qualifiedName": "initials"}, "'uri' is missing"),
         ({"uri": uri, "position": {"line": -1}}, "'line'"),
         ({"uri": uri, "position": 3}, "'line'"),
+        ({"uri": uri, "position": {"line": True}}, "'line'"),
+        ({"uri": uri, "version": True, "qualifiedName": "initials"}, "'version'"),
         ({"uri": uri, "version": "1", "qualifiedName": "initials"}, "'version'"),
         ({"uri": uri, "qualifiedName": 3}, "'qualifiedName'"),
         ("names.py", "'uri' is missing"),
@@ -293,36 +297,29 @@ async def test_unsaved_files_are_what_is_evaluated(editor: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "choice", "is_inserted"),
+    ("wish", "is_inserted", "says"),
     [
-        ("insert", None, True),
-        ("discard", None, False),
-        ("ask", "Insert anyway", True),
-        ("ask", "Discard", False),
-        ("ask", None, False),
+        ({"unverified": "insert"}, True, "Inserted 'shout', unverified."),
+        (
+            {"unverified": "discard"},
+            False,
+            "Not inserted: 'shout' is unverified and is discarded, as ",
+        ),
+        ({"unverified": "keep"}, False, "Not inserted: 'shout' is unverified; its result is kept."),
+        ({}, False, "Not inserted: 'shout' is unverified; its result is kept."),
     ],
 )
-async def test_what_is_unverified(editor: Client, wish: str, choice: str | None, is_inserted: bool) -> None:
-    asked: list[Any] = []
-
-    def answer(params: Any) -> Any:
-        asked.append(params)
-        return None if choice is None else {"title": choice}
-
-    editor.answers["window/showMessageRequest"] = answer
+async def test_what_is_unverified(editor: Client, wish: dict[str, str], is_inserted: bool, says: str) -> None:
     async with StandIn([SHOUT]) as standin:
-        editor.settings = told_of(standin, onUnverified=wish)
+        editor.settings = told_of(standin, **wish)
         uri = await editor.write("text.py", NO_EXAMPLES)
         await generate(editor, uri)
         kind, message = await editor.told()
     assert editor.text(uri) == (SHOUTED if is_inserted else NO_EXAMPLES)
     assert kind == WARNING
-    assert message.startswith("Unverified 'shout'")
-    assert ("discarded" in message) is not is_inserted
-    assert len(asked) == (wish == "ask")
-    if asked:
-        assert [each["title"] for each in asked[0]["actions"]] == ["Insert anyway", "Discard"]
-        assert asked[0]["message"].startswith("Unverified 'shout'")
+    assert message.startswith(says)
+    assert "so nothing could be verified" in message
+    assert editor.all("window/showMessageRequest") == []
 
 
 # Other commands
@@ -333,12 +330,12 @@ async def test_an_unknown_job_has_no_journal(editor: Client) -> None:
     assert await editor.execute("cancel", {"jobId": "no such"}) == {"cancelled": []}
 
 
-@pytest.mark.parametrize(("on_unverified", "enters"), [("insert", True), ("discard", False)])
+@pytest.mark.parametrize(("unverified", "enters"), [("insert", True), ("discard", False)])
 async def test_suggested_examples_enter_the_docstring_as_settings_say(
-    editor: Client, on_unverified: str, enters: bool
+    editor: Client, unverified: str, enters: bool
 ) -> None:
     async with StandIn(["```\n>>> shout(\"Ada\")\n'ADA!'\n```"]) as standin:
-        editor.settings = {**told_of(standin), "onUnverified": on_unverified}
+        editor.settings = {**told_of(standin), "unverified": unverified}
         uri = await editor.write("words.py", NO_EXAMPLES)
         answer = await editor.execute("suggestExamples", {"uri": uri, "qualifiedName": "shout"})
         assert answer["accepted"], answer

@@ -69,18 +69,19 @@ async def test_what_failed(editor: Client) -> None:
 
 
 @pytest.mark.parametrize("apply", [True, False])
-async def test_what_is_unverified_is_asked_for_only_where_it_is_to_be_applied(editor: Client, apply: bool) -> None:
-    editor.answers["window/showMessageRequest"] = lambda params: {"title": "Discard"}
+async def test_what_is_unverified_is_kept_where_it_was_to_be_applied(editor: Client, apply: bool) -> None:
     async with StandIn([SHOUT]) as standin:
         editor.settings = told_of(standin)
         uri = await editor.write("text.py", NO_EXAMPLES)
         answer = await editor.run("text.py", "shout", apply=apply)
-    assert (answer["status"], answer["applied"]) == ("unverified", False)
+    assert (answer["status"], answer["applied"], answer["kept"]) == ("unverified", False, apply)
     assert answer["edits"], "the candidate is not lost"
-    assert answer["failureReason"] == ("It was discarded." if apply else None)
-    assert answer["summary"].endswith("It was discarded.") is apply
-    assert len(editor.all("window/showMessageRequest")) == apply
+    why = "Not inserted: 'shout' is unverified; its result is kept."
+    assert answer["failureReason"] == (why if apply else None)
+    assert answer["summary"].startswith(why if apply else "Not inserted, as asked: a body for 'shout'.")
+    assert editor.all("window/showMessageRequest") == []
     assert editor.text(uri) == NO_EXAMPLES
+    assert (await editor.execute("insert", {"jobId": answer["jobId"]}))["accepted"] is apply
 
 
 @pytest.mark.parametrize("token", ["mine", 7])

@@ -55,7 +55,8 @@ async def test_initialize(tmp_path: Path, offered: tuple[str, ...], chosen: str)
         assert offer["codeActionProvider"]["codeActionKinds"] == ["refactor.rewrite.adacoder", "quickfix"]
         assert not offer["codeActionProvider"].get("resolveProvider")
         on_functions = ("generate", "fix", "check", "repair", "suggestExamples")
-        commands = (*on_functions, "cancel", "journal", "models", "doctor", "status")
+        on_results = ("insert", "difference", "discard")
+        commands = (*on_functions, *on_results, "cancel", "journal", "models", "doctor", "status")
         assert sorted(offer["executeCommandProvider"]["commands"]) == sorted(
             f"adacoder.server.{name}" for name in commands
         )
@@ -244,6 +245,70 @@ async def test_messages_that_are_none(tmp_path: Path) -> None:
         await client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///no", "version": 1}})
         assert await client.execute("status") == {"jobs": []}
         assert client.messages == []
+
+
+@pytest.mark.parametrize("content", [b"[]", b'[{"jsonrpc": "2.0", "id": 1, "method": "shutdown"}]', b"not JSON", b"{}"])
+async def test_what_is_no_message_gets_an_error_answer(tmp_path: Path, content: bytes) -> None:
+    refused: list[Any] = []
+    async with fresh(tmp_path, complains=True) as client:
+        await client.initialize()
+        client.refused = refused.append
+        await client.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(content), content))
+        assert await client.execute("status") == {"jobs": []}
+        (answer,) = refused
+        assert (answer["id"], answer["error"]["code"] in (-32700, -32600)) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Content-Length: abc\r\n\r\n",
+        b"Content-Length: -5\r\n\r\n",
+        b"Content-Length: 99999999999\r\n\r\n",
+        b"Content-Length\r\n\r\n",
+        b"Content-Type: text\r\nwhat is this\r\n\r\n",
+        b'Content-Length: 4\r\n\r\n{"jsonrpc": "2.0"}',
+        b"Content-Length: 0\r\n\r\n",
+    ],
+)
+async def test_a_broken_header_gets_an_error_answer_and_the_next_message_is_read(tmp_path: Path, header: bytes) -> None:
+    refused: list[Any] = []
+    async with fresh(tmp_path, complains=True) as client:
+        await client.initialize()
+        client.refused = refused.append
+        await client.send_bytes(header)
+        assert await client.execute("status") == {"jobs": []}
+        assert refused
+        assert all(answer["id"] is None for answer in refused)
+
+
+@pytest.mark.parametrize("header", [b"content-length: %d\r\n\r\n", b"Content-Type: x\r\nContent-Length:%d\r\n\r\n"])
+async def test_headers_are_read_as_http_has_them(tmp_path: Path, header: bytes) -> None:
+    async with fresh(tmp_path) as client:
+        await client.initialize()
+        content = b'{"jsonrpc": "2.0", "id": 99, "method": "shutdown"}'
+        client._waiting[99] = answer = asyncio.get_running_loop().create_future()
+        await client.send_bytes(header % len(content) + content)
+        assert await asyncio.wait_for(answer, PATIENCE) is None
+
+
+async def test_an_answer_to_nothing_answers_nothing(tmp_path: Path) -> None:
+    """pygls takes it for the answer to the client's own request of that id."""
+    asked = asyncio.Event()
+
+    async def wait(params: object) -> list[Any]:
+        asked.set()
+        await client.send({"jsonrpc": "2.0", "id": number, "result": "mine"})
+        return [None]
+
+    async with fresh(tmp_path) as client:
+        await client.initialize({"workspace": {"configuration": True}})
+        client.answers["workspace/configuration"] = wait
+        params = {"command": "adacoder.server.doctor", "arguments": [{"probe": False}]}
+        number, answer = await client.begin("workspace/executeCommand", params)
+        result = await asyncio.wait_for(answer, PATIENCE)
+        assert asked.is_set()
+        assert "findings" in result
 
 
 async def test_an_unknown_trigger_kind_gets_an_answer(tmp_path: Path) -> None:

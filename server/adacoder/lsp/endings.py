@@ -1,0 +1,77 @@
+"""The end of a job, and its words: first what became of the text, in 60 characters, then the evidence.
+
+An editor may cut a message where its line ends. What a request took is for the log and the journal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adacoder import report
+from adacoder.domain import Outcome, Status
+from adacoder.messages import Text, joined
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a job."""
+
+    outcome: Outcome
+    applied: bool = False
+    """True if the edit was made, or sent to a client that does not answer."""
+    obstacle: str | None = None
+    """The reason why an edit was not made, as a clause that follows "Not inserted: ": `'f' was edited meanwhile`."""
+    kept: bool = False
+    """True if the result can still be inserted."""
+    closed: str | None = None
+    """The name of the file that the edit was made in, if that is not open."""
+
+    @property
+    def is_good(self) -> bool:
+        """True if there is nothing to warn of."""
+        return self.outcome.status is Status.VERIFIED and self.obstacle is None
+
+    @property
+    def failure_reason(self) -> str | None:
+        """The reason why an edit was not made, as a sentence."""
+        return None if self.obstacle is None else Text("Not inserted: ", self.obstacle, self._and_kept, ".")
+
+    @property
+    def _and_kept(self) -> str:
+        return "; its result is kept" if self.kept else ""
+
+    @property
+    def message(self) -> Text:
+        """The message for a person."""
+        return joined(" ", [self._ending, *self._evidence, *report.notes(self.outcome)])
+
+    @property
+    def _ending(self) -> str:
+        outcome, name = self.outcome, f"'{self.outcome.target.name}'"
+        if self.applied:
+            what = name if outcome.candidate else f"examples for {name}"
+            doubt = "" if self.is_good else ", unverified"
+            where = f" In {self.closed}, not open, not saved." if self.closed else ""
+            return f"Inserted {what}{doubt}.{where}"
+        if outcome.status is Status.CANCELLED:
+            kept = " Its result is kept." if self.kept else ""
+            return f"Cancelled {name}; nothing was changed.{kept}"
+        if outcome.status is Status.ERROR:
+            return outcome.reason or "It could not run."
+        if self.failure_reason is not None:
+            return self.failure_reason
+        if outcome.edits:
+            return f"Not inserted, as asked: a body for {name}."
+        if outcome.strategy is not None:
+            return f"Not inserted: no candidate for {name} passed."
+        return f"Checked {name}."
+
+    @property
+    def _evidence(self) -> list[str]:
+        outcome = self.outcome
+        if outcome.status in (Status.CANCELLED, Status.ERROR):
+            return []
+        said = [outcome.reason] if outcome.reason else [f"{report.score(outcome.passed, outcome.total)}."]
+        if lines := report.unreached(outcome):
+            said.append(f"{lines[0].upper()}{lines[1:]}.")
+        return said

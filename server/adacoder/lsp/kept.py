@@ -1,0 +1,149 @@
+"""Results that are kept: what a job found and could not insert at once.
+
+A kept result belongs to a function by its name and parameters, and to no text: where it is inserted, it is found in
+the text of that moment, and evaluated there again. It is kept across jobs, in memory only, and the oldest goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adacoder.domain import Candidate, Edit, Outcome, Status, Target
+from adacoder.journal import Evaluated
+from adacoder.source.signature import same_parameters
+
+_MOST = 32
+"""Kept results."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResult:
+    """A result that can still be inserted."""
+
+    job_id: str
+    uri: str
+    path: Path
+    qualname: str
+    signature: str
+    source: str
+    """The function as it was when the result was found."""
+    written: str
+    """The function with the result in it."""
+    candidate: Candidate | None
+    """None: examples for the docstring."""
+    additions: tuple[Edit, ...]
+    """Such examples, in offsets of `source`."""
+    score: str
+    """Its evidence for a title: `2/2 examples`, `unverified`."""
+    reach: tuple[int, ...]
+    """How far it got with the examples, as the person was told."""
+    evaluated: tuple[str, ...] = ()
+    """The text of each candidate of its job, in the order in which they were evaluated."""
+
+    @classmethod
+    def of(cls, outcome: Outcome, job_id: str, uri: str) -> KeptResult | None:
+        """What an Outcome leaves to be inserted; None: nothing."""
+        target, edits = outcome.target, edits_of(outcome)
+        if not edits:
+            return None
+        start = target.definition.start
+        inside = tuple(
+            Edit(edit.start - start, edit.end - start, edit.text) for edit in edits if edit.end >= target.header.end
+        )
+        return cls(
+            job_id,
+            uri,
+            target.module.path,
+            target.qualname,
+            target.signature,
+            target.source,
+            _edited(target.source, inside),
+            outcome.candidate,
+            inside,
+            score_of(outcome),
+            reach_of(outcome),
+            tuple(dict.fromkeys(step.details.code for step in outcome.steps if isinstance(step.details, Evaluated))),
+        )
+
+    @property
+    def name(self) -> str:
+        """The function's own name."""
+        return self.qualname.rpartition(".")[2]
+
+    @property
+    def what(self) -> str:
+        """What it is, for titles."""
+        return f"AdaCoder's {'result' if self.candidate else 'examples'} for '{self.name}'"
+
+    def fits(self, target: Target) -> bool:
+        """True if it can be inserted into `target`, and is not there yet."""
+        if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
+            return False
+        if self.candidate is None:
+            return target.source == self.source
+        return same_parameters(self.signature, target.signature)
+
+
+def edits_of(outcome: Outcome) -> tuple[Edit, ...]:
+    """The edits that put an Outcome's candidate in place, also where only some examples passed."""
+    if outcome.status is Status.PARTIAL and outcome.verdict is not None:
+        return outcome.verdict.edits
+    return outcome.edits
+
+
+def score_of(outcome: Outcome) -> str:
+    """The evidence for a title."""
+    if outcome.candidate is None:
+        return "to be read"
+    is_told = outcome.status in (Status.VERIFIED, Status.PARTIAL)
+    return f"{outcome.passed}/{outcome.total} examples" if is_told else "unverified"
+
+
+def reach_of(outcome: Outcome) -> tuple[int, ...]:
+    """How far an Outcome got, for comparison: the rank of its status, and of a partial one the examples that passed."""
+    if outcome.status is Status.PARTIAL:
+        return (0, outcome.passed)
+    return (2 if outcome.status is Status.VERIFIED else 1,)
+
+
+class KeptResults:
+    """The kept results of a server, the oldest first."""
+
+    def __init__(self) -> None:
+        self._results: dict[str, KeptResult] = {}
+
+    def add(self, result: KeptResult) -> None:
+        """Keep a result; the same for the same function is kept once."""
+        for old in [each for each in self.of_file(result.path) if _is_same(each, result)]:
+            self.drop(old.job_id)
+        self._results[result.job_id] = result
+        while len(self._results) > _MOST:
+            del self._results[next(iter(self._results))]
+
+    def get(self, job_id: str | None) -> KeptResult | None:
+        """The result of a job, if it is kept."""
+        return self._results.get(job_id or "")
+
+    def of_file(self, path: Path) -> Sequence[KeptResult]:
+        """The results for functions of a file, the latest first."""
+        return [each for each in reversed(self._results.values()) if each.path == path]
+
+    def drop(self, job_id: str) -> None:
+        """Keep it no longer."""
+        self._results.pop(job_id, None)
+
+
+def _is_same(one: KeptResult, other: KeptResult) -> bool:
+    return (one.job_id == other.job_id) or (one.qualname, one.candidate, one.written) == (
+        other.qualname,
+        other.candidate,
+        other.written,
+    )
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text

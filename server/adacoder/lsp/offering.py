@@ -1,0 +1,172 @@
+"""What a person is told of a job's end, and what can be done with a result that is kept: insert it, see it, discard it.
+
+It is offered by code actions, and in a question where the client shows it beside the text. Silence means kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
+
+from adacoder import report
+from adacoder.aside import aside
+from adacoder.domain import AdaCoderError, Candidate, Target
+from adacoder.lsp.jobs import Job
+from adacoder.lsp.kept import KeptResult, KeptResults
+from adacoder.lsp.snapshot import FunctionPlace, ParametersError, Snapshot, find, take
+from adacoder.source.text import apply_edits
+
+if TYPE_CHECKING:
+    from adacoder.lsp.client import Client
+    from adacoder.lsp.endings import Ending
+
+_ASKING = 3600.0
+"""Seconds after which an answer is not waited for any more; nothing else waits for it."""
+_SHOWING = 10.0
+"""Seconds a client has to show a document."""
+_SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
+
+
+class Offering:
+    """Kept results as one client's person meets them."""
+
+    def __init__(self, client: Client, kept: KeptResults, start: Callable[[Job], None]) -> None:
+        self._client = client
+        self._kept = kept
+        self._start = start
+        self._questions: set[asyncio.Task[None]] = set()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def tell(self, job: Job, ending: Ending) -> None:
+        """Tell how a job ended; where its result is kept and a question disturbs nobody, by one."""
+        result = self._kept.get(job.id)
+        if result is None or not self._client.habits.asks_beside_text:
+            self._client.show(ending.message, warning=not ending.is_good)
+            return
+        question = asyncio.create_task(self._ask(result, ending.message))
+        self._questions.add(question)
+        question.add_done_callback(self._questions.discard)
+
+    async def _ask(self, result: KeptResult, message: str) -> None:
+        actions = [types.MessageActionItem(title) for title in (_SHOW, _DISCARD, _INSERT)]
+        params = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
+        try:
+            answer = await self._client.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=_ASKING)
+        except (TimeoutError, JsonRpcException):
+            return
+        try:
+            await self._do(result, getattr(answer, "title", None))
+        except AdaCoderError as error:
+            self._client.show(str(error), warning=True)
+
+    async def _do(self, result: KeptResult, title: str | None) -> None:
+        if title == _SHOW:
+            await self.show_difference(result)
+        elif title == _DISCARD:
+            self._kept.drop(result.job_id)
+        elif title == _INSERT:
+            job = await self.insertion(result)
+            job.may_begin.set()
+
+    def result(self, job_id: str | None) -> KeptResult:
+        """The kept result of a job.
+
+        Raises:
+            ParametersError: there is none.
+        """
+        result = self._kept.get(job_id)
+        if result is None:
+            raise ParametersError("No result of that job is kept: it was inserted or discarded, or is too old.")
+        return result
+
+    async def chosen(self, result: KeptResult, number: object) -> KeptResult:
+        """`result` with the candidate of its job that was evaluated as the `number`-th, from 1 on, whatever it passed.
+
+        Raises:
+            AdaCoderError: there is none.
+        """
+        texts = result.evaluated
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(texts):
+            raise ParametersError(f"'candidate' must be a number from 1 to {len(texts)}.")
+        _, target = await self._placed(result)
+        candidate = await aside(_read, texts[number - 1], target)
+        return replace(result, candidate=candidate, reach=())
+
+    async def insertion(self, result: KeptResult) -> Job:
+        """Start the job that inserts a kept result.
+
+        Raises:
+            AdaCoderError: its function is not there any more, or is another.
+        """
+        snapshot, target = await self._placed(result)
+        job = Job(result, snapshot, target, apply=True, announced=True)
+        self._start(job)
+        return job
+
+    async def show_difference(self, result: KeptResult) -> str:
+        """Show what a kept result would change, as a unified diff; the diff."""
+        snapshot, target = await self._placed(result)
+        diff = await aside(_difference, target, result)
+        name = f"{snapshot.path.stem}.{result.name}.diff"
+        await self._show(name, diff)
+        return diff
+
+    def close(self) -> None:
+        """Ask no more, and remove what was shown."""
+        for question in self._questions:
+            question.cancel()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
+        """The text as it is now, and the function in it.
+
+        Raises:
+            AdaCoderError: it is not there, or the result does not fit it.
+        """
+        snapshot = take(self._client.workspace, result.uri)
+        target = await asyncio.to_thread(find, snapshot, FunctionPlace(result.uri, qualname=result.qualname))
+        if not result.fits(target):
+            raise ParametersError(f"'{result.name}' has other parameters now, or has that body already.")
+        return snapshot, target
+
+    async def _show(self, name: str, text: str) -> None:
+        """Show a text in the editor; where that shows no documents, tell where it is."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="adacoder-")
+        path = Path(self._folder.name) / name
+        await asyncio.to_thread(path.write_text, text, encoding="utf-8", newline="")
+        if get_capability(self._client.client_capabilities, "window.show_document.support", False):
+            params = types.ShowDocumentParams(path.as_uri(), take_focus=True)
+            try:
+                answer = await self._client.protocol.ask(types.WINDOW_SHOW_DOCUMENT, params, seconds=_SHOWING)
+            except (TimeoutError, JsonRpcException):
+                answer = None
+            if getattr(answer, "success", False):
+                return
+        self._client.show(f"The difference is in {path}", warning=False)
+
+
+def _read(text: str, target: Target) -> Candidate:
+    from adacoder.service import from_reply
+
+    return from_reply(text, target)
+
+
+def _difference(target: Target, result: KeptResult) -> str:
+    """What a result would change in its function's module."""
+    from adacoder.source.splice import splice
+
+    if result.candidate is None:
+        after = target.text.replace(result.source, result.written, 1)
+    else:
+        after = apply_edits(target.text, splice(target, result.candidate).edits)
+    return report.unified_diff(target.text, after, Path(target.module.path.name))

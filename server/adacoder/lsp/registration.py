@@ -1,0 +1,41 @@
+"""How commands are answered: each in the same way, whatever it does.
+
+An answer is sent before what it tells of begins: some clients leave a request of ours unread that comes with an answer.
+Cancelling the client's request cancels what answers it, at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from adacoder.lsp.server import AdaCoderServer  # pygls reads annotations
+
+if TYPE_CHECKING:
+    from adacoder.lsp.jobs import Job
+
+Answer = Callable[[AdaCoderServer, Any], Awaitable[Any]]
+"""Answers a command; its arguments are the server, and the command's first argument or None."""
+
+
+def add_command(server: AdaCoderServer, name: str, answer: Answer) -> None:
+    """Let `server` answer the command `name` by `answer`."""
+
+    async def answered(ls: AdaCoderServer, *arguments: Any) -> Any:
+        if (task := asyncio.current_task()) is not None:
+            ls.protocol.cancel_with_request(task)
+        return await answer(ls, arguments[0] if arguments else None)
+
+    server.command(name)(answered)
+
+
+def begin_after_answer(ls: AdaCoderServer, job: Job) -> None:
+    """Let `job` begin once the command that started it has been answered; cancelled, that cancels the job, too."""
+
+    def begin(is_cancelled: bool) -> None:
+        if is_cancelled:
+            job.cancel()
+        job.may_begin.set()
+
+    ls.protocol.after_answer(begin)

@@ -1,0 +1,346 @@
+"""What could not go in at once is kept, and offered where its function stands; nothing is lost, and nothing modal."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.lsp.client import FULL, Client
+from integration.lsp.texts import BODY, GOOD, NO_EXAMPLES, SHOUT, SHOUTED, STUB, UNENDING, WRONG, thinking, told_of
+from support.standins.ollama import StandIn
+
+pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
+
+INFO, WARNING = 3, 2
+HALF = f'```python\n{STUB}    return "AL"\n```'
+INSERT, SHOW, DISCARD = "Insert AdaCoder's", "Show difference", "Discard"
+
+
+async def titles(editor: Client, uri: str, at: str = "def ", trigger: int = 1) -> list[str]:
+    return [action["title"] for action in await editor.actions(uri, at, trigger=trigger)]
+
+
+async def chosen(editor: Client, uri: str, title: str) -> Any:
+    """Take the one action whose title begins so."""
+    (action,) = [each for each in await editor.actions(uri, "def ") if each["title"].startswith(title)]
+    return await editor.take(action)
+
+
+async def kept(editor: Client, standin: StandIn, *, edit: tuple[str, str] | None = None) -> tuple[str, str]:
+    """Have a result kept: verified and the function edited meanwhile, or unverified; the document, and the job's id."""
+    editor.settings = told_of(standin, maxIterations=0)
+    name, text = ("initials", STUB) if edit else ("shout", NO_EXAMPLES)
+    uri = await editor.write("names.py", text)
+    async with thinking(standin):
+        answer = await editor.execute("generate", {"uri": uri, "qualifiedName": name})
+        await standin.until("request 1")
+        if edit:
+            await editor.change(uri, *edit)
+            await editor.execute("status")
+    await editor.told()
+    editor.received.clear()
+    return uri, answer["jobId"]
+
+
+async def test_what_is_unverified_is_offered_and_goes_in_when_it_is_chosen(editor: Client) -> None:
+    async with StandIn([SHOUT]) as standin:
+        uri, _ = await kept(editor, standin)
+        for trigger in (1, 2):
+            assert (await titles(editor, uri, trigger=trigger))[:3] == [
+                "Insert AdaCoder's result for 'shout' (unverified)",
+                "Show difference: AdaCoder's result for 'shout'",
+                "Discard AdaCoder's result for 'shout'",
+            ]
+        assert (await chosen(editor, uri, INSERT))["accepted"]
+        kind, message = await editor.told()
+    assert (kind, message.startswith("Inserted 'shout', unverified.")) == (WARNING, True)
+    assert editor.text(uri) == SHOUTED
+    assert not [title for title in await titles(editor, uri) if title.startswith(INSERT)]
+
+
+async def test_a_result_for_an_edited_function_is_proved_again_where_it_goes_in(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        uri, _ = await kept(editor, standin, edit=("in capitals", "in large letters"))
+        assert "Insert AdaCoder's result for 'initials' (2/2 examples)" in await titles(editor, uri)
+        await editor.change(uri, "def ", '"""𝔐"""\n\n\ndef ')
+        before = editor.text(uri)
+        await chosen(editor, uri, INSERT)
+        assert await editor.told() == (INFO, "Inserted 'initials'. 2/2 examples passed.")
+    assert editor.text(uri) == before + BODY
+
+
+async def test_what_holds_no_longer_is_not_inserted_unasked(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        uri, _ = await kept(editor, standin, edit=("'AL'", "'al'"))
+        before = editor.text(uri)
+        await chosen(editor, uri, INSERT)
+        kind, message = await editor.told()
+        assert kind == WARNING
+        assert message.startswith(
+            "Not inserted: 'initials' passes 1/2 examples in the text as it is now; its result is"
+        )
+        assert editor.text(uri) == before
+        editor.received.clear()
+        assert "Insert AdaCoder's result for 'initials' (1/2 examples)" in await titles(editor, uri)
+        await chosen(editor, uri, INSERT)
+        assert (await editor.told())[0] == WARNING
+    assert editor.text(uri) == before + BODY, "the title said what it is worth"
+
+
+async def test_it_is_offered_as_long_as_it_fits_the_signature(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        uri, job = await kept(editor, standin, edit=("in capitals", "in large letters"))
+        for old, new, fits in (
+            ("(name)", "(name: str = 'x') -> str", True),
+            ("(name: str", "(words: str", False),
+            ("(words: str", "(name: str", True),
+        ):
+            await editor.change(uri, old, new)
+            assert any(title.startswith(INSERT) for title in await titles(editor, uri)) is fits
+            if not fits:
+                answer = await editor.execute("insert", {"jobId": job})
+                assert (answer["accepted"], "other parameters" in answer["reason"]) == (False, True)
+
+
+async def test_what_passes_some_examples_is_kept(editor: Client) -> None:
+    async with StandIn([HALF]) as standin:
+        editor.settings = told_of(standin, maxIterations=0)
+        uri = await editor.write("names.py", STUB)
+        answer = await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        kind, message = await editor.told()
+        assert (kind, message.partition(". ")[0]) == (
+            WARNING,
+            "Not inserted: 'initials' passes only 1/2 examples; its result is kept",
+        )
+        assert (await editor.execute("journal"))["kept"] is True
+        assert (await editor.execute("insert", {"jobId": answer["jobId"]}))["accepted"]
+        await editor.until(lambda: len(editor.messages) == 2)
+    assert editor.text(uri) == f'{STUB}    return "AL"\n'
+
+
+async def test_it_is_kept_across_jobs_and_until_it_is_discarded(editor: Client) -> None:
+    async with StandIn([SHOUT, WRONG]) as standin:
+        uri, job = await kept(editor, standin)
+        other = await editor.write("other.py", STUB)
+        await editor.run("other.py", "initials", apply=False)
+        assert not [title for title in await titles(editor, other) if title.startswith(INSERT)]
+        assert await chosen(editor, uri, DISCARD) == {"discarded": True}
+    assert not [title for title in await titles(editor, uri) if title.startswith((INSERT, SHOW, DISCARD))]
+    assert await editor.execute("discard", {"jobId": job}) == {"discarded": False}
+    for command in ("insert", "difference"):
+        answer = await editor.execute(command, {"jobId": job})
+        assert "No result of that job is kept" in answer["reason"]
+    assert editor.text(uri) == NO_EXAMPLES
+
+
+async def test_any_candidate_of_a_kept_job_can_be_inserted(editor: Client) -> None:
+    async with StandIn([HALF, "1. Try again.", WRONG]) as standin:
+        editor.settings = told_of(standin, maxIterations=1)
+        uri = await editor.write("names.py", STUB)
+        job = (await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"}))["jobId"]
+        await editor.told()
+        for number in (0, 9, True, "1"):
+            answer = await editor.execute("insert", {"jobId": job, "candidate": number})
+            assert (answer["accepted"], "'candidate' must be" in answer["reason"]) == (False, True)
+        editor.received.clear()
+        assert (await editor.execute("insert", {"jobId": job, "candidate": 1}))["accepted"]
+        await editor.told()
+    assert editor.text(uri) == f'{STUB}    return "AL"\n'
+
+
+async def test_suggested_examples_are_kept_too(editor: Client) -> None:
+    async with StandIn(["```\n>>> shout(\"Ada\")\n'ADA!'\n```"]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("words.py", NO_EXAMPLES)
+        await editor.execute("suggestExamples", {"uri": uri, "qualifiedName": "shout"})
+        await editor.told()
+        assert "shout(\"Ada\") → 'ADA!'" in editor.messages[0][1]
+        editor.received.clear()
+        await chosen(editor, uri, INSERT)
+        assert (await editor.told())[1].startswith("Inserted examples for 'shout'")
+    assert ">>> shout(\"Ada\")\n    'ADA!'\n" in editor.text(uri)
+
+
+@pytest.mark.parametrize("shows_documents", [True, False])
+async def test_the_difference_can_be_seen(tmp_path: Path, shows_documents: bool) -> None:
+    window = {**FULL["window"], "showDocument": {"support": shows_documents}}
+    async with (
+        StandIn([SHOUT]) as standin,
+        Client.started(tmp_path, capabilities={**FULL, "window": window}) as editor,
+    ):
+        shown: list[str] = []
+
+        def show(params: Any) -> Any:
+            shown.append(read(params["uri"].removeprefix("file://")))
+            return {"success": True}
+
+        editor.answers["window/showDocument"] = show
+        uri, _ = await kept(editor, standin)
+        difference = (await chosen(editor, uri, SHOW))["difference"]
+        assert "--- a/names.py\n+++ b/names.py\n" in difference
+        assert "\n+    return text.upper()\n" in difference
+        assert editor.text(uri) == NO_EXAMPLES
+        if shows_documents:
+            assert (shown, editor.messages) == ([difference], [])
+        else:
+            ((_, message),) = editor.messages
+            assert (shown, read(message.removeprefix("The difference is in "))) == ([], difference)
+
+
+def read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
+
+
+# Questions, and clients
+
+
+@pytest.mark.parametrize("answer", ["Insert", "Discard", "Show difference", None, "an error"])
+async def test_vs_code_is_asked_beside_the_text(tmp_path: Path, answer: str | None) -> None:
+    asked: list[Any] = []
+
+    def reply(params: Any) -> Any:
+        asked.append(params)
+        return 3 if answer == "an error" else answer and {"title": answer}
+
+    async with (
+        StandIn([SHOUT]) as standin,
+        Client.started(tmp_path, told_of(standin), name="Visual Studio Code") as editor,
+    ):
+        editor.answers["window/showMessageRequest"] = reply
+        uri = await editor.write("text.py", NO_EXAMPLES)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"})
+        await editor.until(lambda: asked)
+        if answer == "Insert":
+            await editor.until(lambda: editor.text(uri) == SHOUTED)
+        await editor.idle()
+        assert [each["title"] for each in asked[0]["actions"]] == ["Show difference", "Discard", "Insert"]
+        assert asked[0]["message"].startswith("Not inserted: 'shout' is unverified; its result is kept.")
+        is_offered = any(title.startswith(INSERT) for title in await titles(editor, uri))
+        assert is_offered is (answer not in ("Insert", "Discard"))
+        assert editor.text(uri) == (SHOUTED if answer == "Insert" else NO_EXAMPLES)
+
+
+@pytest.mark.parametrize("name", ["Neovim", "Eglot", "emacs", "helix", "Sublime Text LSP", ""])
+async def test_nobody_is_asked_where_the_next_key_would_answer(tmp_path: Path, name: str) -> None:
+    async with StandIn([SHOUT]) as standin, Client.started(tmp_path, told_of(standin), name=name) as editor:
+        uri = await editor.write("text.py", NO_EXAMPLES)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"})
+        assert "its result is kept" in (await editor.told())[1]
+        assert editor.all("window/showMessageRequest") == []
+        assert any(title.startswith(INSERT) for title in await titles(editor, uri))
+
+
+async def test_a_closed_file_is_named(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin)
+        (editor.folder / "demo.py").write_bytes(STUB.encode())
+        editor.answers["workspace/applyEdit"] = lambda params: {"applied": True}
+        await editor.execute("generate", {"uri": editor.uri("demo.py"), "qualifiedName": "initials"})
+        assert (await editor.told())[1].startswith("Inserted 'initials'. In demo.py, not open, not saved.")
+
+
+# While a job runs
+
+
+async def test_a_running_job_is_cancelled_by_an_action_on_its_function(editor: Client) -> None:
+    async with StandIn([UNENDING]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", STUB)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await standin.until("first byte 1")
+        assert await titles(editor, uri) == ["AdaCoder: cancel 'initials'"]
+        await chosen(editor, uri, "AdaCoder: cancel")
+        assert (await editor.told())[1].startswith("Cancelled 'initials'")
+    assert "AdaCoder: generate function 'initials'" in await titles(editor, uri)
+
+
+async def test_a_job_begins_when_its_command_has_been_answered(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin)
+        uri = await editor.write("names.py", STUB)
+        params = {"command": "adacoder.server.generate", "arguments": [{"uri": uri, "qualifiedName": "initials"}]}
+        answered: list[bool] = []
+
+        def settings(params: object) -> Any:
+            answered.append(future.done())
+            return [editor.settings]
+
+        editor.answers["workspace/configuration"] = settings
+        _, future = await editor.begin("workspace/executeCommand", params)
+        await editor.told()
+    assert answered == [True]
+
+
+SOON = """
+import sys
+from adacoder.lsp import progress, stdio
+
+progress._LONG = 0.1
+sys.exit(stdio.serve())
+"""
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+async def test_a_long_job_is_told_of_once_where_no_progress_is_shown(tmp_path: Path, is_shown: bool) -> None:
+    window = {**FULL["window"], "workDoneProgress": is_shown}
+    command = (sys.executable, "-c", SOON)
+    async with (
+        StandIn([UNENDING]) as standin,
+        Client.started(tmp_path, told_of(standin), capabilities={**FULL, "window": window}, command=command) as editor,
+    ):
+        uri = await editor.write("names.py", STUB)
+        await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
+        await standin.until("first byte 1")
+        await editor.until(lambda: editor.all("$/progress") if is_shown else editor.messages)
+        assert ([] if is_shown else ["AdaCoder: generating 'initials'"]) == [
+            message.partition(" · ")[0] for _, message in editor.messages
+        ]
+        assert all(each["token"].startswith("AdaCoder: generating 'initials'") for each in editor.all("$/progress"))
+        await editor.execute("cancel")
+        await editor.until(lambda: any("Cancelled" in message for _, message in editor.messages))
+
+
+async def test_pushed_settings_are_not_asked_for(tmp_path: Path) -> None:
+    """What an editor answers late, as eglot and lsp-mode do, must not hold up a job."""
+
+    async def never(params: object) -> None:
+        await asyncio.Event().wait()
+
+    async with StandIn([GOOD, GOOD]) as standin, Client.started(tmp_path) as editor:
+        editor.answers["workspace/configuration"] = never
+        await editor.notify("workspace/didChangeConfiguration", {"settings": {"adacoder": told_of(standin)}})
+        await editor.write("names.py", STUB)
+        assert (await editor.run("names.py", "initials", apply=False))["status"] == "verified"
+        assert editor.all("workspace/configuration") == []
+        editor.answers["workspace/configuration"] = lambda params: [told_of(standin)]
+        await editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        assert (await editor.run("names.py", "initials", apply=False))["status"] == "verified"
+        assert len(editor.all("workspace/configuration")) == 1, "null means: ask"
+
+
+async def test_each_folder_has_its_own_settings(tmp_path: Path) -> None:
+    """And they are live: what changes holds from the next job on."""
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "names.py").write_text(STUB, encoding="utf-8")
+    async with StandIn([GOOD, WRONG, GOOD]) as standin, Client.started(tmp_path) as editor:
+        added = [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
+        await editor.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": added, "removed": []}})
+        own = {"one": told_of(standin), "two": told_of(standin, maxIterations=0)}
+
+        def settings(params: Any) -> Any:
+            return [own[Path(item["scopeUri"]).parent.name] for item in params["items"]]
+
+        editor.answers["workspace/configuration"] = settings
+        for name in ("one", "two"):
+            await editor.open(f"{name}/names.py")
+        found = [(await editor.run(f"{name}/names.py", "initials", apply=False))["status"] for name in ("one", "two")]
+        own["two"] = {**own["two"], "trusted": False}
+        found.append((await editor.run("two/names.py", "initials", apply=False))["status"])
+        assert found == ["verified", "failed", "error"]
+        assert len(standin.requests) == 2

@@ -1,0 +1,367 @@
+"""Random schedules of edits, jobs, and answers to the server's questions: no text of the user's is lost, and no result.
+
+The server runs in this process, behind its protocol; in place of the Service stands one that ends when the schedule
+says so, and verifies what it is told to. `--all` tries 2,100 schedules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pygls.workspace import TextDocument
+
+from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict, conclude
+from adacoder.lsp import edits, workspace
+from adacoder.lsp.kept import KeptResults
+from adacoder.lsp.stdio import create
+from adacoder.source.splice import splice
+from adacoder.task import Mode, Task
+
+ENCODINGS = ("utf-8", "utf-16", "utf-32")
+WIDTHS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+ENDS = ("\n", "\r\n", "\r")
+NOISE = ("x", "é", "𝔐", "\n", "\r\n", "\r", "\f", "\v", "\x1c", "\x85", "\u2028", "# 𝔐é\n", "y = 1\n", "    z\n", " ")
+STEPS, PATIENCE = 14, 60.0
+NAMES = ("f0", "f1")
+
+
+class ViolationError(AssertionError):
+    """What must never happen has happened."""
+
+
+class Slow:
+    """A Service whose requests end when the schedule says so."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self.gates: list[asyncio.Event] = []
+        self.verified: list[str] = []
+        """The bodies of what it verified."""
+
+    async def perform(self, mode: Mode, task: Task) -> Outcome:
+        gate = asyncio.Event()
+        self.gates.append(gate)
+        await gate.wait()
+        body = f'return "BODY {task.target.name} {self._rng.randrange(10**9)}"'
+        candidate = Candidate(f"def {task.target.name}(x):\n    {body}")
+        outcome = self._judged(task, candidate, self._rng.choice(["verified", "verified", "unverified", "partial"]))
+        if outcome.status == "verified":
+            self.verified.append(body)
+        return replace(outcome, strategy="adacoder")
+
+    async def recheck(self, task: Task) -> Outcome:
+        assert task.start is not None
+        await asyncio.sleep(self._rng.choice([0, 0.001]))
+        return self._judged(task, task.start, "verified")
+
+    @staticmethod
+    def most_rounds(mode: Mode, settings: object) -> int:
+        return 1
+
+    async def close(self) -> None:
+        """Nothing to end."""
+
+    def _judged(self, task: Task, candidate: Candidate, status: str) -> Outcome:
+        example = Example("f(1)\n", "1\n", 0)
+        results = [ExampleResult(example, matched=True, entered=True)] if status != "unverified" else []
+        failure = Failure(FailureKind.WRONG_OUTPUT, "It is wrong.") if status == "partial" else None
+        target = replace(task.target, examples=(example,) * (1 if status == "verified" else 2))
+        placed = splice(task.target, candidate).edits
+        verdict = Verdict(failure, True, True, imports=True, results=tuple(results), edits=placed)
+        return replace(conclude(target, Attempt(candidate, verdict), 1), target=task.target)
+
+
+@dataclass
+class Session:
+    """An editor whose person does what chance says, and its server."""
+
+    rng: random.Random
+    folder: Path
+    encoding: str
+    text: str
+    version: int = 1
+    uri: str = ""
+    sent: list[dict[str, Any]] = field(default_factory=list)
+    """Requests of the server that are not answered yet."""
+    answers: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
+    jobs: dict[str, str] = field(default_factory=dict)
+    landed: str = ""
+    """All texts that edits of the server's made."""
+    asked: bool = False
+    """True once the person has chosen a kept result: what it replaces, they have seen."""
+
+    async def begin(self) -> None:
+        """Start the server and open the document."""
+        self.server = create()
+        self.service = Slow(self.rng)
+        self.server._service = self.service  # type: ignore[assignment]  # a stand-in
+        self.server.protocol.set_writer(self)
+        self.has_versions = self.rng.random() < 0.7
+        name = self.rng.choice(["Visual Studio Code", "Neovim"])
+        edit = {"documentChanges": True} if self.has_versions else {}
+        capabilities = {
+            "general": {"positionEncodings": [self.encoding]},
+            "window": {"workDoneProgress": self.rng.random() < 0.5, "showMessage": {}},
+            "workspace": {"applyEdit": True, "configuration": False, "workspaceEdit": edit},
+        }
+        root = {"rootUri": self.folder.as_uri(), "clientInfo": {"name": name}, "capabilities": capabilities}
+        await self.ask("initialize", {"processId": None, **root})
+        self.uri = (self.folder / "a.py").as_uri()
+        item = {"uri": self.uri, "languageId": "python", "version": 1, "text": self.text}
+        self.tell("textDocument/didOpen", {"textDocument": item})
+
+    # Messages
+
+    def write(self, data: bytes) -> None:
+        """Take what the server writes."""
+        message = json.loads(data.partition(b"\r\n\r\n")[2])
+        if "method" not in message:
+            self.answers.pop(message["id"]).set_result(message.get("result", message.get("error")))
+        elif "id" in message:
+            self.sent.append(message)
+
+    def close(self) -> None:
+        """As of pygls's writers."""
+
+    def send(self, **message: Any) -> None:
+        self.server.protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def tell(self, method: str, params: Any) -> None:
+        self.send(method=method, params=params)
+
+    async def ask(self, method: str, params: Any) -> Any:
+        number = len(self.jobs) + self.rng.randrange(10**9)
+        self.answers[number] = answer = asyncio.get_running_loop().create_future()
+        self.send(id=number, method=method, params=params)
+        return await asyncio.wait_for(answer, PATIENCE)
+
+    async def command(self, name: str, **argument: Any) -> Any:
+        params = {"command": f"adacoder.server.{name}", "arguments": [argument]}
+        return await self.ask("workspace/executeCommand", params)
+
+    # What happens
+
+    async def step(self) -> None:
+        """Do one thing by chance."""
+        do = self.rng.choice([self.type, self.type, self.generate, self.end_one, self.answer, self.answer, self.choose])
+        await do()
+        await asyncio.sleep(self.rng.choice([0, 0, 0.001, 0.004]))
+
+    async def type(self) -> None:
+        """Replace a part of the text."""
+        if not self.has_versions:
+            self.let_edits_be_made()  # whoever makes edits without versions makes them before the next key
+        cut = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n|.", self.text, re.DOTALL))]
+        start, end = sorted((self.rng.choice(cut), self.rng.choice(cut)))
+        if self.rng.random() < 0.85 or end - start > 12:
+            end = start
+        new = "".join(self.rng.choices(NOISE, k=self.rng.randrange(1, 4)))
+        at = {"start": self.position(start), "end": self.position(end)}
+        if self.rng.random() < 0.1:
+            at = {"start": at["end"], "end": at["start"]}
+        self.text = self.text[:start] + new + self.text[end:]
+        self.version += 1
+        document = {"uri": self.uri, "version": self.version}
+        change = {"range": at, "text": new} if self.rng.random() < 0.95 else {"text": self.text}
+        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+        self.compare()
+
+    async def generate(self) -> None:
+        """Have a function generated."""
+        answer = await self.command("generate", uri=self.uri, qualifiedName=self.rng.choice(NAMES))
+        if answer["accepted"]:
+            self.jobs[answer["jobId"]] = ""
+
+    async def end_one(self) -> None:
+        """Let a request end, or cancel one."""
+        if self.jobs and self.rng.random() < 0.1:
+            await self.command("cancel", jobId=self.rng.choice(list(self.jobs)))
+        elif self.service.gates:
+            self.rng.choice(self.service.gates).set()
+
+    async def choose(self) -> None:
+        """Insert what is kept of a job, if anything is."""
+        if self.jobs and self.rng.random() < 0.5:
+            self.asked = True
+            await self.command("insert", jobId=self.rng.choice(list(self.jobs)))
+
+    async def answer(self) -> None:
+        """Answer a question of the server's: yes, no, an error, or never."""
+        if self.sent:
+            self.reply(self.sent.pop(self.rng.randrange(len(self.sent))))
+
+    def let_edits_be_made(self) -> None:
+        """Answer what asks for edits."""
+        for message in [each for each in self.sent if each["method"] == "workspace/applyEdit"]:
+            self.sent.remove(message)
+            self.reply(message)
+
+    def reply(self, message: dict[str, Any]) -> None:
+        """Answer a request of the server's by chance."""
+        how = self.rng.random()
+        if message["method"] == "workspace/applyEdit":
+            if how < 0.7:
+                self.send(id=message["id"], result={"applied": self.apply(message["params"]["edit"])})
+            elif how < 0.8:
+                self.send(id=message["id"], result={"applied": False})
+            elif how < 0.9:
+                self.send(id=message["id"], error={"code": -32603, "message": "no"})
+        elif message["method"] == "window/showMessageRequest" and how < 0.8:
+            title = self.rng.choice(["Show difference", "Insert", None])
+            self.asked |= title == "Insert"
+            self.send(id=message["id"], result=title and {"title": title})
+        elif how < 0.8:
+            self.send(id=message["id"], result=None)
+
+    def apply(self, edit: dict[str, Any]) -> bool:
+        """Make an edit if it is for this text, and look where it lands."""
+        if "documentChanges" in edit:
+            (change,) = edit["documentChanges"]
+            if change["textDocument"]["version"] != self.version:
+                return False
+            made = change["edits"]
+        else:
+            (made,) = edit["changes"].values()
+        before = self.text
+        ends = [(each["range"]["start"], each["range"]["end"], each["newText"]) for each in made]
+        spans = [(self.offset(start), self.offset(end), new) for start, end, new in ends]
+        for start, end, new in sorted(spans, reverse=True):
+            if before[start:end].strip() and not self.asked:
+                raise ViolationError(f"lost {before[start:end]!r} of {before!r}")
+            self.text = self.text[:start] + new + self.text[end:]
+        for body, name in re.findall(r'(return "BODY (\w+) \d+")', "".join(new for _, _, new in spans)):
+            above = self.text.partition(body)[0]
+            is_below = (
+                re.search(r'"""[^"\r\n]*(?:\r\n|\r|\n)\s*\Z', above) and re.findall(r"def (\w+)", above)[-1] == name
+            )
+            if not is_below and not self.asked:
+                raise ViolationError(f"{body} stands in the wrong place: {self.text!r}")
+        self.landed += "".join(new for _, _, new in spans)
+        self.version += 1
+        document = {"uri": self.uri, "version": self.version}
+        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": self.text}]})
+        return True
+
+    async def finish(self) -> None:
+        """Let everything end, and see that nothing is lost."""
+        async with asyncio.timeout(PATIENCE):
+            while (await self.command("status"))["jobs"]:
+                for gate in self.service.gates:
+                    gate.set()
+                await self.answer()
+                await asyncio.sleep(0.001)
+        self.compare()
+        kept = [
+            result.candidate.function for result in self.server.kept.of_file(self.folder / "a.py") if result.candidate
+        ]
+        for body in self.service.verified:
+            if body not in self.landed and not any(body in each for each in kept):
+                raise ViolationError(f"{body} is lost")
+        for job in self.jobs:
+            await self.command("discard", jobId=job)
+        if self.server.kept.of_file(self.folder / "a.py"):
+            raise ViolationError("what is discarded is kept")
+        await self.server.close()
+
+    def compare(self) -> None:
+        """The server's text must be the editor's."""
+        mirror = self.server.workspace.text_documents[self.uri].source
+        if mirror != self.text:
+            raise ViolationError(f"the mirror has {mirror!r}, the editor {self.text!r}")
+
+    # Positions, counted without the server's help
+
+    def position(self, offset: int) -> dict[str, int]:
+        lines = re.split(r"\r\n|\r|\n", self.text[:offset])
+        codec, width = WIDTHS[self.encoding]
+        return {"line": len(lines) - 1, "character": len(lines[-1].encode(codec)) // width}
+
+    def offset(self, position: dict[str, int]) -> int:
+        starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", self.text))]
+        codec, width = WIDTHS[self.encoding]
+        start = starts[position["line"]]
+        units = self.text[start:].encode(codec)[: position["character"] * width]
+        return start + len(units.decode(codec))
+
+
+def module(rng: random.Random) -> str:
+    """Two stubs among noise, with one kind of line end."""
+    end = rng.choice(ENDS)
+    noise = [f"# {''.join(rng.choices('aé𝔐' + chr(12) + chr(0x2028) + chr(0x1C), k=3))}\n" for _ in range(2)]
+    stubs = [f'def {name}(x):\n    """Doc of {name}, é𝔐."""\n\n\n' for name in NAMES]
+    return (
+        "".join(part for pair in zip(noise, stubs, strict=True) for part in pair).replace("\n", end) + f"LAST = 1{end}"
+    )
+
+
+async def scheduled(seed: int, folder: Path) -> None:
+    """One schedule."""
+    rng = random.Random(seed)
+    session = Session(rng, folder, ENCODINGS[seed % 3], module(rng))
+    await session.begin()
+    try:
+        for _ in range(STEPS):
+            await session.step()
+        await session.finish()
+    finally:
+        with suppress(Exception):
+            await session.server.close()
+
+
+async def all_of(seeds: Iterable[int], folder: Path) -> None:
+    """Schedules, one after the other."""
+    for seed in seeds:
+        await scheduled(seed, folder)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who never answers holds nothing up for long."""
+    monkeypatch.setattr(edits, "_EDITING", 0.05)
+    monkeypatch.setattr("adacoder.lsp.offering._SHOWING", 0.05)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_no_schedule_loses_anything(
+    tmp_path: Path, one_in: Callable[[int], int], record_property: Callable[[str, object], None]
+) -> None:
+    seeds = range(2100)[:: one_in(30)]
+    for seed in seeds:
+        try:
+            await scheduled(seed, tmp_path)
+        except (ViolationError, TimeoutError) as error:
+            raise AssertionError(f"schedule {seed}: {error!r}") from error
+    record_property("figure", f"{len(seeds)} schedules lose nothing")
+
+
+class _PythonsLines(TextDocument):
+    """pygls's document, which ends lines where Python does."""
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("broken", ["the mirror", "the look at the text", "what is kept"])
+async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    match broken:
+        case "the mirror":
+            monkeypatch.setattr(workspace, "Document", _PythonsLines)
+        case "the look at the text":
+
+            async def blind(self: Any, finding: Any) -> Any:
+                version = self._client.workspace.text_documents[finding.snapshot.uri].version
+                return replace(finding, snapshot=replace(finding.snapshot, version=version))
+
+            monkeypatch.setattr(edits.Insertion, "_brought_up_to_date", blind)
+            monkeypatch.setattr(edits.Insertion, "_taken", lambda self, finding: finding.snapshot)
+        case _:
+            monkeypatch.setattr(KeptResults, "add", lambda self, result: None)
+    with pytest.raises((ViolationError, IndexError, ValueError)):
+        await all_of(range(300), tmp_path)
