@@ -7,20 +7,22 @@ action carries a command, never an edit: writing a function takes too long for a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder.domain import JSON, Target, TargetError
+from adacoder.lsp.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.snapshot import Snapshot
 
 COMMAND = "adacoder.server."
 """Prefix of the ids of all commands."""
 GENERATE_KIND = "refactor.rewrite.adacoder"
 FIX_KIND = types.CodeActionKind.QuickFix.value
-KINDS = [GENERATE_KIND, FIX_KIND]
+JOURNAL_KIND = "source.adacoder.journal"
+KINDS = [GENERATE_KIND, FIX_KIND, JOURNAL_KIND]
 """The kinds of all actions."""
 
 
@@ -33,34 +35,56 @@ class Offer:
     command: str
     obstacle: str | None = None
     """The reason why it cannot be done here."""
+    diagnostics: tuple[types.Diagnostic, ...] = ()
+    """What it is to fix."""
+    arguments: Mapping[str, JSON] | None = None
+    """Of its command; None: the function."""
 
 
 def code_actions(
-    snapshot: Snapshot, line: int, context: types.CodeActionContext, client: types.ClientCapabilities
+    snapshot: Snapshot,
+    line: int,
+    context: types.CodeActionContext,
+    client: types.ClientCapabilities,
+    last_job: Callable[[str], str | None] = lambda name: None,
 ) -> list[types.CodeAction | types.Command]:
     """The actions for the function around `line`.
 
-    Where the editor asks of its own accord, only the stub of a function is worth a lightbulb. What cannot be
-    done is shown only to somebody who asked for that very kind and will see the reason.
+    Where the editor asks of its own accord, only the stub of a function and an example that failed are worth a
+    lightbulb. What cannot be done is shown only to somebody who asked for that very kind and will see the reason.
+    `last_job`: the last job on a function, by its name.
     """
     target, obstacle = _function_around(snapshot, line)
-    offers = [offer for offer in _offers(target, obstacle) if _is_wanted(offer.kind, context.only)]
+    failed = tuple(each for each in context.diagnostics if each.source == SOURCE and each.code != UNREACHED)
+    offered = [*_offers(target, obstacle, failed), *(_journal(target, last_job) if target else [])]
+    offers = [offer for offer in offered if _is_wanted(offer.kind, context.only)]
     if context.trigger_kind is types.CodeActionTriggerKind.Automatic:
         is_stub = target is not None and target.is_stub
-        offers = [offer for offer in offers if is_stub and offer.kind == GENERATE_KIND]
+        offers = [offer for offer in offers if offer.diagnostics or (is_stub and offer.kind == GENERATE_KIND)]
     if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
         offers = [offer for offer in offers if offer.obstacle is None]
-    arguments = [_argument(snapshot, line, target)]
-    return [_in_terms_of(client, offer, arguments) for offer in offers]
+    place = _argument(snapshot, line, target)
+    return [_in_terms_of(client, offer, [offer.arguments or place]) for offer in offers]
 
 
-def _offers(target: Target | None, obstacle: str | None) -> list[Offer]:
+def _offers(target: Target | None, obstacle: str | None, failed: tuple[types.Diagnostic, ...]) -> list[Offer]:
     name = f" '{target.name}'" if target else ""
+    generate = Offer(GENERATE_KIND, f"AdaCoder: generate function{name}", COMMAND + "generate", obstacle)
     unwritten = f"'{target.name}' has no body yet: generate it." if target and target.is_stub else None
-    return [
-        Offer(GENERATE_KIND, f"AdaCoder: generate function{name}", COMMAND + "generate", obstacle),
-        Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle or unwritten),
-    ]
+    if not failed:
+        return [generate, Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle or unwritten)]
+    command = COMMAND + ("generate" if unwritten else "fix")
+    clear = Offer(FIX_KIND, f"AdaCoder: clear what failed in{name or ' this'}", COMMAND + "clear", obstacle, failed)
+    return [Offer(FIX_KIND, "Fix with AdaCoder", command, obstacle, failed), generate, clear]
+
+
+def _journal(target: Target, last_job: Callable[[str], str | None]) -> list[Offer]:
+    job_id = last_job(target.qualname)
+    if job_id is None:
+        return []
+    arguments: dict[str, JSON] = {"jobId": job_id, "format": "markdown", "show": True}
+    title = f"AdaCoder: show the journal of '{target.name}'"
+    return [Offer(JOURNAL_KIND, title, COMMAND + "journal", arguments=arguments)]
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
@@ -92,10 +116,10 @@ def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str,
 
 
 def _in_terms_of(
-    client: types.ClientCapabilities, offer: Offer, arguments: list[dict[str, JSON]]
+    client: types.ClientCapabilities, offer: Offer, arguments: Sequence[Mapping[str, JSON]]
 ) -> types.CodeAction | types.Command:
     """Convert an offer to what the client understands: some know only commands."""
-    command = types.Command(title=offer.title, command=offer.command, arguments=arguments)
+    command = types.Command(title=offer.title, command=offer.command, arguments=[*arguments])
     if get_capability(client, "text_document.code_action.code_action_literal_support", None) is None:
         return command
     tags = get_capability(client, "text_document.code_action.tag_support.value_set", None) or ()
@@ -105,5 +129,7 @@ def _in_terms_of(
         kind=offer.kind,
         command=command if offer.obstacle is None else None,
         disabled=types.CodeActionDisabled(offer.obstacle) if offer.obstacle else None,
-        tags=[types.CodeActionTag.LlmGenerated] if has_tag else None,
+        diagnostics=[*offer.diagnostics] or None,
+        is_preferred=True if offer.diagnostics and offer.command != COMMAND + "clear" else None,
+        tags=[types.CodeActionTag.LlmGenerated] if has_tag and offer.kind != JOURNAL_KIND else None,
     )

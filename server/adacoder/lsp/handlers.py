@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -20,6 +21,7 @@ from adacoder.lsp.actions import COMMAND, KINDS, code_actions
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.pygls_fixes import RUN
 from adacoder.lsp.server import AdaCoderServer
+from adacoder.lsp.showing import register_shown
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, take
 from adacoder.task import Mode
 
@@ -41,11 +43,11 @@ def register(server: AdaCoderServer) -> None:
     for name, answer in {
         "cancel": on_cancel,
         "status": on_status,
-        "journal": on_journal,
         "models": on_models,
         "doctor": on_doctor,
     }.items():
         server.command(COMMAND + name)(answer)
+    register_shown(server)
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
@@ -66,6 +68,7 @@ async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: keep the settings it brings."""
     ls.configuration.pushed(params.settings)
+    ls.shown.configured()
 
 
 async def on_code_action(
@@ -80,7 +83,8 @@ async def on_code_action(
     except TargetError:
         return None
     line, client = params.range.start.line, ls.client_capabilities
-    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client) or None
+    last_job = partial(ls.shown.journals.last, snapshot.uri)
+    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, last_job) or None
 
 
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
@@ -155,8 +159,11 @@ async def _started(
 
 async def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
+    job_id = _job_id(arguments)
+    if job_id is None:
+        ls.saving.cancel()
     async with ls.looking_up:
-        return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
+        return {"cancelled": ls.jobs.cancel(job_id)}
 
 
 async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
@@ -169,11 +176,6 @@ async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
 
     _cancel_with_request(ls)
     return {"jobs": ls.jobs.status(), "interpreter": await interpreter_for(ls, uri)}
-
-
-def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
-    """`.journal` `{jobId?}`: what came of that job, or of the latest, as `adacoder/run` answers."""
-    return ls.jobs.journal(_job_id(arguments))
 
 
 async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -67,8 +68,12 @@ class Job:
     """The latest progress."""
     show: Callable[[str], None] = lambda message: None
     """Shows progress in the editor."""
+    round: int = 0
     most_rounds: int = 1
+    moved: Callable[[], None] = lambda: None
+    """Hears of each new round."""
     insertion: Insertion | None = None
+    ending: Ending | None = None
     task: asyncio.Task[dict[str, JSON]] = field(init=False)
     _cancelled: bool = False
 
@@ -81,6 +86,9 @@ class Job:
         """Turn what happens in the Journal into progress."""
         self.message = report.progress(event, self.most_rounds)
         self.show(self.message)
+        if not isinstance(event, Waiting) and event.round > self.round:
+            self.round = event.round
+            self.moved()
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
         """Cancel it, once: a second time would disturb its clean-up. False if it is too late."""
@@ -114,6 +122,10 @@ class Ending:
         return Text(summary, " ", self.failure_reason) if self.failure_reason else summary
 
 
+Listener = Callable[[Job], None]
+"""Hears of a job that begins, comes to a new round, or has ended."""
+
+
 class Jobs:
     """All jobs of a server."""
 
@@ -126,6 +138,15 @@ class Jobs:
         self._finished: dict[str, dict[str, JSON]] = {}
         """The answers of the latest finished jobs, by id, the latest last."""
         self._closing = False
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Let `listener` hear of all jobs."""
+        self._listeners.append(listener)
+
+    def of(self, uri: str) -> list[Job]:
+        """The running jobs on functions of a document."""
+        return [job for job in self._running.values() if job.snapshot.uri == uri]
 
     def start(self, job: Job) -> None:
         """Start a job in the background.
@@ -138,8 +159,10 @@ class Jobs:
         if any(_same_function(job, other) for other in self._running.values()):
             raise TargetError(f"AdaCoder is at work on '{job.target.name}' already: wait for it, or cancel it.")
         self._running[job.id] = job
+        job.moved = partial(self._tell, job)
         job.task = asyncio.create_task(self._perform(job), name=f"adacoder {job.label}")
-        job.task.add_done_callback(lambda _: self._running.pop(job.id))
+        job.task.add_done_callback(lambda _: self._ended(job))
+        self._tell(job)
 
     async def result(self, job: Job) -> dict[str, JSON]:
         """Wait for the answer of a job. Cancelling this cancels the job, and waits until it has ended."""
@@ -227,6 +250,7 @@ class Jobs:
             "failureReason": ending.failure_reason,
         }
         self._finished[job.id] = answer
+        job.ending = ending
         while len(self._finished) > _KEPT:
             del self._finished[next(iter(self._finished))]
         if not self._closing:
@@ -234,6 +258,15 @@ class Jobs:
             if job.announced:
                 self._client.show(ending.message, warning=not ending.is_good)
         return answer
+
+    def _ended(self, job: Job) -> None:
+        del self._running[job.id]
+        self._tell(job)
+
+    def _tell(self, job: Job) -> None:
+        if not self._closing:
+            for listener in self._listeners:
+                listener(job)
 
 
 def _project(snapshot: Snapshot) -> Project:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from adacoder.lsp.client import Client
 from adacoder.lsp.configuration import Configuration
 from adacoder.lsp.jobs import Jobs
+from adacoder.lsp.saving import Saving
+from adacoder.lsp.shown import Shown
 
 if TYPE_CHECKING:
     from adacoder.service import Service
@@ -21,6 +23,8 @@ class AdaCoderServer(Client):
         super().__init__()
         self.configuration = Configuration(self)
         self.jobs = Jobs(self, self.configuration, self.service)
+        self.shown = Shown(self, self.configuration, self.jobs)
+        self.saving = Saving(self, self.shown, self.jobs, self.service)
         self.looking_up = asyncio.Lock()
         """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
         self._service: Service | None = None
@@ -35,7 +39,8 @@ class AdaCoderServer(Client):
 
     async def close(self) -> None:
         """End all jobs, and every process that was kept for more of them."""
-        await self.jobs.close()
+        await asyncio.gather(self.jobs.close(), self.saving.close())
+        self.shown.close()
         if self._service is not None:
             await self._service.close()
 

@@ -1,6 +1,9 @@
 """Requests in words, for every door: outcomes, progress, the JSON object, and texts made visible."""
 
 from adacoder.report.as_json import to_json
+from adacoder.report.doctests import as_doctest, failed_example, what_came
+from adacoder.report.evidence import age, brief_score, brief_unreached, want_and_got
+from adacoder.report.markdown import fenced, inline
 from adacoder.report.outcome import exit_code, label, summary
 from adacoder.report.progress import fixed, progress, score
 from adacoder.report.unreached import unreached
@@ -8,9 +11,16 @@ from adacoder.report.visible import Visible, in_a_message, visible
 
 __all__ = [
     "Visible",
+    "age",
+    "as_doctest",
+    "brief_score",
+    "brief_unreached",
     "exit_code",
+    "failed_example",
+    "fenced",
     "fixed",
     "in_a_message",
+    "inline",
     "label",
     "progress",
     "score",
@@ -18,4 +28,6 @@ __all__ = [
     "to_json",
     "unreached",
     "visible",
+    "want_and_got",
+    "what_came",
 ]
