@@ -229,7 +229,7 @@ class EvidenceRoom:
         uri = unquote(uri)
         if uri not in self._by_uri:
             return
-        placed, first, last = self.of(uri), len(lines), 0
+        placed, first, last, grown = self.of(uri), len(lines), 0, 0
         for change in changes:
             if not isinstance(change, types.TextDocumentContentChangePartial):
                 self.opened(uri, lines)
@@ -238,12 +238,13 @@ class EvidenceRoom:
             added = len(Lines(change.text)) - 1
             more = added - (end.line - start.line)
             first, last = min(first, start.line), max(last + more if end.line < last else last, start.line + added)
+            grown += more
             placed = [_moved(each, end, more) for each in placed]
         nearest = max((each.first for each in placed if each.first < first), default=0)  # its body may go on there
         self._update(
             uri,
             (
-                _compared(each, lines)
+                _compared(each, lines, grown)
                 if each.first <= last + 1 and (each.first >= nearest or each.last >= first)
                 else each
                 for each in placed
@@ -279,10 +280,15 @@ def _moved(placed: Placed, end: types.Position, more: int) -> Placed:
     return replace(placed, first=placed.first + more) if more and is_below else placed
 
 
-def _compared(placed: Placed, lines: Sequence[str]) -> Placed:
-    """Compare the text with the evidence's; an edit of ours may be told of only now, so it is as it was to become."""
+def _compared(placed: Placed, lines: Sequence[str], grown: int) -> Placed:
+    """Compare the text with the evidence's.
+
+    The change may have replaced more than it made different, so that the text is `grown` lines further down; or it is
+    our own edit, told of only now, so that the text is as it was to become.
+    """
     evidence = placed.evidence
-    first = next((line for line in (placed.first, evidence.first) if _stands_at(evidence, line, lines)), None)
+    places = (placed.first, placed.first + grown, evidence.first)
+    first = next((line for line in places if _stands_at(evidence, line, lines)), None)
     if first is None:
         return replace(placed, holds=False) if placed.holds else placed
     return placed if placed.holds and first == placed.first else replace(placed, first=first, holds=True)

@@ -48,7 +48,7 @@ def code_lenses(
 def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[str, str] | None:
     """The title and the command of a function's lens."""
     if job is not None:
-        return f"round {max(job.round, 1)}/{job.most_rounds} · Cancel", "cancel"
+        return f"{f'round {job.round}/{job.most_rounds}' if job.round else 'starting'} · Cancel", "cancel"
     if function.is_stub:
         tried = placed is not None and placed.evidence.failed
         score = f"✗ {_score(placed)} · " if tried and placed is not None else ""

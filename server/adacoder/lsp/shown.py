@@ -71,7 +71,8 @@ class Shown:
 
     def document(self, uri: str) -> TextDocument | None:
         """The open document `uri`."""
-        return self._client.workspace.text_documents.get(unquote(uri))
+        found: TextDocument | None = self._client.workspace.text_documents.get(unquote(uri))
+        return found
 
     async def settings(self, uri: str) -> Settings:
         """The settings for a document, as they were a moment ago."""

@@ -34,7 +34,9 @@ def _document(outcome: Outcome, folder: Path) -> Iterator[str]:
     if tree := "\n".join(_tree(outcome.steps)):
         yield "## The search"
         yield tree
-    last_round, codes = 0, {(): current(outcome.target).function}
+    last_round = 0
+    codes: dict[tuple[str, ...], str] = {(): current(outcome.target).function}
+    """The code that was seen last, by branches."""
     for step in outcome.steps:
         if step.round > last_round:
             last_round = step.round
