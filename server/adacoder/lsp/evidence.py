@@ -229,26 +229,18 @@ class EvidenceRoom:
         uri = unquote(uri)
         if uri not in self._by_uri:
             return
-        placed, first, last, grown = self.of(uri), len(lines), 0, 0
+        placed, touched, grown = self.of(uri), set[str](), 0
         for change in changes:
             if not isinstance(change, types.TextDocumentContentChangePartial):
                 self.opened(uri, lines)
                 return
             start, end = sorted((change.range.start, change.range.end), key=lambda at: (at.line, at.character))
-            added = len(Lines(change.text)) - 1
-            more = added - (end.line - start.line)
-            first, last = min(first, start.line), max(last + more if end.line < last else last, start.line + added)
+            more = len(Lines(change.text)) - 1 - (end.line - start.line)
             grown += more
+            touched.update(each.evidence.qualname for each in _touched(placed, start.line, end.line))
             placed = [_moved(each, end, more) for each in placed]
-        nearest = max((each.first for each in placed if each.first < first), default=0)  # its body may go on there
         self._update(
-            uri,
-            (
-                _compared(each, lines, grown)
-                if each.first <= last + 1 and (each.first >= nearest or each.last >= first)
-                else each
-                for each in placed
-            ),
+            uri, (_compared(each, lines, grown) if each.evidence.qualname in touched else each for each in placed)
         )
 
     def _update(self, uri: str, fresh: Iterable[Placed]) -> None:
@@ -272,6 +264,15 @@ class EvidenceRoom:
     def _tell(self, uri: str) -> None:
         for listener in self._listeners:
             listener(uri)
+
+
+def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
+    """What a change of the lines `start` to `end` may have made another function of.
+
+    That is also what stands right below them, which may be decorated now, and what is nearest above: its body may go on.
+    """
+    nearest = max((each.first for each in placed if each.first < start), default=0)
+    return [each for each in placed if each.first <= end + 1 and (each.last >= start or each.first >= nearest)]
 
 
 def _moved(placed: Placed, end: types.Position, more: int) -> Placed:
