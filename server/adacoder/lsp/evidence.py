@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -229,18 +230,18 @@ class EvidenceRoom:
         uri = unquote(uri)
         if uri not in self._by_uri:
             return
-        placed, touched, grown = self.of(uri), set[str](), 0
+        placed, touched, fresh = self.of(uri), set[str](), list[range]()
         for change in changes:
             if not isinstance(change, types.TextDocumentContentChangePartial):
                 self.opened(uri, lines)
                 return
             start, end = sorted((change.range.start, change.range.end), key=lambda at: (at.line, at.character))
-            more = len(Lines(change.text)) - 1 - (end.line - start.line)
-            grown += more
+            added = len(Lines(change.text)) - 1
+            fresh.append(range(start.line, start.line + added + 1))
             touched.update(each.evidence.qualname for each in _touched(placed, start.line, end.line))
-            placed = [_moved(each, end, more) for each in placed]
+            placed = [_moved(each, start, end, added) for each in placed]
         self._update(
-            uri, (_compared(each, lines, grown) if each.evidence.qualname in touched else each for each in placed)
+            uri, (_compared(each, lines, fresh) if each.evidence.qualname in touched else each for each in placed)
         )
 
     def _update(self, uri: str, fresh: Iterable[Placed]) -> None:
@@ -269,26 +270,28 @@ class EvidenceRoom:
 def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
     """What a change of the lines `start` to `end` may have made another function of.
 
-    That is also what stands right below them, which may be decorated now, and what is nearest above: its body may go on.
+    That is also what stands right below them, which may be decorated now, and what is nearest above, which may go on.
     """
     nearest = max((each.first for each in placed if each.first < start), default=0)
     return [each for each in placed if each.first <= end + 1 and (each.last >= start or each.first >= nearest)]
 
 
-def _moved(placed: Placed, end: types.Position, more: int) -> Placed:
-    """Move with the lines below a change that ended at `end` and made them `more`."""
-    is_below = end.line < placed.first or (end.line == placed.first and not end.character)
-    return replace(placed, first=placed.first + more) if more and is_below else placed
+def _moved(placed: Placed, start: types.Position, end: types.Position, added: int) -> Placed:
+    """Move with the lines below a change; what it begins in begins with it."""
+    if end.line < placed.first or (end.line == placed.first and not end.character):
+        more = added - (end.line - start.line)
+        return replace(placed, first=placed.first + more) if more else placed
+    return replace(placed, first=start.line) if start.line < placed.first else placed
 
 
-def _compared(placed: Placed, lines: Sequence[str], grown: int) -> Placed:
+def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> Placed:
     """Compare the text with the evidence's.
 
-    The change may have replaced more than it made different, so that the text is `grown` lines further down; or it is
-    our own edit, told of only now, so that the text is as it was to become.
+    It may stand in `fresh` lines, by a change that replaced more than it made different; or where it was to come by an
+    edit of ours, which is told of only now.
     """
     evidence = placed.evidence
-    places = (placed.first, placed.first + grown, evidence.first)
+    places = chain((placed.first, evidence.first), *fresh)
     first = next((line for line in places if _stands_at(evidence, line, lines)), None)
     if first is None:
         return replace(placed, holds=False) if placed.holds else placed

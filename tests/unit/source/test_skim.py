@@ -36,7 +36,7 @@ def test_it_finds_what_reading_everything_finds(ends: str) -> None:
     "text",
     [
         'X = """\ndef no():\n    pass\n"""\n\n\ndef f():\n    """Doc."""\n',
-        '@a(\n    1,\n)\n@b\nasync def f():\n    """Doc."""\n\n\nclass D:\n    @e\n    def g(self):\n        """Doc."""\n',
+        '@a(\n    1,\n)\n@b\nasync def f():\n    """Doc."""\n\n\nclass D:\n    def g(self):\n        """Doc."""\n',
         'if True:\n    def f():\n        """Doc."""\nelse:\n    def f():\n        """Doc."""\n',
         'x = (1,\ndef f():\n    """Doc."""\n',
         '\ufeffdef f():\n    """Doc."""\n\x0c\ndef g():\n    """Doc."""\n',
