@@ -34,7 +34,7 @@ function contributions(server: Server): Disposable[] {
     onServer("adacoder.checkExamples", (client) => runOnFunction(client, "check")),
     onServer("adacoder.cancel", (client) => execute(client, "adacoder.server.cancel")),
     onServer("adacoder.showJournal", async (client) => {
-      await journal.show(await execute(client, "adacoder.server.journal"));
+      await journal.show(await execute(client, "adacoder.server.journal", { format: "markdown" }));
     }),
     commands.registerCommand("adacoder.restart", () => server.restart()),
     workspace.onDidGrantWorkspaceTrust(() => server.restart()),

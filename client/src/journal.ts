@@ -4,7 +4,7 @@ import { EventEmitter, Uri, window, type TextDocumentContentProvider } from "vsc
 
 export class JournalDocument implements TextDocumentContentProvider {
   static readonly SCHEME = "adacoder-journal";
-  private static readonly URI = Uri.from({ scheme: JournalDocument.SCHEME, path: "/AdaCoder Journal.json" });
+  private static readonly URI = Uri.from({ scheme: JournalDocument.SCHEME, path: "/AdaCoder Journal.md" });
 
   private readonly changed = new EventEmitter<Uri>();
   readonly onDidChange = this.changed.event;
@@ -16,11 +16,12 @@ export class JournalDocument implements TextDocumentContentProvider {
 
   /** Shows what the server answered, in place of what was shown before; null if it has not done anything yet. */
   async show(journal: unknown): Promise<void> {
-    if (journal === null) {
+    const { markdown } = (journal ?? {}) as { markdown?: string };
+    if (markdown === undefined) {
       void window.showInformationMessage("AdaCoder has no journal yet: generate, fix or check a function first.");
       return;
     }
-    this.text = JSON.stringify(journal, undefined, 2);
+    this.text = markdown;
     this.changed.fire(JournalDocument.URI);
     await window.showTextDocument(JournalDocument.URI, { preview: false });
   }

@@ -42,6 +42,6 @@ function tell(result: RunResult): void {
 }
 
 /** Executes a command of the server that needs no target. */
-export function execute(client: Client, command: string): Promise<unknown> {
-  return client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [] });
+export function execute(client: Client, command: string, ...args: object[]): Promise<unknown> {
+  return client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args });
 }

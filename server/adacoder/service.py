@@ -80,7 +80,7 @@ class Service(Checks):
         """Do what `mode` says, as `check`, `suggest` or `run`."""
         match mode:
             case Mode.CHECK:
-                return await self.check(task)
+                return await self.check(task, covers=True)
             case Mode.SUGGEST_EXAMPLES:
                 return await self.suggest(task)
         return await self.run(task.in_mode(mode))

@@ -144,7 +144,7 @@ def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]
     failed = [result for result in results if not result.matched]
     for result in failed:
         yield from _failed_example(target, result.example)
-        yield from _what_came(result)
+        yield from report.what_came(result.example, result.got, result.error)
         if failure.kind is FailureKind.DENIED and failure.example == result.example:
             yield failure.message  # of the error alone it cannot be told that isolation is the cause
     if failure.example is not None and failure.example not in {result.example for result in failed}:
@@ -154,8 +154,7 @@ def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]
 
 def _failed_example(target: Target, example: Example) -> Iterator[str]:
     yield from _place(target, example.line)
-    yield "Failed example:"
-    yield from _indented(example.source)
+    yield from report.failed_example(example)
 
 
 def _place(target: Target, line: int) -> Iterator[str]:
@@ -177,20 +176,6 @@ def _name(target: Target) -> str:
 def module_and_name(target: Target) -> tuple[str, str]:
     """As doctest names it, in two parts; the docstring of a module bears that module's name."""
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
-
-
-def _what_came(result: ExampleResult) -> Iterator[str]:
-    if result.error is not None:
-        yield "Exception raised:"
-        yield from _indented(result.error)
-        return
-    for title, output in (("Expected", result.example.want), ("Got", result.got)):
-        yield f"{title}:" if output else f"{title} nothing"
-        yield from _indented(output)
-
-
-def _indented(text: str) -> Iterator[str]:
-    yield from (f"    {line}" for line in text.rstrip("\n").split("\n") if text)
 
 
 def _line_of(found: Checked) -> str:

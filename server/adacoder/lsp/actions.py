@@ -7,13 +7,14 @@ action carries a command, never an edit: writing a function takes too long for a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder.domain import JSON, Target, TargetError
+from adacoder.lsp.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.kept import KeptResult
 from adacoder.lsp.snapshot import Snapshot
 
@@ -21,7 +22,8 @@ COMMAND = "adacoder.server."
 """Prefix of the ids of all commands."""
 GENERATE_KIND = "refactor.rewrite.adacoder"
 FIX_KIND = types.CodeActionKind.QuickFix.value
-KINDS = [GENERATE_KIND, FIX_KIND]
+JOURNAL_KIND = "source.adacoder.journal"
+KINDS = [GENERATE_KIND, FIX_KIND, JOURNAL_KIND]
 """The kinds of all actions."""
 
 
@@ -32,6 +34,8 @@ class FileState:
     running: Mapping[str, str] = field(default_factory=dict)
     """The ids of jobs at work, by functions."""
     kept: Sequence[KeptResult] = ()
+    last_job: Callable[[str], str | None] = lambda name: None
+    """The last job on a function, by the function's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,10 @@ class Offer:
     command: str
     obstacle: str | None = None
     """The reason why it cannot be done here."""
-    job_id: str | None = None
-    """The job that the command is about; None: it is about the function."""
+    diagnostics: tuple[types.Diagnostic, ...] = ()
+    """What it is to fix."""
+    arguments: Mapping[str, JSON] | None = None
+    """Of its command; None: the function."""
     is_urgent: bool = False
     """True if it is worth a lightbulb."""
 
@@ -58,21 +64,25 @@ def code_actions(
 ) -> list[types.CodeAction | types.Command]:
     """The actions for the function around `line`.
 
-    Where the editor asks of its own accord, only the stub of a function is worth a lightbulb, and what is kept for it
-    or at work on it. What cannot be done is shown only to who asked for that very kind and will see the reason.
+    Where the editor asks of its own accord, only the stub of a function and an example that failed are worth a
+    lightbulb, and what is kept for it or at work on it. What cannot be done is shown only to who asked for that very
+    kind and will see the reason.
     """
     target, obstacle = _function_around(snapshot, line)
-    offers = [*_of_state(target, state), *_offers(target, obstacle)]
+    failed = tuple(each for each in context.diagnostics if each.source == SOURCE and each.code != UNREACHED)
+    offers = [*_of_state(target, state), *_offers(target, obstacle, failed), *_journal(target, state)]
     if target is not None and target.qualname in state.running:
-        offers = [offer for offer in offers if offer.job_id is not None]  # nothing else is to begin there
+        offers = [offer for offer in offers if offer.arguments]  # nothing else is to begin there
     offers = [offer for offer in offers if _is_wanted(offer.kind, context.only)]
     if context.trigger_kind is types.CodeActionTriggerKind.Automatic:
         is_stub = target is not None and target.is_stub
-        offers = [offer for offer in offers if offer.is_urgent or (is_stub and offer.kind == GENERATE_KIND)]
+        offers = [
+            each for each in offers if each.is_urgent or each.diagnostics or (is_stub and each.kind == GENERATE_KIND)
+        ]
     if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
         offers = [offer for offer in offers if offer.obstacle is None]
     here = _argument(snapshot, line, target)
-    return [_in_terms_of(client, offer, [{"jobId": offer.job_id} if offer.job_id else here]) for offer in offers]
+    return [_in_terms_of(client, offer, [offer.arguments or here]) for offer in offers]
 
 
 def _of_state(target: Target | None, state: FileState) -> list[Offer]:
@@ -93,16 +103,27 @@ def _of_state(target: Target | None, state: FileState) -> list[Offer]:
 
 
 def _about_job(title: str, command: str, job_id: str) -> Offer:
-    return Offer(GENERATE_KIND, title, COMMAND + command, job_id=job_id, is_urgent=True)
+    return Offer(GENERATE_KIND, title, COMMAND + command, arguments={"jobId": job_id}, is_urgent=True)
 
 
-def _offers(target: Target | None, obstacle: str | None) -> list[Offer]:
+def _offers(target: Target | None, obstacle: str | None, failed: tuple[types.Diagnostic, ...]) -> list[Offer]:
     name = f" '{target.name}'" if target else ""
+    generate = Offer(GENERATE_KIND, f"AdaCoder: generate function{name}", COMMAND + "generate", obstacle)
     unwritten = f"'{target.name}' has no body yet: generate it." if target and target.is_stub else None
-    return [
-        Offer(GENERATE_KIND, f"AdaCoder: generate function{name}", COMMAND + "generate", obstacle),
-        Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle or unwritten),
-    ]
+    if not failed:
+        return [generate, Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle or unwritten)]
+    command = COMMAND + ("generate" if unwritten else "fix")
+    clear = Offer(FIX_KIND, f"AdaCoder: clear what failed in{name or ' this'}", COMMAND + "clear", obstacle, failed)
+    return [Offer(FIX_KIND, "Fix with AdaCoder", command, obstacle, failed), generate, clear]
+
+
+def _journal(target: Target | None, state: FileState) -> list[Offer]:
+    job_id = None if target is None else state.last_job(target.qualname)
+    if target is None or job_id is None:
+        return []
+    arguments: dict[str, JSON] = {"jobId": job_id, "format": "markdown", "show": True}
+    title = f"AdaCoder: show the journal of '{target.name}'"
+    return [Offer(JOURNAL_KIND, title, COMMAND + "journal", arguments=arguments)]
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
@@ -134,10 +155,10 @@ def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str,
 
 
 def _in_terms_of(
-    client: types.ClientCapabilities, offer: Offer, arguments: list[dict[str, JSON]]
+    client: types.ClientCapabilities, offer: Offer, arguments: Sequence[Mapping[str, JSON]]
 ) -> types.CodeAction | types.Command:
     """Convert an offer to what the client understands: some know only commands."""
-    command = types.Command(title=offer.title, command=offer.command, arguments=arguments)
+    command = types.Command(title=offer.title, command=offer.command, arguments=[*arguments])
     if get_capability(client, "text_document.code_action.code_action_literal_support", None) is None:
         return command
     tags = get_capability(client, "text_document.code_action.tag_support.value_set", None) or ()
@@ -147,5 +168,7 @@ def _in_terms_of(
         kind=offer.kind,
         command=command if offer.obstacle is None else None,
         disabled=types.CodeActionDisabled(offer.obstacle) if offer.obstacle else None,
-        tags=[types.CodeActionTag.LlmGenerated] if has_tag else None,
+        diagnostics=[*offer.diagnostics] or None,
+        is_preferred=True if offer.diagnostics and offer.command != COMMAND + "clear" else None,
+        tags=[types.CodeActionTag.LlmGenerated] if has_tag and offer.kind != JOURNAL_KIND else None,
     )

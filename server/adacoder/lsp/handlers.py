@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -22,6 +23,7 @@ from adacoder.lsp.jobs import Job
 from adacoder.lsp.pygls_fixes import RUN
 from adacoder.lsp.registration import Answer, add_command, begin_after_answer
 from adacoder.lsp.server import AdaCoderServer
+from adacoder.lsp.showing import on_clear, on_journal, register_shown
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, take
 from adacoder.task import Mode
 
@@ -45,12 +47,14 @@ def register(server: AdaCoderServer) -> None:
         "discard": on_discard,
         "cancel": on_cancel,
         "status": on_status,
-        "journal": on_journal,
         "models": on_models,
         "doctor": on_doctor,
+        "clear": on_clear,
+        "journal": on_journal,
     }
     for name, answer in answers.items():
         add_command(server, COMMAND + name, answer)
+    register_shown(server)
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
@@ -73,6 +77,7 @@ async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: keep the settings it brings."""
     ls.configuration.pushed(params.settings)
+    ls.shown.configured()
 
 
 async def on_code_action(
@@ -87,7 +92,9 @@ async def on_code_action(
     except TargetError:
         return None
     line, client = min(params.range.start.line, params.range.end.line), ls.client_capabilities
-    state = FileState(ls.jobs.of_file(snapshot.path), ls.kept.of_file(snapshot.path))
+    running = {job.target.qualname: job.id for job in ls.jobs.of(snapshot.uri)}
+    last_job = partial(ls.shown.journals.last, snapshot.uri)
+    state = FileState(running, ls.kept.of_file(snapshot.path), last_job)
     return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
 
 
@@ -200,8 +207,11 @@ async def _started(
 
 async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
+    job_id = _job_id(argument)
+    if job_id is None:
+        ls.saving.cancel()
     async with ls.looking_up:
-        return {"cancelled": ls.jobs.cancel(_job_id(argument))}
+        return {"cancelled": ls.jobs.cancel(job_id)}
 
 
 async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
@@ -212,11 +222,6 @@ async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     from adacoder.lsp.health import interpreter_for
 
     return {"jobs": ls.jobs.status(), "interpreter": await interpreter_for(ls, uri)}
-
-
-async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None:
-    """`.journal` `{jobId?}`: what came of that job, or of the latest, as `adacoder/run` answers."""
-    return ls.jobs.journal(_job_id(argument))
 
 
 async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:

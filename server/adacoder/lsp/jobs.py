@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from lsprotocol import types
@@ -32,8 +33,6 @@ from adacoder.settings import Unverified
 from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from adacoder.lsp.client import Client
     from adacoder.lsp.configuration import Configuration
     from adacoder.lsp.snapshot import Snapshot
@@ -77,10 +76,14 @@ class Job:
     """The latest progress."""
     show: Callable[[str], None] = lambda message: None
     """Shows progress in the editor."""
+    round: int = 0
     most_rounds: int = 1
+    moved: Callable[[], None] = lambda: None
+    """Hears of each new round."""
     insertion: Insertion | None = None
     may_begin: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when whoever asked for it has the answer that it was accepted."""
+    ending: Ending | None = None
     task: asyncio.Task[dict[str, JSON]] = field(init=False)
     _cancelled: bool = False
 
@@ -99,6 +102,9 @@ class Job:
         """Turn what happens in the Journal into progress."""
         self.message = report.progress(event, self.most_rounds)
         self.show(self.message)
+        if not isinstance(event, Waiting) and event.round > self.round:
+            self.round = event.round
+            self.moved()
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
         """Cancel it, once: a second time would disturb its clean-up. False if it is too late."""
@@ -108,6 +114,10 @@ class Job:
             self._cancelled = True
             self.task.cancel()
         return True
+
+
+Listener = Callable[[Job], None]
+"""Hears of a job that begins, comes to a new round, or has ended."""
 
 
 class Jobs:
@@ -131,6 +141,15 @@ class Jobs:
         self._kept = kept
         self._tell = tell
         self._closing = False
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Let `listener` hear of all jobs."""
+        self._listeners.append(listener)
+
+    def of(self, uri: str) -> list[Job]:
+        """The running jobs on functions of a document."""
+        return [job for job in self._running.values() if job.snapshot.uri == uri]
 
     def start(self, job: Job) -> None:
         """Start a job in the background.
@@ -143,8 +162,10 @@ class Jobs:
         if any(_same_function(job, other) for other in self._running.values()):
             raise TargetError(f"AdaCoder is at work on '{job.target.name}' already: wait for it, or cancel it.")
         self._running[job.id] = job
+        job.moved = partial(self._announce, job)
         job.task = asyncio.create_task(self._perform(job), name=f"adacoder {job.label}")
-        job.task.add_done_callback(lambda _: self._running.pop(job.id))
+        job.task.add_done_callback(lambda _: self._ended(job))
+        self._announce(job)
 
     async def result(self, job: Job) -> dict[str, JSON]:
         """Wait for the answer of a job. Cancelling this cancels the job, and waits until it has ended."""
@@ -172,10 +193,6 @@ class Jobs:
             }
             for job in self._running.values()
         ]
-
-    def of_file(self, path: Path) -> Mapping[str, str]:
-        """The ids of the jobs at work on functions of a file, by the functions' names."""
-        return {job.target.qualname: job.id for job in self._running.values() if job.snapshot.path == path}
 
     def journal(self, job_id: str | None) -> dict[str, JSON] | None:
         """The answer of a finished job, or without an id of the latest; None if it is not known."""
@@ -288,6 +305,7 @@ class Jobs:
         }
         answer |= {"jobId": job.id, "kept": ending.kept}
         self._finished[job.id] = answer
+        job.ending = ending
         while len(self._finished) > _KEPT:
             del self._finished[next(iter(self._finished))]
         if not self._closing:
@@ -295,6 +313,15 @@ class Jobs:
             if job.announced:
                 self._tell(job, ending)
         return answer
+
+    def _ended(self, job: Job) -> None:
+        del self._running[job.id]
+        self._announce(job)
+
+    def _announce(self, job: Job) -> None:
+        if not self._closing:
+            for listener in self._listeners:
+                listener(job)
 
 
 def _unproved(outcome: Outcome) -> str:

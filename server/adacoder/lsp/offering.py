@@ -6,14 +6,12 @@ It is offered by code actions, and in a question where the client shows it besid
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
-from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 from adacoder import report
@@ -26,24 +24,23 @@ from adacoder.source.text import apply_edits
 
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
+    from adacoder.lsp.documents import Documents
     from adacoder.lsp.endings import Ending
 
 _ASKING = 3600.0
 """Seconds after which an answer is not waited for any more; nothing else waits for it."""
-_SHOWING = 10.0
-"""Seconds a client has to show a document."""
 _SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 
 
 class Offering:
     """Kept results as one client's person meets them."""
 
-    def __init__(self, client: Client, kept: KeptResults, start: Callable[[Job], None]) -> None:
+    def __init__(self, client: Client, kept: KeptResults, documents: Documents, start: Callable[[Job], None]) -> None:
         self._client = client
         self._kept = kept
+        self._documents = documents
         self._start = start
         self._questions: set[asyncio.Task[None]] = set()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def tell(self, job: Job, ending: Ending) -> None:
         """Tell how a job ended; where its result is kept and a question disturbs nobody, by one."""
@@ -115,16 +112,13 @@ class Offering:
         """Show what a kept result would change, as a unified diff; the diff."""
         snapshot, target = await self._placed(result)
         diff = await aside(_difference, target, result)
-        name = f"{snapshot.path.stem}.{result.name}.diff"
-        await self._show(name, diff)
+        await self._documents.show("The difference", f"{snapshot.path.stem}.{result.name}.diff", diff)
         return diff
 
     def close(self) -> None:
-        """Ask no more, and remove what was shown."""
+        """Ask no more."""
         for question in self._questions:
             question.cancel()
-        if self._folder is not None:
-            self._folder.cleanup()
 
     async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
         """The text as it is now, and the function in it.
@@ -137,22 +131,6 @@ class Offering:
         if not result.fits(target):
             raise ParametersError(f"'{result.name}' has other parameters now, or has that body already.")
         return snapshot, target
-
-    async def _show(self, name: str, text: str) -> None:
-        """Show a text in the editor; where that shows no documents, tell where it is."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="adacoder-")
-        path = Path(self._folder.name) / name
-        await asyncio.to_thread(path.write_text, text, encoding="utf-8", newline="")
-        if get_capability(self._client.client_capabilities, "window.show_document.support", False):
-            params = types.ShowDocumentParams(path.as_uri(), take_focus=True)
-            try:
-                answer = await self._client.protocol.ask(types.WINDOW_SHOW_DOCUMENT, params, seconds=_SHOWING)
-            except (TimeoutError, JsonRpcException):
-                answer = None
-            if getattr(answer, "success", False):
-                return
-        self._client.show(f"The difference is in {path}", warning=False)
 
 
 def _read(text: str, target: Target) -> Candidate:

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 from adacoder.lsp.client import Client
 from adacoder.lsp.configuration import Configuration
+from adacoder.lsp.documents import Documents
 from adacoder.lsp.jobs import Jobs
 from adacoder.lsp.kept import KeptResults
 from adacoder.lsp.offering import Offering
+from adacoder.lsp.saving import Saving
+from adacoder.lsp.shown import Shown
 
 if TYPE_CHECKING:
     from adacoder.service import Service
@@ -22,9 +25,12 @@ class AdaCoderServer(Client):
     def __init__(self) -> None:
         super().__init__()
         self.configuration = Configuration(self)
+        self.documents = Documents(self)
         self.kept = KeptResults()
-        self.offering = Offering(self, self.kept, lambda job: self.jobs.start(job))
+        self.offering = Offering(self, self.kept, self.documents, lambda job: self.jobs.start(job))
         self.jobs = Jobs(self, self.configuration, self.service, self.kept, self.offering.tell)
+        self.shown = Shown(self, self.configuration, self.jobs)
+        self.saving = Saving(self, self.shown, self.jobs, self.service)
         self.looking_up = asyncio.Lock()
         """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
         self._service: Service | None = None
@@ -40,7 +46,9 @@ class AdaCoderServer(Client):
     async def close(self) -> None:
         """End all jobs, and every process that was kept for more of them."""
         self.offering.close()
-        await self.jobs.close()
+        await asyncio.gather(self.jobs.close(), self.saving.close())
+        self.shown.close()
+        self.documents.close()
         if self._service is not None:
             await self._service.close()
 

@@ -2,6 +2,9 @@
 
 from adacoder.report.as_json import to_json
 from adacoder.report.difference import unified_diff
+from adacoder.report.doctests import as_doctest, failed_example, what_came
+from adacoder.report.evidence import age, brief_score, brief_unreached, want_and_got
+from adacoder.report.markdown import fenced, inline
 from adacoder.report.outcome import exit_code, label, notes, summary
 from adacoder.report.progress import fixed, progress, score
 from adacoder.report.unreached import unreached
@@ -9,9 +12,16 @@ from adacoder.report.visible import Visible, in_a_message, visible
 
 __all__ = [
     "Visible",
+    "age",
+    "as_doctest",
+    "brief_score",
+    "brief_unreached",
     "exit_code",
+    "failed_example",
+    "fenced",
     "fixed",
     "in_a_message",
+    "inline",
     "label",
     "notes",
     "progress",
@@ -21,4 +31,6 @@ __all__ = [
     "unified_diff",
     "unreached",
     "visible",
+    "want_and_got",
+    "what_came",
 ]

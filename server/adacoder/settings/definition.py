@@ -160,6 +160,14 @@ class Settings:
         "Treatment of a result that is not verified.",
         by_project=False,
     )
+    check_on_save: bool = setting(
+        False, of.FLAG, "Run the examples of a file's functions when the file is saved, but those of stubs."
+    )
+    code_lens: bool = setting(
+        True, of.FLAG, "Show above functions what was proven of them, and what can be done or is being done."
+    )
+    inlay_hints: bool = setting(False, of.FLAG, "Show after each failed example what it gave.")
+    unreached_hints: bool = setting(False, of.FLAG, "Show a hint at each line that no example reached.")
     context_tokens: int = setting(
         8192,
         of.number(1024, 1_048_576, is_whole=True),

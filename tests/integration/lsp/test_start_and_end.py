@@ -52,10 +52,11 @@ async def test_initialize(tmp_path: Path, offered: tuple[str, ...], chosen: str)
         assert result["serverInfo"]["name"] == "adacoder"
         offer = result["capabilities"]
         assert offer["positionEncoding"] == chosen
-        assert offer["codeActionProvider"]["codeActionKinds"] == ["refactor.rewrite.adacoder", "quickfix"]
+        kinds = ["refactor.rewrite.adacoder", "quickfix", "source.adacoder.journal"]
+        assert offer["codeActionProvider"]["codeActionKinds"] == kinds
         assert not offer["codeActionProvider"].get("resolveProvider")
         on_functions = ("generate", "fix", "check", "repair", "suggestExamples")
-        on_results = ("insert", "difference", "discard")
+        on_results = ("insert", "difference", "discard", "clear")
         commands = (*on_functions, *on_results, "cancel", "journal", "models", "doctor", "status")
         assert sorted(offer["executeCommandProvider"]["commands"]) == sorted(
             f"adacoder.server.{name}" for name in commands

@@ -1,0 +1,50 @@
+"""The journals of the latest jobs, as documents that an editor shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adacoder.domain import Outcome
+
+_KEPT = 16
+"""Journals that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    uri: str
+    outcome: Outcome
+    folder: Path
+
+
+class Journals:
+    """The journals of the latest jobs that ended."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+        """By job, the latest last."""
+
+    def keep(self, job_id: str, uri: str, outcome: Outcome, folder: Path) -> None:
+        """Keep what a job on a function of `uri` did; `folder` is its workspace."""
+        self._kept[job_id] = _Kept(unquote(uri), outcome, folder)
+        while len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    def last(self, uri: str | None = None, qualname: str | None = None) -> str | None:
+        """The id of the last job; with arguments, of the last on that function, or in that document."""
+        for job_id, kept in reversed(self._kept.items()):
+            if (uri is None or unquote(uri) == kept.uri) and qualname in (None, kept.outcome.target.qualname):
+                return job_id
+        return None
+
+    def markdown(self, job_id: str) -> str | None:
+        """The journal of a job; None if it is not known."""
+        from adacoder.report.journal import journal
+
+        kept = self._kept.get(job_id)
+        return None if kept is None else journal(kept.outcome, kept.folder)

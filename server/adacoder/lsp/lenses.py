@@ -1,0 +1,69 @@
+"""Code lenses: above each function what can be done, what is being done, and what was proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from adacoder import report
+from adacoder.domain import JSON
+from adacoder.lsp.actions import COMMAND
+from adacoder.lsp.places import range_of_lines
+
+if TYPE_CHECKING:
+    from adacoder.lsp.evidence import Placed
+    from adacoder.lsp.jobs import Job
+    from adacoder.source.skim import Skimmed
+    from adacoder.source.text import PositionEncoding
+
+
+def code_lenses(
+    functions: Iterable[Skimmed],
+    evidence: Iterable[Placed],
+    running: Iterable[Job],
+    uri: str,
+    lines: Sequence[str],
+    encoding: PositionEncoding,
+) -> Iterator[types.CodeLens]:
+    """Yield the lenses of a document: of a function that is being worked on, of stubs, and of what was proven."""
+    jobs = {job.target.qualname: job for job in running}
+    known = {placed.evidence.qualname: placed for placed in evidence if placed.holds}
+    for function in functions:
+        name = function.qualname
+        found = _lens(function, jobs.get(name), known.get(name))
+        if found is not None and function.line < len(lines):
+            title, command = found
+            place = {"uri": uri, "qualifiedName": name}
+            arguments: dict[str, JSON] = {"jobId": jobs[name].id} if command == "cancel" else {**place}
+            if command == "journal":
+                arguments |= {"format": "markdown", "show": True}
+            yield types.CodeLens(
+                range=range_of_lines(lines, function.line, function.line, encoding),
+                command=types.Command(title=title, command=COMMAND + command, arguments=[arguments]),
+            )
+
+
+def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[str, str] | None:
+    """The title and the command of a function's lens."""
+    if job is not None:
+        return f"{f'round {job.round}/{job.most_rounds}' if job.round else 'starting'} · Cancel", "cancel"
+    if function.is_stub:
+        tried = placed is not None and placed.evidence.failed
+        score = f"✗ {_score(placed)} · " if tried and placed is not None else ""
+        return f"{score}Generate", "generate"
+    if placed is None:
+        return None
+    evidence = placed.evidence
+    if evidence.failed:
+        return f"✗ {_score(placed)} · Fix", "fix"
+    if not (evidence.is_of_text and evidence.passed):
+        return None
+    unreached = report.brief_unreached(evidence.coverage, placed.first - evidence.first)
+    done = report.brief_score(evidence.passed, evidence.total)
+    return " · ".join(filter(None, [f"✓ {done}", unreached])), "journal"
+
+
+def _score(placed: Placed) -> str:
+    return f"{placed.evidence.passed}/{placed.evidence.total}"

@@ -1,0 +1,101 @@
+"""Checks on save: the examples of a file's functions, where the setting `checkOnSave` says so."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from adacoder.aside import aside
+from adacoder.domain import AdaCoderError
+from adacoder.lsp.progress import new_token, progress
+from adacoder.lsp.snapshot import take
+from adacoder.project import Project
+from adacoder.task import Task
+
+if TYPE_CHECKING:
+    from adacoder.lsp.client import Client
+    from adacoder.lsp.jobs import Jobs
+    from adacoder.lsp.shown import Shown
+    from adacoder.service import Service
+    from adacoder.source.locate import Documented
+
+log = logging.getLogger(__name__)
+
+_QUIET = 1.0
+"""Seconds that a check may take before it shows its progress."""
+
+
+class Saving:
+    """The checks of one client's files, at most one at a time of each."""
+
+    def __init__(self, client: Client, shown: Shown, jobs: Jobs, service: Callable[[], Awaitable[Service]]) -> None:
+        """`service` returns the Service once it is imported."""
+        self._client = client
+        self._shown = shown
+        self._jobs = jobs
+        self._service = service
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    def saved(self, uri: str) -> None:
+        """Check a document that was saved, instead of what was saved before."""
+        if uri in self._running:
+            self._running[uri].cancel()
+        task = asyncio.get_running_loop().create_task(self._check(uri))
+        self._running[uri] = task
+        task.add_done_callback(lambda ended: self._ended(uri, ended))
+
+    def cancel(self) -> None:
+        """Cancel all checks."""
+        for task in self._running.values():
+            task.cancel()
+
+    async def close(self) -> None:
+        """Cancel all checks, and wait until they have ended."""
+        tasks = list(self._running.values())
+        self.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, uri: str, task: asyncio.Task[None]) -> None:
+        if self._running.get(uri) is task:
+            del self._running[uri]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("The check of %s on save failed: %r", uri, error)
+
+    async def _check(self, uri: str) -> None:
+        settings = await self._shown.settings(uri)
+        if not (settings.check_on_save and settings.trusted):
+            return
+        try:
+            snapshot = take(self._client.workspace, uri)
+        except AdaCoderError:
+            return
+        from adacoder.source.locate import functions
+
+        found = await aside(functions, snapshot.text, snapshot.path, snapshot.folder)
+        wanted = [each for each in found if _has_examples(each)]
+        if not wanted:
+            return
+        service = await self._service()
+        began, show = time.monotonic(), None
+        async with AsyncExitStack() as shown:
+            for number, each in enumerate(wanted):
+                if show is None and time.monotonic() - began > _QUIET:
+                    title = f"AdaCoder: checking {snapshot.path.name}"
+                    token = await new_token(self._client, title)
+                    show = await shown.enter_async_context(progress(self._client, title, token, self.cancel))
+                if show is not None:
+                    show(f"{number}/{len(wanted)} functions")
+                if any(job.target.qualname == each.target.qualname for job in self._jobs.of(uri)):
+                    continue  # it is being written
+                task = Task(each.target, settings, Project(snapshot.folder, snapshot.overlays))
+                outcome = await service.check(task, each.unreadable, covers=settings.unreached_hints)
+                self._shown.found(uri, outcome, is_inserted=False)
+
+
+def _has_examples(function: Documented) -> bool:
+    """True if there is something to check; a stub fails by nature."""
+    return not function.target.is_stub and bool(function.target.examples or function.unreadable)

@@ -1,0 +1,163 @@
+"""What editors show of the evidence: kept up to date, and anew where something has changed.
+
+All of it reads the room of evidence and nothing else. A keystroke costs a comparison of lines there; what is told of a
+whole file (lenses) is read in a thread, and only where it is new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
+
+from adacoder.domain import AdaCoderError
+from adacoder.lsp.diagnostics import Publisher
+from adacoder.lsp.evidence import EvidenceRoom, evidence_of
+from adacoder.lsp.journals import Journals
+from adacoder.lsp.snapshot import take
+from adacoder.settings import Settings
+
+if TYPE_CHECKING:
+    from pygls.workspace import TextDocument
+
+    from adacoder.domain import Outcome
+    from adacoder.lsp.client import Client
+    from adacoder.lsp.configuration import Configuration
+    from adacoder.lsp.jobs import Job, Jobs
+
+log = logging.getLogger(__name__)
+
+_LIFETIME = 2.0
+"""Seconds for which the settings of a document hold, unless the editor announces others: it is not to be asked at each
+keystroke."""
+_PAUSE = 0.2
+"""Seconds between two requests to ask for lenses and hints anew."""
+_PATIENCE = 5.0
+_REFRESHED = {
+    "workspace.code_lens.refresh_support": types.WORKSPACE_CODE_LENS_REFRESH,
+    "workspace.inlay_hint.refresh_support": types.WORKSPACE_INLAY_HINT_REFRESH,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    settings: Settings
+    until: float
+
+
+class Shown:
+    """What one client shows."""
+
+    def __init__(self, client: Client, configuration: Configuration, jobs: Jobs) -> None:
+        self.evidence = EvidenceRoom()
+        self.journals = Journals()
+        self._client = client
+        self._configuration = configuration
+        self._publisher = Publisher(client)
+        self._settings: dict[str, _Known] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._refreshing = False
+        self._again = False
+        self.evidence.listen(self._changed)
+        jobs.listen(self._job_moved)
+
+    def document(self, uri: str) -> TextDocument | None:
+        """The open document `uri`."""
+        found: TextDocument | None = self._client.workspace.text_documents.get(unquote(uri))
+        return found
+
+    async def settings(self, uri: str) -> Settings:
+        """The settings for a document, as they were a moment ago."""
+        uri = unquote(uri)
+        known = self._settings.get(uri)
+        if known is None or time.monotonic() > known.until:
+            known = _Known(await self._asked(uri), time.monotonic() + _LIFETIME)
+            self._settings[uri] = known
+        return known.settings
+
+    def configured(self) -> None:
+        """Take over that the editor's settings have changed."""
+        uris = list(self._settings)
+        self._settings.clear()
+        for uri in uris:
+            self._changed(uri)
+
+    def found(self, uri: str, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
+        """Take in the end of a request on a function of `uri`; `is_inserted`: its edits were made there."""
+        evidence = evidence_of(uri, outcome, is_inserted=is_inserted, job_id=job_id)
+        if evidence is not None:
+            document = self.document(uri)
+            self.evidence.record(evidence, None if document is None else document.lines)
+
+    def closed(self, uri: str) -> None:
+        """Show nothing of a document that was closed."""
+        self.evidence.closed(uri)
+        self._settings.pop(unquote(uri), None)
+
+    def refresh(self) -> None:
+        """Let the editor ask for lenses and hints anew, if it can be told to."""
+        self._again = True
+        if not self._refreshing:
+            self._refreshing = True
+            self._begin(self._refresh())
+
+    def close(self) -> None:
+        """End what is being done."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _job_moved(self, job: Job) -> None:
+        uri, ending = job.snapshot.uri, job.ending
+        if ending is not None:
+            if ending.outcome.steps:  # what only inserts has none
+                self.journals.keep(job.id, uri, ending.outcome, job.snapshot.folder)
+            self.found(uri, ending.outcome, is_inserted=ending.applied, job_id=job.id)
+        self.refresh()
+
+    def _changed(self, uri: str) -> None:
+        self._begin(self._publish(uri))
+        self.refresh()
+
+    async def _publish(self, uri: str) -> None:
+        known = self._settings.get(uri)
+        settings = known.settings if known else await self.settings(uri)
+        document = self.document(uri)
+        lines = [] if document is None else document.lines
+        evidence = self.evidence.of(uri)
+        spelled = uri if document is None else document.uri
+        self._publisher.publish(spelled, evidence, lines, unreached=settings.unreached_hints)
+
+    async def _asked(self, uri: str) -> Settings:
+        document = self.document(uri)
+        try:
+            snapshot = take(self._client.workspace, uri if document is None else document.uri)
+        except AdaCoderError:
+            return Settings()
+        return await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+
+    async def _refresh(self) -> None:
+        capabilities = self._client.client_capabilities
+        methods = [method for able, method in _REFRESHED.items() if get_capability(capabilities, able, False)]
+        try:
+            while self._again and methods:
+                self._again = False
+                for method in methods:
+                    await self._client.protocol.ask(method, None, seconds=_PATIENCE)
+                await asyncio.sleep(_PAUSE)
+        except (TimeoutError, JsonRpcException) as error:
+            log.warning("The editor does not ask anew for what it shows: %r", error)
+        finally:
+            self._refreshing = False
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

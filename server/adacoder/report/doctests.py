@@ -1,0 +1,33 @@
+"""Failed examples as doctest shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adacoder.domain import Example
+
+
+def as_doctest(example: Example, got: str, error: str | None = None) -> str:
+    """A failed example, what was wanted and what came."""
+    return "\n".join([*failed_example(example), *what_came(example, got, error)])
+
+
+def failed_example(example: Example) -> Iterator[str]:
+    """Yield the lines of an example that failed."""
+    yield "Failed example:"
+    yield from _indented(example.source)
+
+
+def what_came(example: Example, got: str, error: str | None) -> Iterator[str]:
+    """Yield the lines of what was wanted and what came."""
+    if error is not None:
+        yield "Exception raised:"
+        yield from _indented(error)
+        return
+    for title, output in (("Expected", example.want), ("Got", got)):
+        yield f"{title}:" if output else f"{title} nothing"
+        yield from _indented(output)
+
+
+def _indented(text: str) -> Iterator[str]:
+    yield from (f"    {line}" for line in text.rstrip("\n").split("\n") if text)

@@ -1,0 +1,48 @@
+"""Evidence in a few words, as editors show it beside a function."""
+
+from __future__ import annotations
+
+from adacoder.domain import Coverage, ExampleResult, Failure, FailureKind
+from adacoder.messages import counted
+
+_SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+_SAYS_MORE = frozenset({FailureKind.DENIED, FailureKind.BROKEN_EXAMPLE, FailureKind.UNDEFINED_NAME})
+"""Failures of which what was wanted and given tells only the half."""
+
+
+def brief_score(passed: int, total: int) -> str:
+    """Result of the examples, as in "3/3 examples"."""
+    return f"{passed}/{counted(total, 'example')}"
+
+
+def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
+    """First line that no example reached, as in "line 14 not reached"; empty if there is none.
+
+    `more`: lines that the function has moved down by since.
+    """
+    if coverage is None or not coverage.unreached:
+        return ""
+    number, others = coverage.unreached[0].number + more, len(coverage.unreached) - 1
+    return f"{counted(others + 1, 'line')} not reached" if others else f"line {number} not reached"
+
+
+def age(seconds: float) -> str:
+    """Time since something, as in "4 minutes ago"."""
+    for length, noun in _SPANS:
+        if seconds >= length:
+            return f"{counted(int(seconds // length), noun)} ago"
+    return "just now"
+
+
+def want_and_got(result: ExampleResult, failure: Failure | None = None) -> str:
+    """A failed example in a sentence; `failure` is its own, if it has one that says more."""
+    example = result.example
+    if failure is not None and (failure.kind in _SAYS_MORE or (failure.got is None and failure.error is None)):
+        return failure.message
+    wanted = _one_line(example.exception or example.want) or "nothing"
+    came = f"it raised {_one_line(result.error)}" if result.error else f"it gave {_one_line(result.got) or 'nothing'}"
+    return f"Example failed: wanted {wanted}, but {came}."
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())

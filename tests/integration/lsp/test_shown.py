@@ -1,0 +1,401 @@
+"""What an editor shows of the evidence: diagnostics, code lenses, hovers, inlay hints, and checks on save."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from integration.lsp.client import FULL, Client, encodings
+from integration.lsp.texts import BODY, GOOD, STUB, UNENDING, WRONG, told_of
+from support.standins.ollama import StandIn
+
+pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
+
+SHOWING: dict[str, Any] = {
+    **FULL,
+    "window": {**FULL["window"], "showDocument": {"support": True}},
+    "workspace": {
+        **FULL["workspace"],
+        "codeLens": {"refreshSupport": True},
+        "inlayHint": {"refreshSupport": True},
+    },
+    "textDocument": {
+        **FULL["textDocument"],
+        "publishDiagnostics": {"versionSupport": True},
+        "hover": {"contentFormat": ["markdown", "plaintext"]},
+    },
+}
+WRONG_BODY = "    return name\n"
+CASES = itertools.count(1)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
+    async with Client.started(tmp_path_factory.mktemp("shown"), capabilities=SHOWING) as client:
+        for method in ("workspace/codeLens/refresh", "workspace/inlayHint/refresh"):
+            client.answers[method] = lambda params: None
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def editor(server: Client) -> AsyncIterator[Client]:
+    workspace: Path = server.folder
+    server.folder = workspace / f"case{next(CASES)}"
+    server.folder.mkdir()
+    await configure(server)
+    server.received.clear()
+    yield server
+    await server.execute("cancel")
+    await server.idle()
+    for uri in list(server.documents):
+        await server.close(uri)
+    server.folder = workspace
+
+
+async def configure(editor: Client, **settings: Any) -> None:
+    editor.settings = settings
+    await editor.notify("workspace/didChangeConfiguration", {"settings": None})
+
+
+def shown(editor: Client, uri: str) -> list[dict[str, Any]]:
+    """The diagnostics that the editor now shows."""
+    sent = [each["diagnostics"] for each in editor.all("textDocument/publishDiagnostics") if each["uri"] == uri]
+    return sent[-1] if sent else []
+
+
+async def lenses(editor: Client, uri: str) -> list[tuple[str, str]]:
+    """The line and the title of each code lens."""
+    found = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    lines = editor.text(uri).split("\n")
+    return [(lines[each["range"]["start"]["line"]].strip(), each["command"]["title"]) for each in found or []]
+
+
+async def hovered(editor: Client, uri: str, at: str) -> str | None:
+    position = editor.position(editor.text(uri), editor.text(uri).index(at))
+    found = await editor.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
+    return str(found["contents"]["value"]) if found else None
+
+
+async def hints(editor: Client, uri: str) -> list[tuple[str, str]]:
+    """The line that each inlay hint ends, and what it says."""
+    text = editor.text(uri)
+    whole = {"start": {"line": 0, "character": 0}, "end": editor.position(text, len(text))}
+    found = await editor.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": whole})
+    ends = [editor.offset(text, each["position"]) for each in found or []]
+    assert all(text[end : end + 1] == "\n" for end in ends)
+    return [
+        (text[:end].rpartition("\n")[2].strip(), each["label"]) for end, each in zip(ends, found or [], strict=True)
+    ]
+
+
+async def check(editor: Client, name: str, qualname: str = "initials") -> Any:
+    return await editor.run(name, qualname, mode="check")
+
+
+# Diagnostics
+
+
+async def test_a_failed_example_has_a_diagnostic_at_its_line_until_it_passes(editor: Client) -> None:
+    text = f"import os\n\n\n{STUB}{WRONG_BODY}"
+    uri = await editor.write("names.py", text)
+    await check(editor, "names.py")
+    await editor.until(lambda: len(shown(editor, uri)) == 2)
+    one, other = shown(editor, uri)
+    places = [editor.offset(text, each["range"]["start"]) for each in (one, other)]
+    assert [text[place:].split("\n")[0] for place in places] == [
+        '>>> initials("ada lovelace")',
+        '>>> initials("Åsa öberg")',
+    ]
+    assert (one["source"], one["code"], one["severity"]) == ("adacoder", "wrong_output", 1)
+    assert one["message"] == "Example failed: wanted 'AL', but it gave 'ada lovelace'."
+    assert (one["data"]["want"], one["data"]["got"]) == ("'AL'\n", "'ada lovelace'\n")
+    assert editor.all("textDocument/publishDiagnostics")[-1]["version"] == 1
+    await editor.change(uri, WRONG_BODY, BODY)
+    await editor.until(lambda: not shown(editor, uri))
+    await check(editor, "names.py")
+    assert shown(editor, uri) == []
+
+
+async def test_diagnostics_go_with_the_text_that_they_are_of(editor: Client) -> None:
+    uri = await editor.write("names.py", f"A = 1\n\n\n{STUB}{WRONG_BODY}\n\ndef other():\n    return 1\n")
+    await check(editor, "names.py")
+    await editor.until(lambda: shown(editor, uri))
+    editor.received.clear()
+    await editor.change(uri, "A = 1\n", "A = 1\nB = 2\n")  # above
+    await editor.change(uri, "return 1", "return 2")  # below
+    assert await hovered(editor, uri, "def initials")
+    assert editor.all("textDocument/publishDiagnostics") == [], "the editor moves them itself"
+    await editor.change(uri, WRONG_BODY, f"{WRONG_BODY}\n    # more of it\n")
+    await editor.until(lambda: editor.all("textDocument/publishDiagnostics"))
+    assert shown(editor, uri) == []
+    await editor.change(uri, f"{WRONG_BODY}\n    # more of it\n", WRONG_BODY)
+    await editor.until(lambda: shown(editor, uri))
+    assert shown(editor, uri)[0]["range"]["start"]["line"] == 7, "undone: it is the same text, further down"
+
+
+@pytest.mark.parametrize("before", ["@decorated\n", "x = '''\n"])
+async def test_what_makes_another_function_of_it_clears_them(editor: Client, before: str) -> None:
+    uri = await editor.write("names.py", f"A = 1\n{STUB}{WRONG_BODY}")
+    await check(editor, "names.py")
+    await editor.until(lambda: shown(editor, uri))
+    await editor.change(uri, "def initials", f"{before}def initials")
+    if before.startswith("@"):
+        await editor.until(lambda: not shown(editor, uri))
+
+
+async def test_the_fix_is_attached(editor: Client) -> None:
+    uri = await editor.write("names.py", f"{STUB}{WRONG_BODY}")
+    assert [each["title"] for each in await editor.actions(uri, "def initials", trigger=2)] == []
+    await check(editor, "names.py")
+    await editor.until(lambda: shown(editor, uri))
+    diagnostic = shown(editor, uri)[0]
+    context = {"diagnostics": [diagnostic], "only": ["quickfix"], "triggerKind": 2}
+    params = {"textDocument": {"uri": uri}, "range": diagnostic["range"], "context": context}
+    fix, clear = await editor.request("textDocument/codeAction", params)
+    assert (fix["title"], fix["command"]["command"]) == ("Fix with AdaCoder", "adacoder.server.fix")
+    assert fix["diagnostics"] == clear["diagnostics"] == [diagnostic]
+    assert fix["isPreferred"]
+    assert "isPreferred" not in clear
+    assert await editor.take(clear) == {"cleared": 1}
+    await editor.until(lambda: not shown(editor, uri))
+
+
+async def test_a_generation_that_failed_tells_of_its_best_attempt(editor: Client) -> None:
+    async with StandIn([WRONG]) as standin:
+        await configure(editor, **told_of(standin, maxIterations=0))
+        uri = await editor.write("names.py", STUB)
+        await editor.run("names.py", "initials")
+    await editor.until(lambda: shown(editor, uri))
+    diagnostic = shown(editor, uri)[0]
+    assert diagnostic["message"].startswith("AdaCoder's best attempt, which is not inserted: Example failed")
+    assert await lenses(editor, uri) == [("def initials(name):", "✗ 0/2 · Generate")]
+    params = {"textDocument": {"uri": uri}, "range": diagnostic["range"], "context": {"diagnostics": [diagnostic]}}
+    fix = (await editor.request("textDocument/codeAction", params))[0]
+    assert (fix["title"], fix["command"]["command"]) == ("Fix with AdaCoder", "adacoder.server.generate")
+
+
+async def test_a_failed_candidate_does_not_speak_for_a_text_that_passed(editor: Client) -> None:
+    async with StandIn([WRONG]) as standin:
+        await configure(editor, **told_of(standin, maxIterations=0))
+        uri = await editor.write("names.py", STUB + BODY)
+        await check(editor, "names.py")
+        assert (await editor.run("names.py", "initials"))["status"] == "failed"
+    assert await lenses(editor, uri) == [("def initials(name):", "✓ 2/2 examples")]
+    assert shown(editor, uri) == []
+
+
+async def test_what_ails_the_module_is_told_once(editor: Client) -> None:
+    text = "".join(
+        f'def f{n}():\n    """Gives {n}.\n\n    >>> f{n}()\n    {n}\n    """\n    return {n}\n\n\n' for n in (1, 2)
+    )
+    uri = await editor.write("broken.py", f"import nowhere\n\n\n{text}")
+    for name in ("f1", "f2"):
+        await check(editor, "broken.py", name)
+    await editor.until(lambda: shown(editor, uri))
+    (diagnostic,) = shown(editor, uri)
+    assert (diagnostic["code"], diagnostic["range"]["start"]["line"]) == ("broken_module", 3)
+
+
+async def test_a_closed_document_shows_nothing_and_again_when_it_is_opened(editor: Client) -> None:
+    uri = await editor.write("names.py", f"{STUB}{WRONG_BODY}")
+    await check(editor, "names.py")
+    await editor.until(lambda: shown(editor, uri))
+    await editor.close(uri)
+    await editor.until(lambda: not shown(editor, uri))
+    await editor.open("names.py", f"A = 1\n{STUB}{WRONG_BODY}")
+    await editor.until(lambda: shown(editor, uri))
+    assert shown(editor, uri)[0]["range"]["start"]["line"] == 4
+
+
+UNREACHED = '''def sign(x):
+    """The sign of x.
+
+    >>> sign(3)
+    1
+    """
+    if x < 0:
+        return -1
+    return 1
+'''
+
+
+async def test_lines_that_no_example_reaches_are_hints_where_they_are_wanted(editor: Client) -> None:
+    uri = await editor.write("signs.py", UNREACHED)
+    await check(editor, "signs.py", "sign")
+    assert await lenses(editor, uri) == [("def sign(x):", "✓ 1/1 example · line 8 not reached")]
+    assert shown(editor, uri) == []
+    await configure(editor, unreachedHints=True)
+    await editor.until(lambda: shown(editor, uri))
+    (hint,) = shown(editor, uri)
+    assert (hint["severity"], hint["code"], hint["range"]["start"]) == (4, "unreached", {"line": 7, "character": 8})
+    await editor.change(uri, "def sign", "\n\ndef sign")
+    assert await lenses(editor, uri) == [("def sign(x):", "✓ 1/1 example · line 10 not reached")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_positions_in_each_encoding(tmp_path: Path, encoding: str) -> None:
+    text = 'def f(x):\n    """𝔸 é.\n\n    >>> f("𝔸é") + "𝔸"  # 𝔸\n    \'𝔸é𝔸!\'\n    """\n    return x\n'
+    async with Client.started(tmp_path, {"inlayHints": True}, capabilities=encodings(SHOWING, encoding)) as editor:
+        for method in ("workspace/codeLens/refresh", "workspace/inlayHint/refresh"):
+            editor.answers[method] = lambda params: None
+        uri = await editor.write("f.py", text)
+        await check(editor, "f.py", "f")
+        await editor.until(lambda: shown(editor, uri))
+        place = shown(editor, uri)[0]["range"]
+        assert text[editor.offset(text, place["start"]) : editor.offset(text, place["end"])] == '>>> f("𝔸é") + "𝔸"  # 𝔸'
+        assert await hints(editor, uri) == [('>>> f("𝔸é") + "𝔸"  # 𝔸', "gave '𝔸é𝔸'")]
+
+
+# Lenses, hovers, hints
+
+SEVERAL = f'''import abc
+
+
+{STUB}
+
+def plain(x):
+    return x
+
+
+class Shape(abc.ABC):
+    """A shape."""
+
+    @abc.abstractmethod
+    def area(self):
+        """For others to write."""
+
+    @property
+    def sides(self):
+        """How many.
+
+        >>> 1 + 1
+        3
+        """
+        return 3
+'''
+
+
+async def test_lenses_say_what_can_be_done_and_what_is_known(editor: Client) -> None:
+    uri = await editor.write("shapes.py", SEVERAL)
+    assert await lenses(editor, uri) == [("def initials(name):", "Generate")]
+    await check(editor, "shapes.py", "Shape.sides")
+    await editor.until(lambda: editor.all("workspace/codeLens/refresh"))
+    assert await lenses(editor, uri) == [("def initials(name):", "Generate"), ("@property", "✗ 0/1 · Fix")]
+    async with StandIn([GOOD]) as standin:
+        await configure(editor, **told_of(standin))
+        assert (await editor.run("shapes.py", "initials"))["applied"]
+    assert (await lenses(editor, uri))[0] == ("def initials(name):", "✓ 2/2 examples")
+    await configure(editor, codeLens=False)
+    assert await lenses(editor, uri) == []
+
+
+async def test_a_lens_cancels_what_runs(editor: Client) -> None:
+    async with StandIn([UNENDING]) as standin:
+        await configure(editor, **told_of(standin))
+        uri = await editor.write("names.py", STUB)
+        found = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        assert (await editor.take(found[0]))["accepted"]
+        await editor.until(lambda: "round 1/6" in str(editor.all("$/progress")[-1:]))
+        (lens,) = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        assert lens["command"]["title"] == "round 1/6 · Cancel"
+        assert len((await editor.take(lens))["cancelled"]) == 1
+        await editor.idle()
+        await editor.until(lambda: editor.messages)
+    assert await lenses(editor, uri) == [("def initials(name):", "Generate")]
+
+
+async def test_a_hover_tells_the_evidence_and_of_which_text(editor: Client) -> None:
+    uri = await editor.write("names.py", f"A = 1\n\n\n{STUB}{BODY}")
+    assert await hovered(editor, uri, "initials") is None
+    await check(editor, "names.py")
+    told = await hovered(editor, uri, "initials") or ""
+    assert told.startswith("✓ Verified 'initials': 2/2 examples passed")
+    assert "Just now, for this very text." in told
+    assert await hovered(editor, uri, "return") is None, "elsewhere others have something to say"
+    assert await hovered(editor, uri, "A = 1") is None
+    await editor.change(uri, "A = 1", "A = 2")
+    assert "other text of the file has changed since" in (await hovered(editor, uri, "initials") or "")
+    await editor.change(uri, ".upper()", "")
+    assert "for another text of this function" in (await hovered(editor, uri, "initials") or "")
+
+
+async def test_a_hover_shows_what_failed_and_obeys_nothing_of_it(editor: Client) -> None:
+    text = 'def f():\n    """Gives.\n\n    >>> print("```\\\\n[x](command:y) <b>")\n    1\n    """\n'
+    uri = await editor.write("f.py", f"{text}    return 1\n")
+    await check(editor, "f.py", "f")
+    told = await hovered(editor, uri, "def f") or ""
+    assert "````text\nFailed example:" in told
+    assert "](command:" not in told
+
+
+async def test_hints_show_what_came_where_they_are_wanted(editor: Client) -> None:
+    uri = await editor.write("names.py", f"A = 1\n{STUB}{WRONG_BODY}")
+    await check(editor, "names.py")
+    assert await hints(editor, uri) == []
+    await configure(editor, inlayHints=True)
+    first, second = [
+        ('>>> initials("ada lovelace")', "gave 'ada lovelace'"),
+        ('>>> initials("Åsa öberg")', "gave 'Åsa öberg'"),
+    ]
+    assert await hints(editor, uri) == [first, second]
+    await editor.change(uri, "A = 1", "A = 1\nB = 2")
+    assert await hints(editor, uri) == [first, second]
+    await editor.change(uri, WRONG_BODY, BODY)
+    assert await hints(editor, uri) == []
+
+
+# Checks on save
+
+
+async def save(editor: Client, uri: str) -> None:
+    await editor.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+
+
+TWO = f'''{STUB}{WRONG_BODY}
+
+def unwritten(x):
+    """Twice x.
+
+    >>> unwritten(2)
+    4
+    """
+'''
+
+
+async def test_a_save_checks_where_the_setting_says_so(editor: Client) -> None:
+    uri = await editor.write("names.py", TWO)
+    await save(editor, uri)
+    assert await lenses(editor, uri) == [("def unwritten(x):", "Generate")]
+    await configure(editor, checkOnSave=True)
+    await save(editor, uri)
+    await editor.until(lambda: shown(editor, uri))
+    assert [each["data"]["qualifiedName"] for each in shown(editor, uri)] == ["initials"] * 2, "a stub fails by nature"
+    await editor.change(uri, WRONG_BODY, BODY)
+    await save(editor, uri)
+
+    async def is_proved() -> bool:
+        return ("def initials(name):", "✓ 2/2 examples") in await lenses(editor, uri)
+
+    while not await is_proved():
+        await editor.until(lambda: editor.all("workspace/codeLens/refresh"))
+    assert shown(editor, uri) == []
+    assert editor.messages == []
+
+
+async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(editor: Client) -> None:
+    mark = editor.folder / "ran"
+    text = f'def f():\n    """Gives.\n\n    >>> f()\n    1\n    """\n    return open({str(mark)!r}, "w")\n'
+    await configure(editor, checkOnSave=True, trusted=False)
+    uri = await editor.write("f.py", text)
+    before = editor.descendants()
+    await save(editor, uri)
+    assert await lenses(editor, uri) == []
+    assert editor.descendants() == before
+    await configure(editor, checkOnSave=True)
+    await save(editor, uri)
+    await editor.until(lambda: shown(editor, uri))
