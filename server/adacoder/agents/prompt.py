@@ -25,6 +25,8 @@ from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.pytext import Lines, normalize
 from adacoder.source.context import Piece
+from adacoder.source.docstring import docstring_indent
+from adacoder.source.remarks import remarks
 
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
@@ -102,7 +104,7 @@ def brief(
     system = "".join(_fill(each) for each in ("system", *ways)) + wishes
     task = _task(target)
     changing = max(_changing_tokens(role, target.name, window) for role in roles)
-    own = "".join([bodiless(target), *(example.source + example.want for example in target.examples)])
+    own = "".join([_shown(target), *(example.source + example.want for example in target.examples)])
     bare = Briefing(target.name, system, task, own, window, 0)
     taken = window.measure_chat(bare.messages("")) + _rounding(window) + changing
     room = window.tokens - taken
@@ -164,7 +166,7 @@ def _task(target: Target) -> str:
     """The function, and its examples from other docstrings."""
     owner = target.qualname.rpartition(".")[0]
     place = f", a method of the class `{owner}`" if target.in_class else ""
-    task = _fill("task", place=place, function=bodiless(target))
+    task = _fill("task", place=place, function=_shown(target))
     lines = Lines(target.text)
     span = target.docstring_span
     own = range(lines.line_at(span.start), lines.line_at(span.end) + 1)
@@ -173,6 +175,12 @@ def _task(target: Target) -> str:
         return task
     shown = "\n".join(f"{example.prompted}\n{example.want}".rstrip("\n") for example in others)
     return task + "\n" + _fill("class_examples", owner=owner, examples=shown)
+
+
+def _shown(target: Target) -> str:
+    """The function as a model is to see it: without a body, but for the comments of a stub."""
+    indent = docstring_indent(target).removeprefix(target.indent)
+    return "\n".join([bodiless(target), *(indent + remark for remark in remarks(target))])
 
 
 def bodiless(target: Target) -> str:
