@@ -20,7 +20,7 @@ from typing import Any
 
 from adacoder.agents.failures import fitted, shortened
 from adacoder.agents.role import FENCE, Field, Role
-from adacoder.domain import Message, Target
+from adacoder.domain import Candidate, Message, Target
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.pytext import Lines, normalize
@@ -90,11 +90,18 @@ class Briefing:
 
 
 def brief(
-    target: Target, pieces: Sequence[Piece], roles: Sequence[Role[Any]], *, window: Window, instructions: str
+    target: Target,
+    pieces: Sequence[Piece],
+    roles: Sequence[Role[Any]],
+    *,
+    window: Window,
+    instructions: str,
+    others: Sequence[Candidate] = (),
 ) -> Briefing:
     """Pack as many of the ranked `pieces` as the window leaves room for, for calls in any of `roles`.
 
-    The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes.
+    The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes,
+    `others` candidates that there are already, of which the latest is shown: what is written shall differ from it.
 
     Raises:
         ContextOverflow: the task alone does not fit; the window's bound says what helps.
@@ -102,7 +109,7 @@ def brief(
     ways = dict.fromkeys(role.system for role in roles if role.system)
     wishes = f"{instructions.strip()}\n" if instructions.strip() else ""
     system = "".join(_fill(each) for each in ("system", *ways)) + wishes
-    task = _task(target)
+    task = _task(target) + "".join(map(_other, others[-1:]))
     changing = max(_changing_tokens(role, target.name, window) for role in roles)
     own = "".join([_shown(target), *(example.source + example.want for example in target.examples)])
     bare = Briefing(target.name, system, task, own, window, 0)
@@ -175,6 +182,11 @@ def _task(target: Target) -> str:
         return task
     shown = "\n".join(f"{example.prompted}\n{example.want}".rstrip("\n") for example in others)
     return task + "\n" + _fill("class_examples", owner=owner, examples=shown)
+
+
+def _other(candidate: Candidate) -> str:
+    """A candidate that the one to be written shall differ from."""
+    return "\n" + _fill("another", code=shortened(candidate.function, 2 * _QUOTED_CHARACTERS))
 
 
 def _shown(target: Target) -> str:

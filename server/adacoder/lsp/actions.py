@@ -14,6 +14,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder.domain import JSON, Target, TargetError
+from adacoder.lsp.memory import Memory
 from adacoder.lsp.snapshot import Snapshot
 
 COMMAND = "adacoder.server."
@@ -36,30 +37,79 @@ class Offer:
 
 
 def code_actions(
-    snapshot: Snapshot, line: int, context: types.CodeActionContext, client: types.ClientCapabilities
+    snapshot: Snapshot,
+    line: int,
+    context: types.CodeActionContext,
+    client: types.ClientCapabilities,
+    memory: Memory | None = None,
 ) -> list[types.CodeAction | types.Command]:
-    """The actions for the function around `line`.
+    """The actions for the function around `line`, what it needs first; `memory` knows what came of it lately.
 
-    Where the editor asks of its own accord, only the stub of a function is worth a lightbulb. What cannot be
-    done is shown only to somebody who asked for that very kind and will see the reason.
+    Where the editor asks of its own accord, only what a function plainly needs is worth a lightbulb: a stub its body,
+    one that is known to fail a fix. What cannot be done is shown only to somebody who asked for that very kind and
+    will see the reason.
     """
     target, obstacle = _function_around(snapshot, line)
-    offers = [offer for offer in _offers(target, obstacle) if _is_wanted(offer.kind, context.only)]
-    if context.trigger_kind is types.CodeActionTriggerKind.Automatic:
-        is_stub = target is not None and target.is_stub
-        offers = [offer for offer in offers if is_stub and offer.kind == GENERATE_KIND]
+    is_asked = context.trigger_kind is not types.CodeActionTriggerKind.Automatic
+    found = _needed(snapshot, target, memory or Memory())
+    if target is None:
+        found = [*_documenting(snapshot, line), *_impossible(obstacle)]
+    elif is_asked:
+        found += _more(snapshot, target, memory or Memory())
+    else:
+        found = found[:1] if target.is_stub or found[0].kind == FIX_KIND else []
+    offers = [offer for offer in found if _is_wanted(offer.kind, context.only)]
     if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
         offers = [offer for offer in offers if offer.obstacle is None]
     arguments = [_argument(snapshot, line, target)]
     return [_in_terms_of(client, offer, arguments) for offer in offers]
 
 
-def _offers(target: Target | None, obstacle: str | None) -> list[Offer]:
-    name = f" '{target.name}'" if target else ""
-    unwritten = f"'{target.name}' has no body yet: generate it." if target and target.is_stub else None
+def _needed(snapshot: Snapshot, target: Target | None, memory: Memory) -> list[Offer]:
+    """To write a function, or to fix it: what it needs first."""
+    if target is None:
+        return []
+    unwritten = f"'{target.name}' has no body yet: generate it." if target.is_stub else None
+    generate = Offer(GENERATE_KIND, f"AdaCoder: generate function '{target.name}'", COMMAND + "generate")
+    fix = Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", unwritten)
+    return [fix, generate] if memory.fails(snapshot.path, target) and not target.is_stub else [generate, fix]
+
+
+def _more(snapshot: Snapshot, target: Target, memory: Memory) -> list[Offer]:
+    """What else can be done with a function, for somebody who asks."""
+    offers: list[Offer] = []
+    if not target.is_stub or memory.candidates(snapshot.path, target):
+        offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
+    if not (target.has_wants or target.of_class):
+        title = f"AdaCoder: suggest examples for '{target.name}'"
+        offers.append(Offer(GENERATE_KIND, title, COMMAND + "suggestExamples"))
+    if target.is_stub and _has_more_stubs(snapshot.text):
+        offers.append(Offer(GENERATE_KIND, "AdaCoder: generate all stubs in this file", COMMAND + "generateAll"))
+    return offers
+
+
+def _has_more_stubs(text: str) -> bool:
+    """Tell whether several functions of `text` are stubs with a docstring."""
+    from adacoder.source.stubs import documented_stubs
+
+    return len(documented_stubs(text)) > 1
+
+
+def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
+    """The skeleton of a docstring, for a function that has none."""
+    from adacoder.source.locate import undocumented
+
+    found = undocumented(snapshot.text, snapshot.path, line=line)
+    if found is None:
+        return []
+    title = f"AdaCoder: '{found.name}' has no docstring: write the skeleton of one"
+    return [Offer(GENERATE_KIND, title, COMMAND + "writeDocstring")]
+
+
+def _impossible(obstacle: str | None) -> list[Offer]:
     return [
-        Offer(GENERATE_KIND, f"AdaCoder: generate function{name}", COMMAND + "generate", obstacle),
-        Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle or unwritten),
+        Offer(GENERATE_KIND, "AdaCoder: generate function", COMMAND + "generate", obstacle),
+        Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle),
     ]
 
 

@@ -58,7 +58,11 @@ class OutcomeInText:
 class Insertion:
     """The insertion of one job's Outcome."""
 
-    def __init__(self, client: Client, on_unverified: OnUnverified, recheck: Recheck) -> None:
+    def __init__(
+        self, client: Client, on_unverified: OnUnverified, recheck: Recheck, *, replaces: bool = False
+    ) -> None:
+        """`replaces`: it is to stand in place of what is as good, so that only the person can say so."""
+        self._replaces = replaces
         self._client = client
         self._on_unverified = on_unverified
         self._recheck = recheck
@@ -71,7 +75,9 @@ class Insertion:
         Raises:
             NotInsertedError: nothing was inserted.
         """
-        if finding.outcome.status is not Status.VERIFIED:
+        if self._replaces:
+            await self._ask(finding.outcome, "It was not inserted, for this editor cannot ask: the journal has it.")
+        elif finding.outcome.status is not Status.VERIFIED:
             await self._allow_unverified(finding.outcome)
         for _ in range(_ATTEMPTS):
             finding = await self._brought_up_to_date(finding)
@@ -88,8 +94,12 @@ class Insertion:
             return
         if self._on_unverified is OnUnverified.DISCARD:
             raise NotInsertedError("It was discarded, as ", _ON_UNVERIFIED, " says.")
+        await self._ask(outcome, "It was discarded, for this editor cannot ask: set ", _INSERT_ALWAYS, ".")
+
+    async def _ask(self, outcome: Outcome, *otherwise: str | Named) -> None:
+        """Raise NotInsertedError unless the person wants it inserted; `otherwise` is why, if they cannot be asked."""
         if get_capability(self._client.client_capabilities, "window.show_message", None) is None:
-            raise NotInsertedError("It was discarded, for this editor cannot ask: set ", _INSERT_ALWAYS, ".")
+            raise NotInsertedError(*otherwise)
         question = types.ShowMessageRequestParams(
             type=types.MessageType.Warning,
             message=report.summary(outcome),
@@ -173,8 +183,12 @@ class Insertion:
 
 def workspace_edit(client: Client, finding: OutcomeInText) -> types.WorkspaceEdit:
     """The Outcome's edits as one step to undo, bound to the version of the text they are for."""
-    snapshot = finding.snapshot
-    edits = text_edits(snapshot.text, finding.outcome.edits, encoding_of(client.workspace))
+    return edit_of(client, finding.snapshot, finding.outcome.edits)
+
+
+def edit_of(client: Client, snapshot: Snapshot, made: Sequence[Edit]) -> types.WorkspaceEdit:
+    """Edits of a snapshot's text, bound to its version."""
+    edits = text_edits(snapshot.text, made, encoding_of(client.workspace))
     if not get_capability(client.client_capabilities, "workspace.workspace_edit.document_changes", False):
         return types.WorkspaceEdit(changes={snapshot.uri: edits})
     document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)

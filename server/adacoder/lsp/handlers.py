@@ -17,10 +17,11 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from adacoder.domain import AdaCoderError, TargetError
 from adacoder.lsp.actions import COMMAND, KINDS, code_actions
+from adacoder.lsp.docstrings import docstring_for, insert_docstring
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.pygls_fixes import RUN
 from adacoder.lsp.server import AdaCoderServer
-from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, take
+from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, read_uri, take
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def register(server: AdaCoderServer) -> None:
     for mode in Mode:
         server.command(COMMAND + mode)(_starter(mode))
     for name, answer in {
+        "generateAll": on_generate_all,
+        "writeDocstring": on_write_docstring,
         "cancel": on_cancel,
         "status": on_status,
         "journal": on_journal,
@@ -80,7 +83,7 @@ async def on_code_action(
     except TargetError:
         return None
     line, client = params.range.start.line, ls.client_capabilities
-    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client) or None
+    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, ls.jobs.memory) or None
 
 
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
@@ -153,10 +156,34 @@ async def _started(
         return job
 
 
+async def on_generate_all(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.generateAll` `{uri}`: write all stubs of a file, one after the other."""
+    try:
+        batch = await ls.batches.start(take(ls.workspace, read_uri(_first(arguments))))
+    except AdaCoderError as error:
+        ls.show(str(error), warning=True)
+        return {"accepted": False, "jobId": None, "reason": str(error)}
+    return {"accepted": True, "jobId": batch.id, "reason": None}
+
+
+async def on_write_docstring(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
+    """`.writeDocstring`: write the skeleton of a docstring into a function that has none. No model is asked."""
+    try:
+        place = read_place(_first(arguments))
+        snapshot = take(ls.workspace, place.uri)
+        name, edit = await asyncio.to_thread(docstring_for, snapshot, place)
+    except AdaCoderError as error:
+        ls.show(str(error), warning=True)
+        return {"accepted": False, "jobId": None, "reason": str(error)}
+    ls.begin(insert_docstring(ls, snapshot, name, edit))
+    return {"accepted": True, "jobId": None, "reason": None}
+
+
 async def on_cancel(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
     async with ls.looking_up:
-        return {"cancelled": ls.jobs.cancel(_job_id(arguments))}
+        job_id = _job_id(arguments)
+        return {"cancelled": [*ls.batches.cancel(job_id), *ls.jobs.cancel(job_id)]}
 
 
 async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
@@ -164,16 +191,17 @@ async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     options = _first(arguments)
     uri = options.get("uri") if isinstance(options, Mapping) else None
     if not isinstance(uri, str):
-        return {"jobs": ls.jobs.status()}
+        return {"jobs": [*ls.batches.status(), *ls.jobs.status()]}
     from adacoder.lsp.health import interpreter_for
 
     _cancel_with_request(ls)
-    return {"jobs": ls.jobs.status(), "interpreter": await interpreter_for(ls, uri)}
+    return {"jobs": [*ls.batches.status(), *ls.jobs.status()], "interpreter": await interpreter_for(ls, uri)}
 
 
 def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
     """`.journal` `{jobId?}`: what came of that job, or of the latest, as `adacoder/run` answers."""
-    return ls.jobs.journal(_job_id(arguments))
+    job_id = _job_id(arguments)
+    return ls.batches.journal(job_id) or ls.jobs.journal(job_id)
 
 
 async def on_models(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:

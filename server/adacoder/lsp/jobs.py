@@ -20,6 +20,7 @@ from adacoder import report
 from adacoder.domain import JSON, Outcome, Status, Step, Target, TargetError
 from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
+from adacoder.lsp.memory import Memory
 from adacoder.lsp.progress import new_token, progress
 from adacoder.lsp.workspace import encoding_of
 from adacoder.messages import Text
@@ -45,6 +46,7 @@ _DOING = {
     Mode.FIX: "fixing",
     Mode.CHECK: "checking",
     Mode.REPAIR: "repairing",
+    Mode.ANOTHER: "writing another candidate for",
     Mode.SUGGEST_EXAMPLES: "suggesting examples for",
 }
 
@@ -67,6 +69,8 @@ class Job:
     """The latest progress."""
     show: Callable[[str], None] = lambda message: None
     """Shows progress in the editor."""
+    relay: Callable[[str], None] | None = None
+    """Shows it in place of that, where the job is part of something larger."""
     most_rounds: int = 1
     insertion: Insertion | None = None
     task: asyncio.Task[dict[str, JSON]] = field(init=False)
@@ -126,6 +130,7 @@ class Jobs:
         self._finished: dict[str, dict[str, JSON]] = {}
         """The answers of the latest finished jobs, by id, the latest last."""
         self._closing = False
+        self.memory = Memory()
 
     def start(self, job: Job) -> None:
         """Start a job in the background.
@@ -184,7 +189,7 @@ class Jobs:
         try:
             token = await new_token(self._client) if job.announced else job.token
             async with progress(self._client, title, token, job.cancel) as show:
-                job.show = show
+                job.show = job.relay or show
                 ending = await self._work(job, journal)
         except asyncio.CancelledError:
             self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED)))
@@ -201,8 +206,10 @@ class Jobs:
         settings = await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
         service = await self._service()
         job.most_rounds = service.most_rounds(job.mode, settings)
-        task = Task(job.target, settings, _project(snapshot), journal)
+        others = self.memory.candidates(snapshot.path, job.target) if job.mode is Mode.ANOTHER else ()
+        task = Task(job.target, settings, _project(snapshot), journal, others=others)
         outcome = await service.perform(job.mode, task)
+        self.memory.note(job.mode, snapshot.path, outcome)
         if not (job.apply and outcome.edits):
             return Ending(outcome)
 
@@ -211,7 +218,8 @@ class Jobs:
             task = Task(target, settings, _project(snapshot), Journal(job.listen), outcome.candidate)
             return await service.recheck(task)
 
-        job.insertion = Insertion(self._client, settings.on_unverified, recheck)
+        replaces = job.mode is Mode.ANOTHER
+        job.insertion = Insertion(self._client, settings.on_unverified, recheck, replaces=replaces)
         try:
             inserted = await job.insertion.insert(OutcomeInText(outcome, job.snapshot))
         except NotInsertedError as why:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
+from adacoder.lsp.batch import Batches
 from adacoder.lsp.client import Client
 from adacoder.lsp.configuration import Configuration
 from adacoder.lsp.jobs import Jobs
@@ -21,9 +23,11 @@ class AdaCoderServer(Client):
         super().__init__()
         self.configuration = Configuration(self)
         self.jobs = Jobs(self, self.configuration, self.service)
+        self.batches = Batches(self, self.jobs)
         self.looking_up = asyncio.Lock()
         """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
         self._service: Service | None = None
+        self._working: set[asyncio.Task[None]] = set()
         self._importing = asyncio.Lock()
 
     async def service(self) -> Service:
@@ -33,8 +37,17 @@ class AdaCoderServer(Client):
                 self._service = (await asyncio.to_thread(_service))()
             return self._service
 
+    def begin(self, work: Coroutine[object, object, None]) -> None:
+        """Do `work` once what is being answered is out."""
+        task = asyncio.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
     async def close(self) -> None:
         """End all jobs, and every process that was kept for more of them."""
+        for task in self._working:
+            task.cancel()
+        await self.batches.close()
         await self.jobs.close()
         if self._service is not None:
             await self._service.close()

@@ -37,8 +37,8 @@ _WORD = re.compile(r"\w+")
 def splice(target: Target, candidate: Candidate) -> Splice:
     """Put `candidate` in the place of `target`.
 
-    The body is replaced, in the file's own indentation and line endings; comments of a stub stay above it. Parameters that the candidate calls
-    otherwise, and the function itself, are called what they are here. Of the imports and module-level definitions
+    The body is replaced, in the file's own indentation and line endings; comments of a stub stay above it. Parameters
+    that the candidate calls otherwise, and the function itself, are called what they are here. Of the imports and module-level definitions
     those come along that are used and that the module does not have; what the module binds to something else is never
     shadowed. Without a function in the candidate nothing changes.
     """
@@ -136,8 +136,8 @@ class _Place:
         block = reindent(body, parent=self.target.indent, first=self.indent, unit=self.unit)
         old = self.target.body.of(self.target.text)
         above = kept(self.target, self.indent)
-        gap = "" if above.endswith(("\n", "\r")) else "\n"
-        new = above + self.in_file(gap + block) if body else above.rstrip("\r\n")
+        first = "" if above.endswith(("\n", "\r")) else "\n"
+        new = above + self.in_file(first + block) if body else above.rstrip("\r\n")
         if not self.target.is_stub and has_all_but_comments(old, new):
             return []
         edits = [_smallest(self.target.body.start, old, new)] if old != new else []
