@@ -38,9 +38,9 @@ def splice(target: Target, candidate: Candidate) -> Splice:
     """Put `candidate` in the place of `target`.
 
     The body is replaced, in the file's own indentation and line endings; comments of a stub stay above it. Parameters
-    that the candidate calls otherwise, and the function itself, are called what they are here. Of the imports and module-level definitions
-    those come along that are used and that the module does not have; what the module binds to something else is never
-    shadowed. Without a function in the candidate nothing changes.
+    that the candidate calls otherwise, and the function itself, are called what they are here. Of the imports and
+    module-level definitions those come along that are used and that the module does not have; what the module binds to
+    something else is never shadowed. Without a function in the candidate nothing changes.
     """
     function = find_function(candidate.function, target.name)
     if function is None:

@@ -54,8 +54,8 @@ async def test_initialize(tmp_path: Path, offered: tuple[str, ...], chosen: str)
         assert offer["positionEncoding"] == chosen
         assert offer["codeActionProvider"]["codeActionKinds"] == ["refactor.rewrite.adacoder", "quickfix"]
         assert not offer["codeActionProvider"].get("resolveProvider")
-        on_functions = ("generate", "fix", "check", "repair", "suggestExamples")
-        commands = (*on_functions, "cancel", "journal", "models", "doctor", "status")
+        on_functions = ("generate", "fix", "check", "repair", "another", "suggestExamples", "writeDocstring")
+        commands = (*on_functions, "generateAll", "cancel", "journal", "models", "doctor", "status")
         assert sorted(offer["executeCommandProvider"]["commands"]) == sorted(
             f"adacoder.server.{name}" for name in commands
         )
