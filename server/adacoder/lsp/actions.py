@@ -24,6 +24,9 @@ FIX_KIND = types.CodeActionKind.QuickFix.value
 KINDS = [GENERATE_KIND, FIX_KIND]
 """The kinds of all actions."""
 
+_LOOKED_THROUGH = 20_000
+"""Characters of a text that is read as a whole at a movement of the cursor, which takes 10 ms."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -89,7 +92,9 @@ def _more(snapshot: Snapshot, target: Target, memory: Memory) -> list[Offer]:
 
 
 def _has_more_stubs(text: str) -> bool:
-    """Tell whether several functions of `text` are stubs with a docstring."""
+    """Tell whether several functions of `text` are stubs with a docstring; of a long text that is believed."""
+    if len(text) > _LOOKED_THROUGH:
+        return True
     from adacoder.source.stubs import documented_stubs
 
     return len(documented_stubs(text)) > 1
