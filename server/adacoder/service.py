@@ -83,7 +83,9 @@ class Service(Checks):
                 return await self.check(task, covers=True)
             case Mode.SUGGEST_EXAMPLES:
                 return await self.suggest(task)
-        return await self.run(task.in_mode(mode))
+        task = task.in_mode(mode)
+        outcome = await self.run(task)
+        return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
         """Run the strategy on the target, from `task.start` if there is one, and say what came of it.
@@ -232,7 +234,8 @@ def _conversation(
 ) -> Conversation:
     async def pack(window: Window) -> Briefing:
         overlays = await asyncio.to_thread(task.overlays)
-        return await aside(_packed, task.target, overlays, task.access(), roles, window, task.settings.instructions)
+        wishes = task.settings.instructions
+        return await aside(_packed, task.target, overlays, task.access(), roles, window, wishes, task.others)
 
     return Conversation(model, task.target, task.journal, pack, ceiling)
 
@@ -244,14 +247,26 @@ def _packed(
     roles: tuple[Role[Any], ...],
     window: Window,
     instructions: str,
+    others: tuple[Candidate, ...],
 ) -> Briefing:
     """Pack what every prompt of a request begins with."""
-    return brief(target, pieces(target, overlays, allowed), roles, window=window, instructions=instructions)
+    found = pieces(target, overlays, allowed)
+    return brief(target, found, roles, window=window, instructions=instructions, others=others)
 
 
 def from_reply(text: str, target: Target) -> Candidate:
     """The Candidate in a reply that came from anywhere."""
     return extract(Reply(text), target)
+
+
+def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
+    """`outcome`, or its failure if its candidate is one of `others`."""
+    candidate = outcome.candidate
+    is_current = outcome.status is Status.VERIFIED and not outcome.edits
+    if candidate is None or not (is_current or any(candidate.function == other.function for other in others)):
+        return outcome
+    reason = f"The model wrote '{outcome.target.name}' as it was written before: ask again, or ask another model."
+    return replace(outcome, status=Status.FAILED, reason=reason, edits=())
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:

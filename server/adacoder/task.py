@@ -26,6 +26,8 @@ class Mode(StrEnum):
     """Only run the examples."""
     REPAIR = "repair"
     """Begin with a candidate, and fix it by rule only."""
+    ANOTHER = "another"
+    """Write it in another way than it has been written."""
     SUGGEST_EXAMPLES = "suggestExamples"
     """Let a model suggest examples for the docstring."""
 
@@ -40,12 +42,17 @@ class Task:
     journal: Journal = field(default_factory=Journal)
     start: Candidate | None = None
     """The first candidate; None: a model writes it."""
+    others: tuple[Candidate, ...] = ()
+    """Candidates that there are already: the model is asked for a different one."""
 
     def in_mode(self, mode: Mode) -> Task:
-        """This task for `mode`: fixing and repairing begin with the function as it stands unless `start` is given."""
+        """This task for `mode`: fixing and repairing begin with the function as it stands unless `start` is given, and
+        another candidate differs from it."""
         settings = self.settings
         if mode is Mode.REPAIR:  # rules are all that it takes of a workflow, and the default one has them
             settings = replace(settings, max_iterations=0, strategy=Settings().strategy)
+        if mode is Mode.ANOTHER and not self.target.is_stub:
+            return replace(self, others=(current(self.target), *self.others))
         begins = mode in (Mode.FIX, Mode.REPAIR) and self.start is None
         return replace(self, settings=settings, start=current(self.target) if begins else self.start)
 

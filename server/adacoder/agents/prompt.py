@@ -20,11 +20,13 @@ from typing import Any
 
 from adacoder.agents.failures import fitted, shortened
 from adacoder.agents.role import FENCE, Field, Role
-from adacoder.domain import Message, Target
+from adacoder.domain import Candidate, Message, Target
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.pytext import Lines, normalize
 from adacoder.source.context import Piece
+from adacoder.source.docstring import docstring_indent
+from adacoder.source.remarks import remarks
 
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
@@ -88,11 +90,18 @@ class Briefing:
 
 
 def brief(
-    target: Target, pieces: Sequence[Piece], roles: Sequence[Role[Any]], *, window: Window, instructions: str
+    target: Target,
+    pieces: Sequence[Piece],
+    roles: Sequence[Role[Any]],
+    *,
+    window: Window,
+    instructions: str,
+    others: Sequence[Candidate] = (),
 ) -> Briefing:
     """Pack as many of the ranked `pieces` as the window leaves room for, for calls in any of `roles`.
 
-    The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes.
+    The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes,
+    `others` candidates that there are already, of which the latest is shown: what is written shall differ from it.
 
     Raises:
         ContextOverflow: the task alone does not fit; the window's bound says what helps.
@@ -100,9 +109,9 @@ def brief(
     ways = dict.fromkeys(role.system for role in roles if role.system)
     wishes = f"{instructions.strip()}\n" if instructions.strip() else ""
     system = "".join(_fill(each) for each in ("system", *ways)) + wishes
-    task = _task(target)
+    task = _task(target) + "".join(map(_other, others[-1:]))
     changing = max(_changing_tokens(role, target.name, window) for role in roles)
-    own = "".join([bodiless(target), *(example.source + example.want for example in target.examples)])
+    own = "".join([_shown(target), *(example.source + example.want for example in target.examples)])
     bare = Briefing(target.name, system, task, own, window, 0)
     taken = window.measure_chat(bare.messages("")) + _rounding(window) + changing
     room = window.tokens - taken
@@ -164,7 +173,7 @@ def _task(target: Target) -> str:
     """The function, and its examples from other docstrings."""
     owner = target.qualname.rpartition(".")[0]
     place = f", a method of the class `{owner}`" if target.in_class else ""
-    task = _fill("task", place=place, function=bodiless(target))
+    task = _fill("task", place=place, function=_shown(target))
     lines = Lines(target.text)
     span = target.docstring_span
     own = range(lines.line_at(span.start), lines.line_at(span.end) + 1)
@@ -173,6 +182,17 @@ def _task(target: Target) -> str:
         return task
     shown = "\n".join(f"{example.prompted}\n{example.want}".rstrip("\n") for example in others)
     return task + "\n" + _fill("class_examples", owner=owner, examples=shown)
+
+
+def _other(candidate: Candidate) -> str:
+    """A candidate that the one to be written shall differ from."""
+    return "\n" + _fill("another", code=shortened(candidate.function, 2 * _QUOTED_CHARACTERS))
+
+
+def _shown(target: Target) -> str:
+    """The function as a model is to see it: without a body, but for the comments of a stub."""
+    indent = docstring_indent(target).removeprefix(target.indent)
+    return "\n".join([bodiless(target), *(indent + remark for remark in remarks(target))])
 
 
 def bodiless(target: Target) -> str:

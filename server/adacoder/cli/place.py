@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -75,14 +75,23 @@ _functions = lru_cache(maxsize=1)(functions)
 """Functions of a file are looked up one after the other, mostly in the same text."""
 
 
-def chosen(file: SourceFile, folder: Path, chooses: Callable[[Documented], bool]) -> Iterator[Place]:
-    """Yield the places of the functions in `file` that `chooses` accepts."""
+def chosen(
+    file: SourceFile,
+    folder: Path,
+    chooses: Callable[[Documented], bool],
+    arranges: Callable[[Sequence[Target]], Sequence[Target]] = list,
+) -> list[Place]:
+    """The places of the functions in `file` that `chooses` accepts, as `arranges` orders them."""
     seen = Counter[str]()
+    targets: list[Target] = []
+    places: dict[int, Place] = {}
     for one in _functions(file.text, file.path, folder):
         qualname = one.target.qualname
         if chooses(one):
-            yield Place(file.path, qualname, number=seen[qualname])
+            targets.append(one.target)
+            places[id(one.target)] = Place(file.path, qualname, number=seen[qualname])
         seen[qualname] += 1
+    return [places[id(target)] for target in arranges(targets)]
 
 
 def _absolute(path: str) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder import report
@@ -11,12 +11,13 @@ from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.output import Output
 from adacoder.cli.place import Place, chosen
-from adacoder.domain import AdaCoderError, Outcome, Status, TargetError
+from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
 from adacoder.journal import Journal
 from adacoder.project import Project, folder_of
 from adacoder.service import Service, from_reply
+from adacoder.source.dependence import by_dependence
 from adacoder.source.locate import Documented
-from adacoder.source.text import SourceFile, read
+from adacoder.source.text import SourceFile, apply_edits, read
 from adacoder.task import Mode, Task
 
 
@@ -33,13 +34,17 @@ class Command:
     """Text that holds the candidate to begin with; it can be for one function only."""
     passes_over: bool = False
     """True to leave out functions that were not named and have nothing to fix."""
+    arranges: Callable[[Sequence[Target]], Sequence[Target]] = list
+    """The order in which it takes functions that were not named."""
 
 
 def _has_examples(one: Documented) -> bool:
     return bool(one.target.examples or one.target.of_class) or one.unreadable is not None
 
 
-GENERATE = Command(Mode.GENERATE, lambda one: one.target.is_stub, "function with a docstring and no body yet")
+GENERATE = Command(
+    Mode.GENERATE, lambda one: one.target.is_stub, "function with a docstring and no body yet", arranges=by_dependence
+)
 FIX = Command(Mode.FIX, _has_examples, "function with examples", passes_over=True)
 
 
@@ -59,9 +64,12 @@ class Work:
         self._choices = Choices(values, self._tell)
         self._codes = [0]
         self._shown = 0
+        self._proposed: SourceFile | None = None
+        """The file as it is on disk, with the verified functions in its text that were shown and not written."""
 
     async def carry_out(self, place: Place) -> int:
-        """Work on all functions at `place`, one after the other, each in its file's text at that moment.
+        """Work on all functions at `place`, one after the other, each in its file's text at that moment, in which those
+        before it stand if they are verified.
 
         Returns the exit code.
         """
@@ -81,7 +89,7 @@ class Work:
             return [place]
         try:
             file = read(place.path)
-            found = list(chosen(file, folder_of(file.path, file.text), self._command.chooses))
+            found = chosen(file, folder_of(file.path, file.text), self._command.chooses, self._command.arranges)
             if not found:
                 raise TargetError(f"There is no {self._command.wanted} in {place.path}.")
             if self._command.reply is not None and len(found) > 1:
@@ -91,9 +99,13 @@ class Work:
             return []
         return found
 
+    def _read(self, path: Path) -> SourceFile:
+        file, proposed = read(path), self._proposed
+        return proposed if proposed is not None and proposed.data == file.data else file
+
     async def _work_on(self, place: Place, service: Service, *, passes_over: bool) -> None:
         try:
-            file = read(place.path)
+            file = self._read(place.path)
             folder = folder_of(file.path, file.text)
             target = place.find(file, folder)
             settings = self._choices.settings(folder)
@@ -112,6 +124,8 @@ class Work:
     def _show(self, outcome: Outcome, file: SourceFile, folder: Path) -> None:
         shown = self._output.show(outcome, file, folder)
         self._codes.append(report.exit_code([shown]))
+        if shown.status is Status.VERIFIED:
+            self._proposed = replace(file, text=apply_edits(file.text, outcome.edits))
         if shown.status is Status.ERROR:
             self._could_not_run(report.summary(shown))
 

@@ -16,6 +16,7 @@ from pygls.capabilities import get_capability
 from adacoder.domain import JSON, Target, TargetError
 from adacoder.lsp.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.kept import KeptResult
+from adacoder.lsp.memory import Memory
 from adacoder.lsp.snapshot import Snapshot
 
 COMMAND = "adacoder.server."
@@ -25,6 +26,9 @@ FIX_KIND = types.CodeActionKind.QuickFix.value
 JOURNAL_KIND = "source.adacoder.journal"
 KINDS = [GENERATE_KIND, FIX_KIND, JOURNAL_KIND]
 """The kinds of all actions."""
+
+_LOOKED_THROUGH = 20_000
+"""Characters of a text that is read as a whole at a movement of the cursor, which takes 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,9 @@ class FileState:
     kept: Sequence[KeptResult] = ()
     last_job: Callable[[str], str | None] = lambda name: None
     """The last job on a function, by the function's name."""
+    failing: frozenset[str] = frozenset()
+    """The functions whose examples are known to fail on the text as it is."""
+    memory: Memory = field(default_factory=Memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,35 +67,34 @@ def code_actions(
     line: int,
     context: types.CodeActionContext,
     client: types.ClientCapabilities,
-    state: FileState = FileState(),
+    state: FileState | None = None,
 ) -> list[types.CodeAction | types.Command]:
-    """The actions for the function around `line`.
+    """The actions for the function around `line`, what it needs first.
 
-    Where the editor asks of its own accord, only the stub of a function and an example that failed are worth a
-    lightbulb, and what is kept for it or at work on it. What cannot be done is shown only to who asked for that very
-    kind and will see the reason.
+    Where the editor asks of its own accord, only what a function plainly needs is worth a lightbulb: a stub its body,
+    one that is known to fail a fix; and what is kept for it or at work on it. What cannot be done is shown only to
+    somebody who asked for that very kind and will see the reason.
     """
+    state = state or FileState()
     target, obstacle = _function_around(snapshot, line)
     failed = tuple(each for each in context.diagnostics if each.source == SOURCE and each.code != UNREACHED)
-    offers = [*_of_state(target, state), *_offers(target, obstacle, failed), *_journal(target, state)]
-    if target is not None and target.qualname in state.running:
-        offers = [offer for offer in offers if offer.arguments]  # nothing else is to begin there
-    offers = [offer for offer in offers if _is_wanted(offer.kind, context.only)]
-    if context.trigger_kind is types.CodeActionTriggerKind.Automatic:
-        is_stub = target is not None and target.is_stub
-        offers = [
-            each for each in offers if each.is_urgent or each.diagnostics or (is_stub and each.kind == GENERATE_KIND)
-        ]
+    is_asked = context.trigger_kind is not types.CodeActionTriggerKind.Automatic
+    if target is None:
+        offers = [*_documenting(snapshot, line), *_impossible(obstacle)]
+    elif target.qualname in state.running:
+        offers = [*_of_state(target, state), *_journal(target, state)]  # nothing else is to begin there
+    else:
+        offers = [*_of_state(target, state), *_needed(target, failed, state)]
+        offers += [*_more(snapshot, target, state.memory), *_journal(target, state)] if is_asked else []
+    offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
     if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
         offers = [offer for offer in offers if offer.obstacle is None]
     here = _argument(snapshot, line, target)
     return [_in_terms_of(client, offer, [offer.arguments or here]) for offer in offers]
 
 
-def _of_state(target: Target | None, state: FileState) -> list[Offer]:
+def _of_state(target: Target, state: FileState) -> list[Offer]:
     """What can be done with the job at work on a function, and with the results that are kept for it."""
-    if target is None:
-        return []
     offers: list[Offer] = []
     if (job_id := state.running.get(target.qualname)) is not None:
         offers.append(_about_job(f"AdaCoder: cancel '{target.name}'", "cancel", job_id))
@@ -106,24 +112,68 @@ def _about_job(title: str, command: str, job_id: str) -> Offer:
     return Offer(GENERATE_KIND, title, COMMAND + command, arguments={"jobId": job_id}, is_urgent=True)
 
 
-def _offers(target: Target | None, obstacle: str | None, failed: tuple[types.Diagnostic, ...]) -> list[Offer]:
-    name = f" '{target.name}'" if target else ""
-    generate = Offer(GENERATE_KIND, f"AdaCoder: generate function{name}", COMMAND + "generate", obstacle)
-    unwritten = f"'{target.name}' has no body yet: generate it." if target and target.is_stub else None
-    if not failed:
-        return [generate, Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle or unwritten)]
-    command = COMMAND + ("generate" if unwritten else "fix")
-    clear = Offer(FIX_KIND, f"AdaCoder: clear what failed in{name or ' this'}", COMMAND + "clear", obstacle, failed)
-    return [Offer(FIX_KIND, "Fix with AdaCoder", command, obstacle, failed), generate, clear]
+def _needed(target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
+    """To write a function, or to fix it: what it needs first."""
+    title = f"AdaCoder: generate function '{target.name}'"
+    generate = Offer(GENERATE_KIND, title, COMMAND + "generate", is_urgent=target.is_stub)
+    if failed:
+        command = COMMAND + ("generate" if target.is_stub else "fix")
+        fix = Offer(FIX_KIND, "Fix with AdaCoder", command, diagnostics=failed, is_urgent=True)
+        title = f"AdaCoder: clear what failed in '{target.name}'"
+        return [fix, generate, Offer(FIX_KIND, title, COMMAND + "clear", diagnostics=failed, is_urgent=True)]
+    unwritten = f"'{target.name}' has no body yet: generate it." if target.is_stub else None
+    fails = target.qualname in state.failing and not target.is_stub
+    fix = Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", unwritten, is_urgent=fails)
+    return [fix, generate] if fails else [generate, fix]
 
 
-def _journal(target: Target | None, state: FileState) -> list[Offer]:
-    job_id = None if target is None else state.last_job(target.qualname)
-    if target is None or job_id is None:
+def _journal(target: Target, state: FileState) -> list[Offer]:
+    job_id = state.last_job(target.qualname)
+    if job_id is None:
         return []
     arguments: dict[str, JSON] = {"jobId": job_id, "format": "markdown", "show": True}
     title = f"AdaCoder: show the journal of '{target.name}'"
     return [Offer(JOURNAL_KIND, title, COMMAND + "journal", arguments=arguments)]
+
+
+def _more(snapshot: Snapshot, target: Target, memory: Memory) -> list[Offer]:
+    """What else can be done with a function, for somebody who asks."""
+    offers: list[Offer] = []
+    if not target.is_stub or memory.candidates(snapshot.path, target):
+        offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
+    if not (target.has_wants or target.of_class):
+        title = f"AdaCoder: suggest examples for '{target.name}'"
+        offers.append(Offer(GENERATE_KIND, title, COMMAND + "suggestExamples"))
+    if target.is_stub and _has_more_stubs(snapshot.text):
+        offers.append(Offer(GENERATE_KIND, "AdaCoder: generate all stubs in this file", COMMAND + "generateAll"))
+    return offers
+
+
+def _has_more_stubs(text: str) -> bool:
+    """Tell whether several functions of `text` are stubs with a docstring; of a long text that is believed."""
+    if len(text) > _LOOKED_THROUGH:
+        return True
+    from adacoder.source.stubs import documented_stubs
+
+    return len(documented_stubs(text)) > 1
+
+
+def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
+    """The skeleton of a docstring, for a function that has none."""
+    from adacoder.source.locate import undocumented
+
+    found = undocumented(snapshot.text, snapshot.path, line=line)
+    if found is None:
+        return []
+    title = f"AdaCoder: '{found.name}' has no docstring: write the skeleton of one"
+    return [Offer(GENERATE_KIND, title, COMMAND + "writeDocstring")]
+
+
+def _impossible(obstacle: str | None) -> list[Offer]:
+    return [
+        Offer(GENERATE_KIND, "AdaCoder: generate function", COMMAND + "generate", obstacle, is_urgent=True),
+        Offer(FIX_KIND, "Fix with AdaCoder", COMMAND + "fix", obstacle, is_urgent=True),
+    ]
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:

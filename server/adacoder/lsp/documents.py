@@ -39,7 +39,7 @@ class Documents:
                 shown = None
             if shown is not None and shown.success:
                 return
-        self._client.show(f"{what} is in {path}, until the editor is closed.", warning=False)
+        self._client.show(f"{what} is in {path}", warning=False)
 
     def close(self) -> None:
         """Remove what was written."""

@@ -135,8 +135,12 @@ class Insertion:
 
 def workspace_edit(client: Client, finding: OutcomeInText) -> types.WorkspaceEdit:
     """The Outcome's edits as one step to undo, bound to the version of the text they are for."""
-    snapshot = finding.snapshot
-    edits = text_edits(snapshot.text, finding.outcome.edits, encoding_of(client.workspace))
+    return edit_of(client, finding.snapshot, finding.outcome.edits)
+
+
+def edit_of(client: Client, snapshot: Snapshot, made: Sequence[Edit]) -> types.WorkspaceEdit:
+    """Edits of a snapshot's text, bound to its version."""
+    edits = text_edits(snapshot.text, made, encoding_of(client.workspace))
     if not get_capability(client.client_capabilities, "workspace.workspace_edit.document_changes", False):
         return types.WorkspaceEdit(changes={snapshot.uri: edits})
     document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)

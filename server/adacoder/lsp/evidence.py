@@ -189,6 +189,14 @@ class EvidenceRoom:
         """The evidence of a function."""
         return self._by_uri.get(unquote(uri), {}).get(qualname)
 
+    def failing(self, uri: str) -> frozenset[str]:
+        """The functions of a document whose examples fail on its text as it is."""
+        return frozenset(
+            each.evidence.qualname
+            for each in self._by_uri.get(unquote(uri), {}).values()
+            if each.holds and each.evidence.is_of_text and each.evidence.failed
+        )
+
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
         """Take in what was found; `lines` are those of its document as it is now, None if it is not open.
 

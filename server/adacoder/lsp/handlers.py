@@ -18,16 +18,18 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from adacoder.domain import AdaCoderError, TargetError
 from adacoder.lsp.actions import COMMAND, KINDS, FileState, code_actions
+from adacoder.lsp.docstrings import docstring_for, insert_docstring
 from adacoder.lsp.habits import Habits
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.pygls_fixes import RUN
 from adacoder.lsp.registration import Answer, add_command, begin_after_answer
 from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.showing import on_clear, on_journal, register_shown
-from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, take
+from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, read_uri, take
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
+    from adacoder.lsp.batch import Batch
     from adacoder.models.catalog import Described
 
 
@@ -42,6 +44,8 @@ def register(server: AdaCoderServer) -> None:
     server.feature(RUN)(on_run)
     answers: dict[str, Answer] = {
         **{mode: _starter(mode) for mode in Mode},
+        "generateAll": on_generate_all,
+        "writeDocstring": on_write_docstring,
         "insert": on_insert,
         "difference": on_difference,
         "discard": on_discard,
@@ -92,9 +96,13 @@ async def on_code_action(
     except TargetError:
         return None
     line, client = min(params.range.start.line, params.range.end.line), ls.client_capabilities
-    running = {job.target.qualname: job.id for job in ls.jobs.of(snapshot.uri)}
-    last_job = partial(ls.shown.journals.last, snapshot.uri)
-    state = FileState(running, ls.kept.of_file(snapshot.path), last_job)
+    state = FileState(
+        running={job.target.qualname: job.id for job in ls.jobs.of(snapshot.uri)},
+        kept=ls.kept.of_file(snapshot.path),
+        last_job=partial(ls.shown.journals.last, snapshot.uri),
+        failing=ls.shown.evidence.failing(snapshot.uri),
+        memory=ls.jobs.memory,
+    )
     return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
 
 
@@ -148,7 +156,7 @@ def _starter(mode: Mode) -> Answer:
     return start
 
 
-async def _accepted(ls: AdaCoderServer, start: Callable[[], Awaitable[Job]]) -> dict[str, Any]:
+async def _accepted(ls: AdaCoderServer, start: Callable[[], Awaitable[Job | Batch]]) -> dict[str, Any]:
     """The answer to a command that starts a job, which begins after it."""
     try:
         job = await start()
@@ -205,23 +213,50 @@ async def _started(
         return job
 
 
+async def on_generate_all(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+    """`.generateAll` `{uri}`: write all stubs of a file, one after the other."""
+
+    async def batch() -> Batch:
+        return await ls.batches.start(take(ls.workspace, read_uri(argument)))
+
+    return await _accepted(ls, batch)
+
+
+async def on_write_docstring(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+    """`.writeDocstring`: write the skeleton of a docstring into a function that has none. No model is asked."""
+    try:
+        place = read_place(argument)
+        snapshot = take(ls.workspace, place.uri)
+        name, edit = await asyncio.to_thread(docstring_for, snapshot, place)
+    except AdaCoderError as error:
+        ls.show(str(error), warning=True)
+        return {"accepted": False, "jobId": None, "reason": str(error)}
+
+    def begin(is_cancelled: bool) -> None:
+        if not is_cancelled:
+            ls.begin(insert_docstring(ls, snapshot, name, edit))
+
+    ls.protocol.after_answer(begin)
+    return {"accepted": True, "jobId": None, "reason": None}
+
+
 async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
     job_id = _job_id(argument)
     if job_id is None:
         ls.saving.cancel()
     async with ls.looking_up:
-        return {"cancelled": ls.jobs.cancel(job_id)}
+        return {"cancelled": [*ls.batches.cancel(job_id), *ls.jobs.cancel(job_id)]}
 
 
 async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.status` `{uri?}`: the running jobs, each with its latest progress; and the Python that a document runs on."""
     uri = argument.get("uri") if isinstance(argument, Mapping) else None
     if not isinstance(uri, str):
-        return {"jobs": ls.jobs.status()}
+        return {"jobs": [*ls.batches.status(), *ls.jobs.status()]}
     from adacoder.lsp.health import interpreter_for
 
-    return {"jobs": ls.jobs.status(), "interpreter": await interpreter_for(ls, uri)}
+    return {"jobs": [*ls.batches.status(), *ls.jobs.status()], "interpreter": await interpreter_for(ls, uri)}
 
 
 async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:

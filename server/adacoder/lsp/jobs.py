@@ -25,6 +25,7 @@ from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
 from adacoder.lsp.endings import Ending
 from adacoder.lsp.kept import KeptResult, KeptResults, edits_of, score_of
+from adacoder.lsp.memory import Memory
 from adacoder.lsp.progress import announced, progress
 from adacoder.lsp.workspace import encoding_of
 from adacoder.messages import Named, Text, joined
@@ -53,6 +54,7 @@ _DOING = {
     Mode.FIX: "fixing",
     Mode.CHECK: "checking",
     Mode.REPAIR: "repairing",
+    Mode.ANOTHER: "writing another candidate for",
     Mode.SUGGEST_EXAMPLES: "suggesting examples for",
 }
 
@@ -76,6 +78,8 @@ class Job:
     """The latest progress."""
     show: Callable[[str], None] = lambda message: None
     """Shows progress in the editor."""
+    relay: Callable[[str], None] | None = None
+    """Shows it in place of that, where the job is part of something larger."""
     round: int = 0
     most_rounds: int = 1
     moved: Callable[[], None] = lambda: None
@@ -142,6 +146,7 @@ class Jobs:
         self._tell = tell
         self._closing = False
         self._listeners: list[Listener] = []
+        self.memory = Memory()
 
     def listen(self, listener: Listener) -> None:
         """Let `listener` hear of all jobs."""
@@ -213,7 +218,8 @@ class Jobs:
         journal = Journal(job.listen)
         try:
             await job.may_begin.wait()
-            async with self._shown(job) as job.show:
+            async with self._shown(job) as show:
+                job.show = job.relay or show
                 ending = await self._work(job, journal)
         except asyncio.CancelledError:
             kept = self._kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id) is not None
@@ -242,10 +248,18 @@ class Jobs:
         if isinstance(job.work, KeptResult):
             return await self._insert_kept(job, job.work, recheck)
         job.most_rounds = service.most_rounds(job.work, settings)
-        outcome = await service.perform(job.work, Task(job.target, settings, _project(snapshot), journal))
+        others = self.memory.candidates(snapshot.path, job.target) if job.work is Mode.ANOTHER else ()
+        task = Task(job.target, settings, _project(snapshot), journal, others=others)
+        outcome = await service.perform(job.work, task)
+        self.memory.note(job.work, snapshot.path, outcome)
         result = KeptResult.of(outcome, job.id, snapshot.uri)
         if not job.apply or result is None:
             return Ending(outcome)
+        if job.work is Mode.ANOTHER:
+            self._kept.add(result)
+            return Ending(
+                outcome, obstacle=f"another candidate for {_name(outcome)} is to be compared first", kept=True
+            )
         if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
             return await self._inserted(job, OutcomeInText(outcome, snapshot), result, recheck)
         unproved = _unproved(outcome)
@@ -326,10 +340,14 @@ class Jobs:
 
 def _unproved(outcome: Outcome) -> str:
     """What keeps an unverified or partial Outcome from being inserted unasked."""
-    name = f"'{outcome.target.name}'"
+    name = _name(outcome)
     if outcome.candidate is None:
         return f"examples for {name} are to be read first"
     return f"{name} is unverified" if outcome.edits else f"{name} passes only {score_of(outcome)}"
+
+
+def _name(outcome: Outcome) -> str:
+    return f"'{outcome.target.name}'"
 
 
 def _project(snapshot: Snapshot) -> Project:

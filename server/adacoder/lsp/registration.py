@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adacoder.lsp.server import AdaCoderServer  # pygls reads annotations
 
 if TYPE_CHECKING:
+    from adacoder.lsp.batch import Batch
     from adacoder.lsp.jobs import Job
 
 Answer = Callable[[AdaCoderServer, Any], Awaitable[Any]]
@@ -30,7 +31,7 @@ def add_command(server: AdaCoderServer, name: str, answer: Answer) -> None:
     server.command(name)(answered)
 
 
-def begin_after_answer(ls: AdaCoderServer, job: Job) -> None:
+def begin_after_answer(ls: AdaCoderServer, job: Job | Batch) -> None:
     """Let `job` begin once the command that started it has been answered; cancelled, that cancels the job, too."""
 
     def begin(is_cancelled: bool) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
+from adacoder.lsp.batch import Batches
 from adacoder.lsp.client import Client
 from adacoder.lsp.configuration import Configuration
 from adacoder.lsp.documents import Documents
@@ -29,11 +31,13 @@ class AdaCoderServer(Client):
         self.kept = KeptResults()
         self.offering = Offering(self, self.kept, self.documents, lambda job: self.jobs.start(job))
         self.jobs = Jobs(self, self.configuration, self.service, self.kept, self.offering.tell)
+        self.batches = Batches(self, self.jobs)
         self.shown = Shown(self, self.configuration, self.jobs)
         self.saving = Saving(self, self.shown, self.jobs, self.service)
         self.looking_up = asyncio.Lock()
         """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
         self._service: Service | None = None
+        self._working: set[asyncio.Task[None]] = set()
         self._importing = asyncio.Lock()
 
     async def service(self) -> Service:
@@ -43,9 +47,18 @@ class AdaCoderServer(Client):
                 self._service = (await asyncio.to_thread(_service))()
             return self._service
 
+    def begin(self, work: Coroutine[object, object, None]) -> None:
+        """Do `work` once what is being answered is out."""
+        task = asyncio.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
     async def close(self) -> None:
         """End all jobs, and every process that was kept for more of them."""
+        for task in self._working:
+            task.cancel()
         self.offering.close()
+        await self.batches.close()
         await asyncio.gather(self.jobs.close(), self.saving.close())
         self.shown.close()
         self.documents.close()

@@ -129,7 +129,7 @@ async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None
     job_id, uri, name = (_text(members.get(key)) for key in ("jobId", "uri", "qualifiedName"))
     job_id = job_id or ls.shown.journals.last(uri, name)
     if members.get("format") != "markdown":
-        return ls.jobs.journal(job_id)
+        return ls.batches.journal(job_id) or ls.jobs.journal(job_id)
     markdown = None if job_id is None else await asyncio.to_thread(ls.shown.journals.markdown, job_id)
     if job_id is None or markdown is None:
         return None

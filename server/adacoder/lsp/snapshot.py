@@ -56,6 +56,18 @@ class FunctionPlace:
     qualname: str | None = None
 
 
+def read_uri(value: object) -> str:
+    """Read `{uri}`.
+
+    Raises:
+        ParametersError: it is missing, or no text.
+    """
+    uri = value.get("uri") if isinstance(value, Mapping) else None
+    if not isinstance(uri, str):
+        raise ParametersError("'uri' is missing: name the document.")
+    return uri
+
+
 def read_place(value: object) -> FunctionPlace:
     """Read `{uri, version?, position | qualifiedName}`.
 
@@ -63,10 +75,8 @@ def read_place(value: object) -> FunctionPlace:
         ParametersError: something is missing, or of another type.
     """
     members = value if isinstance(value, Mapping) else {}
-    uri, version = members.get("uri"), members.get("version")
+    uri, version = read_uri(members), members.get("version")
     position, qualname = members.get("position"), members.get("qualifiedName")
-    if not isinstance(uri, str):
-        raise ParametersError("'uri' is missing: name the document.")
     if version is not None and not _is_whole(version):
         raise ParametersError("'version' must be a whole number.")
     if qualname is not None and not isinstance(qualname, str):

@@ -60,13 +60,11 @@ class Document(workspace.TextDocument):
         self._source = None
 
     def _place(self, lines: Sequence[str], position: types.Position) -> tuple[int, int]:
-        """The line of a position, and its index in that line; what lies beyond an end or the beginning means that."""
+        """The line of a position, and its index in that line; what lies beyond an end means that end."""
         if position.line >= len(lines):
             return len(lines) - 1, len(lines[-1])
-        if position.line < 0:
-            return 0, 0
         line = lines[position.line]
-        return position.line, offset_at(Lines(line), 0, max(position.character, 0), encoding_of(self))
+        return position.line, offset_at(Lines(line), 0, position.character, encoding_of(self))
 
 
 def encoding_of(owner: workspace.TextDocument | workspace.Workspace) -> PositionEncoding:

@@ -17,7 +17,7 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
     triple = literal.endswith(quote * 3) and literal.startswith(prefix + quote * 3)
     content = literal[len(prefix) + (3 if triple else 1) : -3 if triple else -1]
     ending = line_ending(target.text)
-    indent = _indent(target)
+    indent = docstring_indent(target)
     shown = "".join(f"{example.prompted}\n{example.want}" for example in examples).removesuffix("\n")
     if "r" not in prefix.lower():
         shown = shown.replace("\\", "\\\\").replace(quote * 3, f"\\{quote}" * 3)
@@ -36,7 +36,7 @@ def _last_literal(target: Target) -> tuple[str, int]:
     return last.of(docstring), target.docstring_span.start + last.start
 
 
-def _indent(target: Target) -> str:
+def docstring_indent(target: Target) -> str:
     """The white space before the docstring; for one on the `def` line, one level more than `def`."""
     start = target.docstring_span.start
     line_start = max(target.text.rfind("\n", 0, start), target.text.rfind("\r", 0, start)) + 1

@@ -54,9 +54,10 @@ def locate(
     below a function belongs to it, and so does each one further below that is indented deeper than its `def`.
 
     Raises:
-        TargetError: there is none, or it cannot be a target: no docstring, out of reach inside a function, or
-            with examples that cannot be read.
+        TargetError: there is none, or it cannot be a target: no docstring, out of reach inside a function, only the
+            declaration of an overload, in a file that never runs, or with examples that cannot be read.
     """
+    must_run(path)
     if qualname is not None:
         chosen = _named(definitions(text), qualname, path)
     elif line is not None:
@@ -64,6 +65,26 @@ def locate(
     else:
         raise ValueError("a line or a name is needed")
     return _target(chosen, CountedLines(text), module_of(path, text, workspace))
+
+
+def must_run(path: Path) -> None:
+    """Check that the file is one whose code runs.
+
+    Raises:
+        TargetError: it is not.
+    """
+    if path.suffix == ".pyi":
+        raise TargetError(f"{path.name} only declares types, and its code never runs: go to {path.stem}.py.")
+
+
+def undocumented(text: str, path: Path, *, line: int | None = None, qualname: str | None = None) -> Definition | None:
+    """The function that `locate` would find there if it had a docstring; None if it has one, or cannot be a target."""
+    try:
+        must_run(path)
+        chosen = _around(text, line or 0, path) if qualname is None else _named(definitions(text), qualname, path)
+    except TargetError:
+        return None
+    return chosen if chosen.docstring is None and _can_be_found(chosen) else None
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
@@ -90,7 +111,12 @@ class Documented:
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
-    """All functions that can be targets, in the order of the file; declarations of overloads are none."""
+    """All functions that can be targets, in the order of the file; declarations of overloads are none.
+
+    Raises:
+        TargetError: none can be, in a file that never runs.
+    """
+    must_run(path)
     module = module_of(path, text, workspace)
     lines = Lines(text)
     return tuple(
@@ -150,9 +176,10 @@ def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition
     matches = [each for each in found if each.qualname == wanted and not each.is_class]
     if not matches:
         raise TargetError(f"There is no function '{qualname}' in {path}: {_hint(found, wanted)}")
-    documented = [each for each in matches if each.docstring is not None]
+    defined = [each for each in matches if not _is_decorated(each, _OVERLOAD)]
+    documented = [each for each in defined if each.docstring is not None]
     getters = [each for each in documented if not _is_decorated(each, _ACCESSOR)]
-    return (getters or documented or matches)[-1]
+    return (getters or documented or defined or matches)[-1]
 
 
 def _hint(found: Sequence[Definition], wanted: str) -> str:
@@ -211,6 +238,8 @@ def _target(definition: Definition, lines: Lines, module: Module) -> Target:
         )
     if definition.header_line.colon is None:
         raise TargetError(f"The signature of '{name}' does not end with a colon yet: complete it.")
+    if _is_decorated(definition, _OVERLOAD):
+        raise TargetError(f"'{name}' is only declared here, as an overload: choose the function that follows them.")
     if docstring is None:
         raise TargetError(f"'{name}' has no docstring: write down what it must do, best with >>> examples.")
     return _with_examples(_without_examples(definition, docstring, module), lines, _class_around(definition))

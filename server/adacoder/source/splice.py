@@ -17,6 +17,7 @@ from adacoder.pytext import Lines, dedent, line_ending, normalize
 from adacoder.source.body import body_of, find_function, prepended
 from adacoder.source.indentation import DEFAULT_UNIT, reindent, unit_of
 from adacoder.source.placed import Splice
+from adacoder.source.remarks import has_all_but_comments, kept, remarks, without
 from adacoder.source.signature import fit
 from adacoder.source.splicing.dependencies import dependencies
 from adacoder.source.splicing.layout import Layout
@@ -36,10 +37,10 @@ _WORD = re.compile(r"\w+")
 def splice(target: Target, candidate: Candidate) -> Splice:
     """Put `candidate` in the place of `target`.
 
-    The body is replaced, in the file's own indentation and line endings. Parameters that the candidate calls
-    otherwise, and the function itself, are called what they are here. Of the imports and module-level definitions
-    those come along that are used and that the module does not have; what the module binds to something else is never
-    shadowed. Without a function in the candidate nothing changes.
+    The body is replaced, in the file's own indentation and line endings; comments of a stub stay above it. Parameters
+    that the candidate calls otherwise, and the function itself, are called what they are here. Of the imports and
+    module-level definitions those come along that are used and that the module does not have; what the module binds to
+    something else is never shadowed. Without a function in the candidate nothing changes.
     """
     function = find_function(candidate.function, target.name)
     if function is None:
@@ -128,14 +129,19 @@ class _Place:
         return own is not None and body_of(own) == body
 
     def edits(self, body: str) -> list[Edit]:
-        """Put `body` in place; no edit if the function already has it."""
+        """Put `body` in place, below the comments of a stub; no edit if the function already has it."""
         if self.has(body):
             return []
+        body = without(body, {*remarks(self.target)})
         block = reindent(body, parent=self.target.indent, first=self.indent, unit=self.unit)
         old = self.target.body.of(self.target.text)
-        new = self.in_file("\n" + block) if body else ""
+        above = kept(self.target, self.indent)
+        first = "" if above.endswith(("\n", "\r")) else "\n"
+        new = above + self.in_file(first + block) if body else above.rstrip("\r\n")
+        if not self.target.is_stub and has_all_but_comments(old, new):
+            return []
         edits = [_smallest(self.target.body.start, old, new)] if old != new else []
-        if self.beside and body:
+        if self.beside and new:
             gap = (self.target.header.end, self.target.docstring_span.start)
             edits.insert(0, Edit(*gap, self.in_file("\n") + self.indent))
         return edits

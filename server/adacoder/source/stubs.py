@@ -37,6 +37,11 @@ def unwritten(owner: Definition, name: str) -> frozenset[str]:
     )
 
 
+def documented_stubs(text: str) -> list[Definition]:
+    """The functions of `text` that are stubs and have a docstring."""
+    return [each for each in _stubs(text) if each.docstring is not None]
+
+
 @lru_cache(maxsize=1)
 def _stubs(text: str) -> tuple[Definition, ...]:
     """All functions that are stubs; it is asked for method after method of the same text.

@@ -47,7 +47,7 @@ LISTED = f"{', '.join(FAMILIES)} and the variants that `adacoder strategies` lis
 def most_rounds(mode: Mode, settings: Settings) -> int:
     """Most rounds of a request, on all models of its ladder; 1 if there is no such strategy."""
     strategy = STRATEGIES.get(settings.strategy)
-    if strategy is None or mode not in (Mode.GENERATE, Mode.FIX):
+    if strategy is None or mode not in (Mode.GENERATE, Mode.FIX, Mode.ANOTHER):
         return 1
     models = settings.rounds_by_model(is_started=mode is Mode.FIX)
     return sum(strategy.spends(most).rounds for _, most in models)

@@ -135,6 +135,60 @@ def test_a_file_means_every_stub_in_it_each_in_the_text_as_it_is_then(desk: Desk
     assert "return math.pi * radius**2" in text
 
 
+MONOGRAM = '''def monogram(name):
+    """The initials, with dots.
+
+    >>> monogram("ada lovelace")
+    'A.L.'
+    """
+
+
+def initials(name):
+    """The initials of a name; see `monogram`.
+
+    >>> initials("ada lovelace")
+    'AL'
+    """
+    # TODO: the name may be empty
+    pass
+'''
+INITIALS_REPLY = '```python\ndef initials(name):\n    return "".join(word[0] for word in name.split()).upper()\n```'
+MONOGRAM_REPLY = '```python\ndef monogram(name):\n    return "".join(f"{each}." for each in initials(name))\n```'
+
+
+@pytest.mark.parametrize("option", ["--write", "--diff", "--json"])
+def test_each_stub_of_a_file_comes_after_those_that_it_names(desk: Desk, option: str) -> None:
+    text = MONOGRAM.replace("The initials, with", "The `initials`, with").replace("; see `monogram`", "")
+    path = desk.write(text)
+    ran = generate(desk, "shapes.py", option, "--max-iterations", 0, replies=[INITIALS_REPLY, MONOGRAM_REPLY])
+    assert ran.code == 0, ran.err
+    if option == "--write":
+        assert path.read_text("utf-8").count("return") == 2
+        assert "    # TODO: the name may be empty\n    return" in path.read_text("utf-8")
+        return
+    assert path.read_text("utf-8") == text, "the second passed in the text with the first, which was not written"
+    if option == "--diff":
+        subprocess.run(["patch", "-p1"], input=ran.out, text=True, cwd=desk.folder, check=True)
+        assert path.read_text("utf-8").count("return") == 2
+    else:
+        assert [result["target"] for result in ran.objects] == ["shapes.py::initials", "shapes.py::monogram"]
+
+
+def test_otherwise_the_order_is_that_of_the_file(desk: Desk) -> None:
+    desk.write(MONOGRAM)
+    replies = [MONOGRAM_REPLY, INITIALS_REPLY]
+    ran = generate(desk, "shapes.py", "--json", "--max-iterations", 0, replies=replies)
+    assert [result["target"] for result in ran.objects] == ["shapes.py::monogram", "shapes.py::initials"]
+
+
+@pytest.mark.parametrize("place", ["shapes.pyi", "shapes.pyi::hypotenuse", "shapes.pyi:4"])
+def test_what_only_declares_types_is_answered_with_why_not(desk: Desk, place: str) -> None:
+    (desk.folder / "shapes.pyi").write_text(STUB, "utf-8")
+    ran = desk.run("generate", place)
+    assert (ran.code, ran.out) == (2, "")
+    assert "shapes.pyi only declares types, and its code never runs: go to shapes.py." in ran.err
+
+
 def test_of_several_functions_the_worst_exit_code_counts(desk: Desk) -> None:
     desk.write(TWO)
     ran = generate(desk, "shapes.py", "--json", "--max-iterations", 0, replies=["Sorry.", AREA_REPLY])

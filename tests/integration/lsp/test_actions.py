@@ -11,6 +11,7 @@ from lsprotocol import types
 from adacoder.lsp.actions import code_actions
 from adacoder.lsp.snapshot import Snapshot
 from integration.lsp.client import Client
+from integration.lsp.texts import STUB
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -60,29 +61,33 @@ def kinds(actions: list[dict[str, Any]]) -> list[str]:
     return [action["kind"] for action in actions if "disabled" not in action]
 
 
+def commands(actions: list[dict[str, Any]]) -> list[str]:
+    return [action["command"]["command"].removeprefix("adacoder.server.") for action in actions]
+
+
 @pytest.mark.parametrize(
     ("at", "offered"),
     [
-        ("def stub", [GENERATE]),
-        ("def written", [GENERATE, FIX]),
-        ("return x  # inside", [GENERATE, FIX]),
-        ("def undocumented", []),
+        ("def stub", ["generate", "suggestExamples", "generateAll"]),
+        ("def written", ["generate", "fix", "another", "suggestExamples"]),
+        ("return x  # inside", ["generate", "fix", "another", "suggestExamples"]),
+        ("def undocumented", ["writeDocstring"]),
         ("LIMIT", []),
         ("SIDES", []),
-        ("@property", [GENERATE]),
-        ("raise NotImplementedError", [GENERATE]),
-        ("def scaled", [GENERATE, FIX]),
-        ("return y  # deep", [GENERATE, FIX]),
+        ("@property", ["generate", "suggestExamples", "generateAll"]),
+        ("raise NotImplementedError", ["generate", "suggestExamples", "generateAll"]),
+        ("def scaled", ["generate", "fix", "another", "suggestExamples"]),
+        ("return y  # deep", ["generate", "fix", "another", "suggestExamples"]),
     ],
 )
 async def test_what_is_offered(editor: Client, at: str, offered: list[str]) -> None:
     uri = await editor.open("shapes.py", TEXT)
-    assert kinds(await editor.actions(uri, at)) == offered
+    assert commands(await editor.actions(uri, at)) == offered
 
 
 async def test_an_action_carries_its_command(editor: Client) -> None:
     uri = await editor.open("shapes.py", TEXT)
-    generate, fix = await editor.actions(uri, "def scaled")
+    generate, fix, *_ = await editor.actions(uri, "def scaled")
     assert (generate["title"], fix["title"]) == ("AdaCoder: generate function 'scaled'", "Fix with AdaCoder")
     assert generate["command"]["command"] == "adacoder.server.generate"
     assert fix["command"]["command"] == "adacoder.server.fix"
@@ -96,13 +101,13 @@ async def test_an_action_carries_its_command(editor: Client) -> None:
 @pytest.mark.parametrize(
     ("only", "offered"),
     [
-        ([""], [GENERATE, FIX]),
-        (["refactor"], [GENERATE]),
-        (["refactor.rewrite"], [GENERATE]),
-        (["refactor.rewrite.adacoder"], [GENERATE]),
+        ([""], [GENERATE, FIX, GENERATE, GENERATE]),
+        (["refactor"], [GENERATE, GENERATE, GENERATE]),
+        (["refactor.rewrite"], [GENERATE, GENERATE, GENERATE]),
+        (["refactor.rewrite.adacoder"], [GENERATE, GENERATE, GENERATE]),
         (["refactor.rewrite.ada"], []),
         (["quickfix"], [FIX]),
-        (["quickfix", "refactor"], [GENERATE, FIX]),
+        (["quickfix", "refactor"], [GENERATE, FIX, GENERATE, GENERATE]),
         (["source", "refactor.extract"], []),
     ],
 )
@@ -129,7 +134,7 @@ async def test_only_a_stub_is_worth_a_lightbulb(editor: Client, at: str, offered
 )
 async def test_who_asks_for_a_kind_is_told_why_not(editor: Client, at: str, only: list[str], reason: str) -> None:
     uri = await editor.open("shapes.py", TEXT)
-    (action,) = await editor.actions(uri, at, only)
+    (action,) = [each for each in await editor.actions(uri, at, only) if "disabled" in each]
     assert reason in action["disabled"]["reason"]
     assert "command" not in action
     assert all("disabled" not in each for each in await editor.actions(uri, at))
@@ -138,13 +143,36 @@ async def test_who_asks_for_a_kind_is_told_why_not(editor: Client, at: str, only
 async def test_what_is_offered_follows_what_is_typed(editor: Client) -> None:
     uri = await editor.open("shapes.py", TEXT)
     await editor.change(uri, "def undocumented(x):\n", 'def undocumented(x):\n    """No more."""\n')
-    generate, _ = await editor.actions(uri, "# bare")
+    generate, *_ = await editor.actions(uri, "# bare")
     assert generate["command"]["arguments"][0]["version"] == 2
 
 
 async def test_a_broken_file_still_offers(editor: Client) -> None:
     uri = await editor.open("broken.py", f"x = (1,\n\n\n{TEXT}\n\ndef !!! (:\n")
-    assert kinds(await editor.actions(uri, "def stub")) == [GENERATE]
+    assert kinds(await editor.actions(uri, "def stub"))[:1] == [GENERATE]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "at", "reason"),
+    [
+        ("shapes.pyi", TEXT, "def stub", "shapes.pyi only declares types, and its code never runs: go to shapes.py."),
+        ("a.py", "@overload\ndef f(x: int):\n    'Doc.'\n", "def f", "'f' is only declared here, as an overload"),
+        ("a.py", "def f():\n    def g():\n        'Doc.'\n", "def g", "'f.g' stands inside a function"),
+    ],
+)
+async def test_what_never_runs_is_answered_with_why_not(
+    editor: Client, name: str, text: str, at: str, reason: str
+) -> None:
+    uri = await editor.open(name, text)
+    for kind in (GENERATE, FIX):
+        (action,) = await editor.actions(uri, at, [kind])
+        assert action["disabled"]["reason"].startswith(reason)
+    assert await editor.actions(uri, at) == []
+
+
+async def test_examples_are_suggested_only_where_there_are_none(editor: Client) -> None:
+    uri = await editor.open("names.py", STUB)
+    assert commands(await editor.actions(uri, "def")) == ["generate"], "it is the only stub of its file, too"
 
 
 @pytest.mark.parametrize("uri", ["untitled:Untitled-1", "vscode-notebook-cell:/a.ipynb#x"])
@@ -166,7 +194,7 @@ def offered(capabilities: types.ClientCapabilities, line: int, only: list[str] |
 
 
 async def test_an_editor_that_knows_no_literals_gets_commands() -> None:
-    (command,) = offered(types.ClientCapabilities(), TEXT[: TEXT.index("def stub")].count("\n"))
+    command, *_ = offered(types.ClientCapabilities(), TEXT[: TEXT.index("def stub")].count("\n"))
     assert isinstance(command, types.Command)
     assert (command.command, command.title) == (
         "adacoder.server.generate",
@@ -181,6 +209,6 @@ async def test_what_an_editor_does_not_know_is_left_out() -> None:
             code_action=types.CodeActionClientCapabilities(code_action_literal_support=literals)
         )
     )
-    (action,) = offered(plain, TEXT[: TEXT.index("def stub")].count("\n"))
+    action, *_ = offered(plain, TEXT[: TEXT.index("def stub")].count("\n"))
     assert action.tags is None
     assert offered(plain, 0, ["refactor"]) == []

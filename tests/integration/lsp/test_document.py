@@ -77,13 +77,6 @@ def test_a_reversed_range_is_swapped() -> None:
     assert there.source == "a-f"
 
 
-def test_what_lies_before_the_beginning_means_the_beginning() -> None:
-    there = document("ab\ncd")
-    before = types.Range(types.Position(-1, 5), types.Position(0, -3))
-    there.apply_change(types.TextDocumentContentChangePartial(range=before, text="!"))
-    assert there.source == "!ab\ncd"
-
-
 def test_a_whole_new_text_replaces_the_old() -> None:
     there = document("old\n")
     replace(there, 0, 1, "O", "utf-16")

@@ -149,7 +149,7 @@ async def test_fix_begins_with_what_is_there(editor: Client) -> None:
     async with StandIn(["1. Take first letters.", GOOD]) as standin:
         editor.settings = told_of(standin)
         uri = await editor.write("names.py", f"{STUB}    return name\n")
-        _, fix = await editor.actions(uri, "def ")
+        _, fix, *_ = await editor.actions(uri, "def ")
         await editor.take(fix)
         assert (await editor.told())[0] == INFO
         assert editor.text(uri) == STUB + BODY
@@ -235,7 +235,7 @@ async def test_a_name_is_found_in_a_later_text(editor: Client) -> None:
     async with StandIn([GOOD]) as standin:
         editor.settings = told_of(standin)
         uri = await editor.write("names.py", STUB)
-        (action,) = await editor.actions(uri, "def ")
+        action, *_ = await editor.actions(uri, "def ")
         await editor.change(uri, "def ", "# One line more.\n\n\ndef ")
         assert (await editor.take(action))["accepted"]
         assert (await editor.told())[0] == INFO

@@ -327,7 +327,7 @@ async def all_of(seeds: Iterable[int], folder: Path) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who never answers holds nothing up for long."""
     monkeypatch.setattr(edits, "_EDITING", 0.05)
-    monkeypatch.setattr("adacoder.lsp.offering._SHOWING", 0.05)
+    monkeypatch.setattr("adacoder.lsp.documents._PATIENCE", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -55,9 +55,9 @@ async def test_initialize(tmp_path: Path, offered: tuple[str, ...], chosen: str)
         kinds = ["refactor.rewrite.adacoder", "quickfix", "source.adacoder.journal"]
         assert offer["codeActionProvider"]["codeActionKinds"] == kinds
         assert not offer["codeActionProvider"].get("resolveProvider")
-        on_functions = ("generate", "fix", "check", "repair", "suggestExamples")
+        on_functions = ("generate", "fix", "check", "repair", "another", "suggestExamples", "writeDocstring")
         on_results = ("insert", "difference", "discard", "clear")
-        commands = (*on_functions, *on_results, "cancel", "journal", "models", "doctor", "status")
+        commands = (*on_functions, *on_results, "generateAll", "cancel", "journal", "models", "doctor", "status")
         assert sorted(offer["executeCommandProvider"]["commands"]) == sorted(
             f"adacoder.server.{name}" for name in commands
         )

@@ -76,6 +76,26 @@ def test_rendered_prompt_is_golden(target: Target) -> None:
     assert golden.read_bytes().decode() == text
 
 
+@pytest.mark.parametrize("owner", ["", "class Owner:\n"])
+def test_comments_of_a_stub_are_shown_below_its_docstring(owner: str) -> None:
+    indent = "  " if owner else ""
+    lines = [
+        "def f(by):",
+        '    """Doc."""',
+        "    # TODO: by may be negative",
+        "    pass  # ``` yet",
+        "# shallow",
+        "    ...",
+    ]
+    source = owner + "".join(f"{indent}{line}\n" for line in lines)
+    target = locate(source, Path("/w/m.py"), Path("/w"), qualname=f"{'Owner.' if owner else ''}f")
+    packed = briefing(target)
+    assert "```python\n" + "\n".join([*lines[:3], "    # ``` yet", "    # shallow", "```"]) in packed.shared
+    assert "```" not in "".join(to_write(packed).stop), "a fence in a comment is no end"
+    written = locate(f"{source}{indent}    return 1\n", Path("/w/m.py"), Path("/w"), qualname=target.qualname)
+    assert "TODO" not in briefing(written).shared, "they are part of what is to be written anew"
+
+
 def test_every_call_of_a_request_begins_with_the_same_text() -> None:
     packed = briefing(stubs()[0])
     calls = [to_write(packed), to_write(packed, PLAN), to_plan(packed, LARGE), to_suggest(packed)]

@@ -150,11 +150,30 @@ def test_of_a_property_the_getter_and_of_overloads_the_function() -> None:
     assert named("Price.of", ACCESSORS).docstring == "For both."
 
 
-@pytest.mark.parametrize(
-    ("line", "docstring"), [(1, "The getter."), (5, "The setter."), (10, "For numbers."), (16, "For both.")]
-)
+@pytest.mark.parametrize(("line", "docstring"), [(1, "The getter."), (5, "The setter."), (16, "For both.")])
 def test_of_several_functions_of_a_name_the_one_at_the_position(line: int, docstring: str) -> None:
     assert at(line, ACCESSORS).docstring == docstring
+
+
+def test_the_declaration_of_an_overload_is_no_target() -> None:
+    with pytest.raises(TargetError, match="'of' is only declared here, as an overload: choose the function that"):
+        at(10, ACCESSORS)
+    declared = ACCESSORS.replace('    def of(self, x):\n        """For both."""\n', "")
+    with pytest.raises(TargetError, match="as an overload"):
+        named("Price.of", declared)
+    with pytest.raises(TargetError, match="'of' has no docstring"):
+        named("Price.of", ACCESSORS.replace('        """For both."""\n', "        return x\n"))
+
+
+def test_what_only_declares_types_has_no_targets() -> None:
+    for find in (
+        lambda path: locate(TEXT, path, path.parent, qualname="outer"),
+        lambda path: locate(TEXT, path, path.parent, line=3),
+        lambda path: functions(TEXT, path, path.parent),
+    ):
+        with pytest.raises(TargetError, match=r"m\.pyi only declares types, .*: go to m\.py\."):
+            find(PATH.with_suffix(".pyi"))
+        assert find(PATH)
 
 
 def test_declarations_of_overloads_are_not_among_the_functions() -> None:

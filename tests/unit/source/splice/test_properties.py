@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import io
+import tokenize
 from pathlib import Path
 
 import toolz
@@ -54,7 +56,15 @@ DOCSTRINGS = st.sampled_from(
     ['"""Doc."""', '"""Doc.\n\n    >>> f(1)\n    1\n    """', "'Größe.'  # noqa", 'r"""\\d"""']
 )
 BODIES = st.sampled_from(
-    ["", "    pass\n", "    ...\n\n    # todo\n", "    if numbers:\n        return 1\n    return 2\n"]
+    [
+        "",
+        "    pass\n",
+        "    ...\n\n    # todo\n",
+        '    # TODO: k may be negative\n\n    # größer als 1? "no"\n    pass  # yet\n',
+        "    raise NotImplementedError(  # soon\n        '# no comment'\n    )\n    # ein Kommentar\n",
+        "# at the margin\n    ...\n",
+        "    # why so\n    if numbers:\n        return 1\n    return 2\n",
+    ]
 )
 AFTER = st.sampled_from(
     ["", "\n\ndef g():\n    return time\n", "\n# the end", "\nif __name__ == '__main__':\n    f(1)\n"]
@@ -124,6 +134,7 @@ def candidates(draw: st.DrawFn, target: Target) -> Candidate:
                     f'    text = """\n  {first} bleibt\n"""\n',
                     f"    print(\n        f'{{{first}}}',\n        re.I,\n    )\n\n",
                     "    # ein Kommentar\n    helper(limit)\n",
+                    "    # TODO: k may be negative\n",
                     "    def inner(n: int) -> Optional[int]:\n        return n, math.pi\n",
                     f"    numbers = sorted({second})\n",
                     f"    {name}({first}, {second}={second})\n",
@@ -159,6 +170,31 @@ def test_what_is_not_the_target_nor_comes_with_it_stays(data: st.DataObject) -> 
     for span in placed.added:
         new = [line for line in span.of(placed.text).splitlines() if line[:1].strip()]
         assert known.isdisjoint(new)
+
+
+@given(st.data())
+def test_the_comments_of_a_stub_stay_above_the_new_body(data: st.DataObject) -> None:
+    target = data.draw(modules(broken=BROKEN).filter(lambda target: target.is_stub))
+    candidate = data.draw(candidates(target))
+    placed = splice(target, candidate)
+    body = target_in(placed.text, target.qualname).body.of(placed.text)
+    theirs = _comments(target.body.of(target.text))
+    first = [line.strip() for line in _lines(body) if line.strip()][: len(theirs)]
+    assert first == theirs
+    assert all(_comments(body).count(each) == 1 for each in theirs)
+    own = [line for line in _lines(target.body.of(target.text)) if line.strip()[:1] == "#"]
+    assert [line for line in _lines(body) if line in own] == own
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _comments(body: str) -> list[str]:
+    """What Python itself takes for comments; in brackets, so that no indentation matters."""
+    text = "(\n" + "\n".join(_lines(body.lstrip(";"))) + "\n)"
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [each.string.rstrip() for each in tokens if each.type == tokenize.COMMENT]
 
 
 @given(st.data())

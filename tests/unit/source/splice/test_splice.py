@@ -113,3 +113,52 @@ def test_what_only_another_python_can_parse_is_put_in_place_too() -> None:
 def test_without_a_function_nothing_changes() -> None:
     placed = splice(target_in(STUB), Candidate("", ("import os",)))
     assert (placed.edits, placed.text) == ((), STUB)
+
+
+@pytest.mark.parametrize(
+    ("stub", "kept"),
+    [
+        ("    # TODO: k may be negative\n    pass\n", "    # TODO: k may be negative\n"),
+        ("    pass  # yet\n", "    # yet\n"),
+        ("\n    # one\n\n    # two\n\n    ...\n    # three\n", "\n    # one\n\n    # two\n\n    # three\n"),
+        ("# at the margin\n    pass\n", "# at the margin\n"),
+        ("    raise NotImplementedError('# no')  # soon \n", "    # soon \n"),
+        ("    raise NotImplementedError(  # a\n        # b\n        '#')\n", "    # a\n        # b\n"),
+        ('    raise NotImplementedError("""\n# no\n""")\n', ""),
+    ],
+)
+def test_comments_of_a_stub_stay_above_the_new_body(stub: str, kept: str) -> None:
+    assert put(STUB + stub, "def f(numbers, k=1):\n    return k") == f"{STUB}{kept}    return k\n"
+
+
+def test_only_what_is_no_comment_of_a_stub_is_replaced() -> None:
+    text = f"{STUB}    # TODO\r\n    pass\n"
+    (edit,) = splice(target_in(text), Candidate("def f(numbers, k=1):\n    return k")).edits
+    assert (text[edit.start : edit.end], edit.text) == ("    pass\n", "    return k\n")
+
+
+def test_a_comment_beside_a_docstring_on_the_header_line_stays() -> None:
+    text = 'def f(): """Doc."""; pass  # yet\n'
+    assert put(text, "def f():\n    return 1") == 'def f():\n    """Doc."""\n    # yet\n    return 1\n'
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["    # TODO\n    return k", "    # TODO\n\n    return k", "    x = k\n    # TODO\n    return x", "    # TODO"],
+)
+def test_a_comment_that_the_candidate_repeats_stands_there_once(written: str) -> None:
+    result = put(f"{STUB}    # TODO\n    pass\n", f"def f(numbers, k=1):\n{written}")
+    assert result.count("# TODO") == 1
+    assert result.startswith(f"{STUB}    # TODO\n")
+
+
+def test_a_comment_in_a_string_is_none() -> None:
+    written = '    return """\n    # TODO\n    """'
+    result = put(f"{STUB}    # TODO\n    pass\n", f"def f(numbers, k=1):\n{written}")
+    assert result == f"{STUB}    # TODO\n{written}\n"
+
+
+def test_comments_of_what_is_written_are_part_of_it() -> None:
+    text = f"{STUB}    # why\n    x = 1  # one\n    return x\n"
+    assert put(text, "def f(numbers, k=1):\n    return k") == f"{STUB}    return k\n"
+    assert put(text, "def f(numbers, k=1):\n    x = 1  # one\n    return x") == text, "nothing else has changed"

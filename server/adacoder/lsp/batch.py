@@ -1,0 +1,193 @@
+"""All stubs of a file, written one after the other: each by a job of its own, in the text as it is by then."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from adacoder.domain import JSON, AdaCoderError, Target, TargetError
+from adacoder.lsp.jobs import Job
+from adacoder.lsp.progress import announced
+from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.task import Mode
+
+if TYPE_CHECKING:
+    from adacoder.lsp.client import Client
+    from adacoder.lsp.jobs import Jobs
+
+log = logging.getLogger(__name__)
+
+MODE = "generateAll"
+_PATIENCE = 5.0
+"""Seconds that a client has to tell of an edit that it has made."""
+_PAUSE = 0.02
+
+
+@dataclass(eq=False)
+class Batch:
+    """One request on a file."""
+
+    snapshot: Snapshot
+    """Of the beginning."""
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    message: str = "starting"
+    """The latest progress."""
+    show: Callable[[str], None] = lambda message: None
+    stubs: int = 0
+    """How many there are."""
+    answers: dict[str, dict[str, JSON]] = field(default_factory=dict)
+    """The answers of the jobs that have ended, by the names of their functions."""
+    may_begin: asyncio.Event = field(default_factory=asyncio.Event)
+    """As of a Job."""
+    task: asyncio.Task[None] = field(init=False)
+    _cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Cancel it, once: a second time would disturb its clean-up."""
+        if not self._cancelled:
+            self._cancelled = True
+            self.task.cancel()
+
+    def tell(self, message: str) -> None:
+        """Show progress."""
+        self.message = message
+        self.show(message)
+
+    @property
+    def summary(self) -> str:
+        """The end, for a person: first how many were written, then each with its evidence."""
+        written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
+        others = [str(answer["summary"]) for answer in self.answers.values() if not answer["applied"]]
+        head = f"Generated {len(written)} of {self.stubs} stubs in {self.snapshot.path.name}"
+        return " ".join([f"{head}: {', '.join(written)}." if written else f"{head}.", *others])
+
+
+class Batches:
+    """All batches of a server."""
+
+    def __init__(self, client: Client, jobs: Jobs) -> None:
+        self._client = client
+        self._jobs = jobs
+        self._running: dict[str, Batch] = {}
+        self._last: Batch | None = None
+        """The latest that has ended."""
+        self._closing = False
+
+    async def start(self, snapshot: Snapshot) -> Batch:
+        """Start to write the stubs of a file in the background.
+
+        Raises:
+            TargetError: it has none, or they are being written.
+        """
+        if any(other.snapshot.path == snapshot.path for other in self._running.values()):
+            raise TargetError(f"AdaCoder is at work on {snapshot.path.name} already: wait for it, or cancel it.")
+        stubs = await asyncio.to_thread(_stubs, snapshot)
+        if not stubs:
+            raise TargetError(f"There is no function with a docstring and no body yet in {snapshot.path}.")
+        batch = Batch(snapshot, stubs=len(stubs))
+        self._running[batch.id] = batch
+        batch.task = asyncio.create_task(self._perform(batch), name=f"adacoder {snapshot.path.name}")
+        batch.task.add_done_callback(lambda _: self._running.pop(batch.id))
+        return batch
+
+    def cancel(self, job_id: str | None) -> list[str]:
+        """Cancel a batch, or without an id all of them; their ids."""
+        chosen = [batch for batch in self._running.values() if job_id in (None, batch.id)]
+        for batch in chosen:
+            batch.cancel()
+        return [batch.id for batch in chosen]
+
+    def status(self) -> list[JSON]:
+        """The running batches, the oldest first."""
+        return [
+            {"jobId": batch.id, "target": batch.snapshot.path.name, "mode": MODE, "message": batch.message}
+            for batch in self._running.values()
+        ]
+
+    def journal(self, job_id: str | None) -> dict[str, JSON] | None:
+        """What came of the latest batch, if that is its id: the answers of its jobs, in order."""
+        if self._last is None or self._last.id != job_id:
+            return None
+        return {"summary": self._last.summary, "results": [*self._last.answers.values()]}
+
+    async def close(self) -> None:
+        """Cancel all batches, and wait until they have ended."""
+        self._closing = True
+        tasks = [batch.task for batch in self._running.values()]
+        self.cancel(None)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _perform(self, batch: Batch) -> None:
+        """Write one stub after the other, and show one message at the end, also if it was cancelled."""
+        title = f"AdaCoder: generating the stubs in {batch.snapshot.path.name}"
+        ended = "Cancelled. "
+        try:
+            await batch.may_begin.wait()
+            async with announced(self._client, title, batch.cancel) as show:
+                batch.show = show
+                await self._write_all(batch)
+            ended = ""
+        except AdaCoderError as error:
+            ended = f"{error} "
+        finally:
+            is_good = not ended and all(answer["applied"] for answer in batch.answers.values())
+            self._last = batch
+            if not self._closing:
+                self._client.show(ended + batch.summary, warning=not is_good)
+
+    async def _write_all(self, batch: Batch) -> None:
+        tried: set[tuple[str, str]] = set()
+        snapshot = batch.snapshot
+        while True:
+            left = [each for each in await asyncio.to_thread(_stubs, snapshot) if _key(each) not in tried]
+            if not left:
+                return
+            target = left[0]
+            tried.add(_key(target))
+            place = f"{len(tried)}/{batch.stubs} · {target.name}"
+            answer = await self._write(batch, snapshot, target, place)
+            batch.answers[target.qualname] = answer
+            snapshot = await self._after(snapshot, is_edited=answer["applied"] is True)
+
+    async def _write(self, batch: Batch, snapshot: Snapshot, target: Target, place: str) -> dict[str, JSON]:
+        job = Job(Mode.GENERATE, snapshot, target, apply=True, announced=False)
+        job.relay = lambda message: batch.tell(f"{place} · {message}")
+        try:
+            self._jobs.start(job)
+            job.may_begin.set()
+        except TargetError as error:
+            return {"status": "error", "applied": False, "summary": str(error)}
+        return await self._jobs.result(job)
+
+    async def _after(self, before: Snapshot, *, is_edited: bool) -> Snapshot:
+        """The text that the next stub is written in: with the last edit, of which editors tell after they made it."""
+        until = time.monotonic() + _PATIENCE
+        now = take(self._client.workspace, before.uri)
+        while is_edited and now.text == before.text and time.monotonic() < until:
+            await asyncio.sleep(_PAUSE)
+            now = take(self._client.workspace, before.uri)
+        return now
+
+
+def _stubs(snapshot: Snapshot) -> list[Target]:
+    """The stubs of a text, in the order in which they are best written."""
+    from adacoder.source.dependence import by_dependence
+    from adacoder.source.locate import functions
+
+    found = functions(snapshot.text, snapshot.path, snapshot.folder)
+    return by_dependence([one.target for one in found if one.target.is_stub and one.unreadable is None])
+
+
+def _key(target: Target) -> tuple[str, str]:
+    """What tells a stub from the others while the text around it changes."""
+    return target.qualname, target.source
+
+
+def _passed(answer: dict[str, JSON]) -> str:
+    examples = answer.get("examples")
+    return f"{examples['passed']}/{examples['total']}" if isinstance(examples, dict) else ""

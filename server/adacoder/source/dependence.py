@@ -1,0 +1,51 @@
+"""The order in which several stubs are best written: each after those that it will use, as far as their texts tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from adacoder.source.remarks import remarks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from adacoder.domain import Target
+
+_WORD = re.compile(r"\w+")
+_NAMED = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`|\b(\w+)\(")
+"""A function that prose names: in backticks, or with brackets after it."""
+
+
+def by_dependence(targets: Sequence[Target]) -> list[Target]:
+    """`targets`, each after those that its examples, its head, its prose or its comments name; else as they stand.
+
+    Where some name each other, the first of the file comes first.
+    """
+    names, called = [_names(each) for each in targets], [_called(each) for each in targets]
+    needed = [{at for at, name in enumerate(called) if name in names[own] and at != own} for own in range(len(targets))]
+    ordered: dict[int, Target] = {}
+    while len(ordered) < len(targets):
+        left = [index for index in range(len(targets)) if index not in ordered]
+        chosen = next((index for index in left if needed[index] <= ordered.keys()), left[0])
+        ordered[chosen] = targets[chosen]
+    return list(ordered.values())
+
+
+def _called(target: Target) -> str:
+    """The name that tells of a use of `target`: of a special method, that of its class."""
+    owner = target.qualname.rpartition(".")[0].rpartition(".")[2]
+    is_special = target.name.startswith("__") and target.name.endswith("__")
+    return owner if owner and is_special else target.name
+
+
+def _names(target: Target) -> set[str]:
+    """The names that `target` may use."""
+    head = target.text[target.definition.start : target.header.end]
+    code = [head, *(example.source for example in (*target.examples, *target.of_class))]
+    prose = _NAMED.findall("\n".join([target.docstring, *remarks(target)]))
+    return {*_words(code), *(name for names in prose for name in names if name)} - {target.name}
+
+
+def _words(texts: Iterable[str]) -> Iterable[str]:
+    return (word for text in texts for word in _WORD.findall(text))

@@ -1,0 +1,77 @@
+"""Comments in the body of a stub: what its author noted for whoever writes it. They stay, above the new body."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import Lines, line_ending, normalize, string_interiors, string_literals
+from adacoder.source.indentation import WHITE
+
+if TYPE_CHECKING:
+    from collections.abc import Set
+
+    from adacoder.domain import Target
+
+_COMMENT = re.compile(r"#[^\r\n]*")
+
+
+def remarks(target: Target) -> tuple[str, ...]:
+    """The comments in the body of `target`, if that is a stub."""
+    return tuple(text.rstrip(WHITE) for text in _comments(target).values())
+
+
+def kept(target: Target, indent: str) -> str:
+    """The part of a stub's body that stays: its comments and the blank lines above them, with their line ends.
+
+    A comment on a line of its own stays as it is, one beside code gets a line of its own, at `indent`.
+    """
+    comments = _comments(target)
+    lines = Lines(target.body.of(target.text))
+    found, end = "", line_ending(target.text)
+    for index in range(max(comments, default=-1) + 1):
+        content = lines.text[lines.starts[index] : lines.end(index)]
+        is_whole = content.lstrip(WHITE)[:1] in ("", "#") and index > 0
+        if is_whole or index in comments:
+            found += end + (content if is_whole else indent + comments[index])
+        end = lines[index][len(content) :]
+    return found and found + end
+
+
+def without(text: str, comments: Set[str]) -> str:
+    """`text`, which has `\\n` endings, without the lines that are one of `comments`."""
+    if not any(comment in text for comment in comments):
+        return text
+    lines, inside = Lines(text), string_interiors(text)
+    left = (lines[index] for index in range(len(lines)) if index in inside or lines[index].strip() not in comments)
+    return "".join(left)
+
+
+def has_all_but_comments(old: str, new: str) -> bool:
+    """Tell whether the body `new` is the body `old` without some of the comments that stand above all code there."""
+    above = {line.strip() for line in takewhile(_is_no_code, normalize(old).split("\n"))} - {""}
+    return bool(above) and _code(old, above) == _code(new, above)
+
+
+def _is_no_code(line: str) -> bool:
+    return line.strip()[:1] in ("", "#")
+
+
+def _code(text: str, comments: Set[str]) -> list[str]:
+    """The lines of `text` without `comments`, and without blank ones outside of strings."""
+    lines = without(normalize(text), comments).split("\n")
+    inside = string_interiors("\n".join(lines))
+    return [line for index, line in enumerate(lines) if index in inside or line.strip()]
+
+
+def _comments(target: Target) -> dict[int, str]:
+    """The comments in a stub's body, by their line in it, which has one at most."""
+    region = target.body.of(target.text)
+    if not target.is_stub or "#" not in region:
+        return {}
+    code = list(region)
+    for string in string_literals(region, 0, len(region)):
+        code[string.start : string.end] = " " * (string.end - string.start)
+    lines = Lines(region)
+    return {lines.line_at(match.start()): match.group() for match in _COMMENT.finditer("".join(code))}
