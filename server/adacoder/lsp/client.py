@@ -9,6 +9,7 @@ from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from adacoder import __version__
+from adacoder.lsp.found import Found
 from adacoder.lsp.pygls_fixes import Protocol
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ class Client(LanguageServer):
     def __init__(self) -> None:
         super().__init__("adacoder", __version__, protocol_cls=Protocol)
         self._noticed: set[str] = set()
+        self.found = Found()
 
     def log(self, message: str) -> None:
         """Write a line to the editor's log."""

@@ -2,14 +2,15 @@
 
 A command on a function answers at once with `{accepted, jobId, reason}`, since editors block on commands; the
 request `adacoder/run` waits for its job and answers with the object that `--json` prints, and `applied` and
-`failureReason`. What a user can fix is an answer with a `reason`, never an error: editors show errors twice.
+`failureReason`. Every answer says its `version`. What a user can fix is an answer with a `reason`, never an error:
+editors show errors twice.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -18,9 +19,10 @@ from pygls.exceptions import JsonRpcInvalidParams
 from adacoder.domain import AdaCoderError, TargetError
 from adacoder.lsp.actions import COMMAND, KINDS, code_actions
 from adacoder.lsp.jobs import Job
-from adacoder.lsp.pygls_fixes import RUN
+from adacoder.lsp.pygls_fixes import OWN
 from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, take
+from adacoder.report import VERSION
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -35,9 +37,15 @@ def register(server: AdaCoderServer) -> None:
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(on_configuration)
     kinds = types.CodeActionOptions(code_action_kinds=KINDS)
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(on_code_action)
-    server.feature(RUN)(on_run)
+    for name, answer in {
+        "run": on_run,
+        "examples": on_examples,
+        "check": on_check,
+        "evidence": on_evidence,
+    }.items():
+        server.feature(OWN + name)(_with_version(answer))
     for mode in Mode:
-        server.command(COMMAND + mode)(_starter(mode))
+        server.command(COMMAND + mode)(_with_version(_starter(mode)))
     for name, answer in {
         "cancel": on_cancel,
         "status": on_status,
@@ -45,7 +53,20 @@ def register(server: AdaCoderServer) -> None:
         "models": on_models,
         "doctor": on_doctor,
     }.items():
-        server.command(COMMAND + name)(answer)
+        server.command(COMMAND + name)(_with_version(answer))
+
+
+def _with_version(handler: Callable[..., Awaitable[dict[str, Any] | None]]) -> Any:
+    """`handler`, whose answers say of which version they are; parameters that it cannot read are an error."""
+
+    async def answer(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
+        try:
+            found = await handler(ls, *arguments)
+        except ParametersError as error:
+            raise JsonRpcInvalidParams(str(error)) from None
+        return None if found is None else {"version": VERSION, **found}
+
+    return answer
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
@@ -88,15 +109,33 @@ async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
 
     Cancelling the request cancels the job; the answer then comes when nothing of it is left.
     """
-    try:
-        place, mode, apply, token = _read_run(params)
-    except ParametersError as error:
-        raise JsonRpcInvalidParams(str(error)) from None
+    place, mode, apply, token = _read_run(params)
     try:
         job = await _started(ls, place, mode, apply=apply, announced=False, token=token)
     except AdaCoderError as error:
         return _not_started(str(error))
     return await ls.jobs.result(job)
+
+
+async def on_examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/examples` `{textDocument: {uri}}`: the examples of a document."""
+    from adacoder.lsp.examples import examples
+
+    return await examples(ls, params)
+
+
+async def on_check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples as they stand."""
+    from adacoder.lsp.examples import check
+
+    return await check(ls, params)
+
+
+async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/evidence` `{textDocument: {uri}}`: what was last found of a document's functions."""
+    from adacoder.lsp.examples import evidence
+
+    return await evidence(ls, params)
 
 
 def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.ProgressToken | None]:

@@ -25,8 +25,8 @@ from adacoder.lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
-RUN = "adacoder/run"
-"""The request of our own. Its parameters arrive as they were sent."""
+OWN = "adacoder/"
+"""Prefix of the requests of our own. Their parameters arrive as they were sent."""
 
 Handled = Generator[Any, Any, Any]
 """A built-in handler of pygls: a generator that yields the handlers to run inside it."""
@@ -71,8 +71,8 @@ class Protocol(LanguageServerProtocol):
     # Messages that cannot be read
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
-        """The type of a message: our own request stays raw."""
-        return RawRequest if method == RUN else super().get_message_type(method)
+        """The type of a message: our own requests stay raw."""
+        return RawRequest if method.startswith(OWN) else super().get_message_type(method)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message out of JSON. In pygls a malformed request is never answered, a malformed answer is

@@ -63,7 +63,7 @@ def locate(
         chosen = _around(text, line, path)
     else:
         raise ValueError("a line or a name is needed")
-    return _target(chosen, CountedLines(text), module_of(path, text, workspace))
+    return _target(chosen, CountedLines(text), _module(path, text, workspace))
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
@@ -91,7 +91,7 @@ class Documented:
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
     """All functions that can be targets, in the order of the file; declarations of overloads are none."""
-    module = module_of(path, text, workspace)
+    module = _module(path, text, workspace)
     lines = Lines(text)
     return tuple(
         _read(Documented(_without_examples(each, each.docstring, module)), lines, _class_around(each))
@@ -105,7 +105,7 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
 
     What a module lists in `__test__` only running it would tell.
     """
-    module = module_of(path, text, workspace)
+    module = _module(path, text, workspace)
     lines = Lines(text)
     whole = _module_target(text, module)
     found = [Documented(whole)] if whole is not None else []
@@ -116,6 +116,14 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
     ]
     for one in found:
         yield _read(one, lines)
+
+
+def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
+    """Functions and classes whose docstrings `documented` leaves out, each with the reason."""
+    for each in definitions(text):
+        obstacle = _obstacle(each)
+        if each.docstring is not None and obstacle is not None:
+            yield each, obstacle
 
 
 def may_have_examples(text: str) -> bool:
@@ -135,6 +143,12 @@ def may_have_examples(text: str) -> bool:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.expr):
             waiting += ast.iter_child_nodes(node)
     return False
+
+
+def _module(path: Path, text: str, workspace: Path) -> Module:
+    if path.suffix == ".pyi":
+        raise TargetError(f"{path} only declares types, and nothing of it runs: ask in the .py file that it is about.")
+    return module_of(path, text, workspace)
 
 
 def _read(one: Documented, lines: Lines, owner: Definition | None = None) -> Documented:
@@ -199,18 +213,26 @@ def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
 
 def _can_be_found(definition: Definition) -> bool:
     """True if it is complete, within reach of examples, and not the declaration of an overload."""
-    is_whole = definition.header_line.colon is not None
-    return is_whole and not definition.in_function and not _is_decorated(definition, _OVERLOAD)
+    return _obstacle(definition) is None
+
+
+def _obstacle(definition: Definition) -> str | None:
+    """The reason why no example can run a function or class, if there is one."""
+    name = definition.name
+    if definition.in_function:
+        return f"'{definition.qualname}' stands inside a function, where no example can reach it: move it out."
+    if definition.header_line.colon is None:
+        return f"The signature of '{name}' does not end with a colon yet: complete it."
+    if _is_decorated(definition, _OVERLOAD):
+        return f"This '{name}' only declares an overload: put the cursor on the function itself, below it."
+    return None
 
 
 def _target(definition: Definition, lines: Lines, module: Module) -> Target:
     name, docstring = definition.name, definition.docstring
-    if definition.in_function:
-        raise TargetError(
-            f"'{definition.qualname}' stands inside a function, where no example can reach it: move it out."
-        )
-    if definition.header_line.colon is None:
-        raise TargetError(f"The signature of '{name}' does not end with a colon yet: complete it.")
+    obstacle = _obstacle(definition)
+    if obstacle is not None:
+        raise TargetError(obstacle)
     if docstring is None:
         raise TargetError(f"'{name}' has no docstring: write down what it must do, best with >>> examples.")
     return _with_examples(_without_examples(definition, docstring, module), lines, _class_around(definition))

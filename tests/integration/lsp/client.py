@@ -135,7 +135,9 @@ class Client:
         finally:
             await client.kill()
 
-    async def initialize(self, capabilities: dict[str, Any] = FULL, options: Any = None) -> dict[str, Any]:
+    async def initialize(
+        self, capabilities: dict[str, Any] = FULL, options: Any = None, *, client_info: Any = None
+    ) -> dict[str, Any]:
         """The handshake; the server's answer."""
         root = self.folder.as_uri()
         result: dict[str, Any] = await self.request(
@@ -144,6 +146,7 @@ class Client:
                 "processId": os.getpid(),
                 "rootUri": root,
                 "workspaceFolders": [{"uri": root, "name": self.folder.name}],
+                "clientInfo": client_info,
                 "capabilities": capabilities,
                 "initializationOptions": options,
             },
