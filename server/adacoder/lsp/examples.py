@@ -186,10 +186,9 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
         }
         found.append((target.definition.start, item))
     for definition, reason in out_of_reach(snapshot.text):
-        name = definition.qualname
         item = {
-            "id": f"{snapshot.uri}#{name}",
-            "qualifiedName": name,
+            "id": None,
+            "qualifiedName": definition.qualname,
             "kind": "class" if definition.is_class else "function",
             "range": _range(definition.span, snapshot.text, encoding),
             "isStub": False,

@@ -210,7 +210,7 @@ async def on_status(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any]:
     return {"jobs": ls.jobs.status(), "interpreter": await interpreter_for(ls, uri)}
 
 
-def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
+async def on_journal(ls: AdaCoderServer, *arguments: Any) -> dict[str, Any] | None:
     """`.journal` `{jobId?}`: what came of that job, or of the latest, as `adacoder/run` answers."""
     return ls.jobs.journal(_job_id(arguments))
 

@@ -421,7 +421,7 @@ class Client:
 
     async def take(self, action: Mapping[str, Any]) -> Any:
         """Execute the command of a code action."""
-        command = action["command"]
+        command = action if isinstance(action["command"], str) else action["command"]
         return await self.request(
             "workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}
         )
