@@ -93,6 +93,7 @@ def bench(session: nox.Session) -> None:
         "cancel.py",
         "wedge.py",
         "blocking.py",
+        "server.py",
         "tokens.py",
         "strategies.py",
         "check.py",

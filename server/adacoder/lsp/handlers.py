@@ -37,13 +37,13 @@ def register(server: AdaCoderServer) -> None:
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(on_configuration)
     kinds = types.CodeActionOptions(code_action_kinds=KINDS)
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(on_code_action)
-    for name, answer in {
+    for name, handler in {
         "run": on_run,
         "examples": on_examples,
         "check": on_check,
         "evidence": on_evidence,
     }.items():
-        server.feature(OWN + name)(_with_version(answer))
+        server.feature(OWN + name)(_with_version(handler))
     for mode in Mode:
         server.command(COMMAND + mode)(_with_version(_starter(mode)))
     for name, answer in {

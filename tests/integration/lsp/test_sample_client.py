@@ -23,7 +23,7 @@ def test_it_has_a_function_written(tmp_path: Path, reply: str, code: int, body: 
     file.write_bytes(before)
     with StandIn(lambda _: reply).in_thread() as standin:
         settings = json.dumps({**told_of(standin), "maxIterations": 0})
-        command = [sys.executable, ROOT / "docs" / "sample_client.py", file, "initials", settings]
+        command = [sys.executable, str(ROOT / "docs" / "sample_client.py"), str(file), "initials", settings]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ran.returncode == code, ran.stderr
     assert "'initials'" in ran.stdout
