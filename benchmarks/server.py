@@ -35,7 +35,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import psutil
-from blocking import module
 from measuring import Figure
 
 from integration.lsp.client import FULL, SERVER, Client, ResponseError  # the path above leads to it
@@ -51,6 +50,31 @@ MOST_SECONDS = 120.0
 SETTLE_SECONDS = 1.0
 """Between a server's first answers and the keystrokes: what it does in the background comes to rest."""
 
+LINES = 5000
+PART = '''
+
+def padded_{n}(name: str, width: int = {n}) -> str:
+    """The name, padded with spaces to a width.
+
+    >>> padded_{n}("ada", 4)
+    'ada '
+    """
+    if len(name) >= width:
+        return name
+    missing = width - len(name)
+    return name + " " * missing
+'''
+"""Nothing in it is worth a linter's while: what is compared is the way to the answer."""
+STUB = '''
+
+def initials(name: str) -> str:
+    """The initials of a name, in capitals.
+
+    >>> initials("ada lovelace")
+    'AL'
+    """
+'''
+
 WRITING = Script("```python\ndef initials(name: str) -> str:\n" + "    name = name.strip()\n" * 50_000, pause=0.01)
 """A reply that is being written for as long as keystrokes are measured."""
 
@@ -63,6 +87,13 @@ def command(name: str) -> Sequence[str] | None:
         return SERVER
     program = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     return None if program is None else (program, "server") if name == RUFF else (program,)
+
+
+def module() -> str:
+    """A module of 5,000 lines; its target stands at two thirds of it."""
+    parts = [PART.format(n=n) for n in range(LINES // PART.count("\n"))]
+    middle = len(parts) * 2 // 3
+    return "".join(["# Names.\n", *parts[:middle], STUB, *parts[middle:]])
 
 
 @dataclass
@@ -141,7 +172,7 @@ async def keystrokes(client: Client, uri: str, line: int) -> list[float]:
         await asyncio.sleep(0.02)
         document.version += 1
         at = {"line": 0, "character": 2}
-        typed = " " * (1 - number % 2)
+        typed = "x" * (1 - number % 2)
         change = {"range": {"start": at, "end": {**at, "character": 2 + number % 2}}, "text": typed}
         identifier = {"uri": uri, "version": document.version}
         began = time.perf_counter()
@@ -163,7 +194,7 @@ async def measure(rounds: int) -> Mapping[str, list[Sample]]:
     """All servers once a round. One that fails, or takes too long, has fewer samples."""
     names = [name for name in (OURS, JEDI, RUFF) if command(name) is not None]
     samples: dict[str, list[Sample]] = {name: [] for name in names}
-    text = f"# \n{module()}"
+    text = module()
     for _ in range(rounds):
         _chance.shuffle(names)
         for name in names:
