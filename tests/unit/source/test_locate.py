@@ -150,11 +150,20 @@ def test_of_a_property_the_getter_and_of_overloads_the_function() -> None:
     assert named("Price.of", ACCESSORS).docstring == "For both."
 
 
-@pytest.mark.parametrize(
-    ("line", "docstring"), [(1, "The getter."), (5, "The setter."), (10, "For numbers."), (16, "For both.")]
-)
+@pytest.mark.parametrize(("line", "docstring"), [(1, "The getter."), (5, "The setter."), (16, "For both.")])
 def test_of_several_functions_of_a_name_the_one_at_the_position(line: int, docstring: str) -> None:
     assert at(line, ACCESSORS).docstring == docstring
+
+
+@pytest.mark.parametrize("line", [10, 13])
+def test_at_the_declaration_of_an_overload_the_reason_is_told(line: int) -> None:
+    with pytest.raises(TargetError, match="'of' only declares an overload"):
+        at(line, ACCESSORS)
+
+
+def test_what_only_declares_types_is_told() -> None:
+    with pytest.raises(TargetError, match="only declares types"):
+        locate(ACCESSORS, PATH.with_suffix(".pyi"), PATH.parent, line=1)
 
 
 def test_declarations_of_overloads_are_not_among_the_functions() -> None:
