@@ -145,9 +145,10 @@ async def round_of(name: str, folder: Path, text: str) -> Sample:
                 found.generating = await while_generating(client, standin, uri, line)
         async with started(name, folder, standin) as client:
             await client.initialize(FULL)
-            await client.open(NAME)
-            with suppress(ResponseError):
-                await client.request("benchmark/none")  # once this is refused, the module has been read
+            document = {"uri": await client.open(NAME)}
+            at = {"line": 0, "character": 0}
+            with suppress(ResponseError):  # answered or refused: by then the module has been read
+                await client.request("textDocument/hover", {"textDocument": document, "position": at})
             found.memory = float(psutil.Process(client.process.pid).memory_info().rss)
     return found
 
