@@ -14,7 +14,7 @@ nox.options.sessions = ["lint", "types", "tests", "client"]
 WORKERS = ("-n", "4", "--dist", "worksteal")
 """Twice as many as two cores: half of what a test takes is waiting for processes and servers."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record.py", "docs/settings.py", "noxfile.py")
+PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record.py", "docs", "noxfile.py")
 
 
 @nox.session
@@ -93,6 +93,7 @@ def bench(session: nox.Session) -> None:
         "cancel.py",
         "wedge.py",
         "blocking.py",
+        "server.py",
         "tokens.py",
         "strategies.py",
         "check.py",

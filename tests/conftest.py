@@ -18,7 +18,8 @@ from support.evaluating import Workspace, workspace
 from support.levels import skip_what_needs_more
 
 pytest.register_assert_rewrite(
-    "adversarial.isolated", *(f"support.{name}" for name in ("concluding", "recordings", "serving", "splicing"))
+    *("adversarial.isolated", "protocol.flows"),
+    *(f"support.{name}" for name in ("concluding", "recordings", "serving", "splicing")),
 )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.terminal import complain, console, moving_line, screen, visible
 from adacoder.doctor import Finding, examine
+from adacoder.report import VERSION
 from adacoder.settings import Settings, from_project, merge
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
     findings = await _examine(settings, folder, shows=not as_json, probes_speed=probes_speed)
     missing = list(dict.fromkeys(finding.name.lower() for finding in findings if finding.ok is False))
     if as_json:
-        print(json.dumps({"ok": not missing, "findings": [finding.json() for finding in findings]}))
+        found = [finding.json() for finding in findings]
+        print(json.dumps({"version": VERSION, "ok": not missing, "findings": found}))
     if missing:
         complain(f"AdaCoder cannot generate here yet; missing: {', '.join(missing)}.")
     return COULD_NOT_RUN if missing else 0

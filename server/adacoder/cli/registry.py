@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from adacoder.report import VERSION
 from adacoder.strategies.table import rows
 
 _SHOWN = ("name", "calls", "feedback", "tests", "selection", "agents", "paper")
@@ -15,7 +16,7 @@ def show_strategies(*, as_json: bool) -> int:
     found = rows()
     if as_json:
         for row in found:
-            print(json.dumps(row))
+            print(json.dumps({"version": VERSION, **row}))
         return 0
     shown = [dict(zip(_SHOWN, _SHOWN, strict=True)), *found]
     widths = {column: max(len(row[column]) for row in shown) for column in _SHOWN}

@@ -2,7 +2,8 @@
 
 A command on a function answers at once with `{accepted, jobId, reason}`, since editors block on commands; the
 request `adacoder/run` waits for its job and answers with the object that `--json` prints, and `applied` and
-`failureReason`. What a user can fix is an answer with a `reason`, never an error: editors show errors twice.
+`failureReason`. Every answer says its `version`. What a user can fix is an answer with a `reason`, never an error:
+editors show errors twice.
 """
 
 from __future__ import annotations
@@ -14,15 +15,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
 
 from adacoder.domain import AdaCoderError, TargetError
 from adacoder.lsp.actions import COMMAND, KINDS, FileState, code_actions
 from adacoder.lsp.docstrings import docstring_for, insert_docstring
 from adacoder.lsp.habits import Habits
 from adacoder.lsp.jobs import Job
-from adacoder.lsp.pygls_fixes import RUN
-from adacoder.lsp.registration import Answer, add_command, begin_after_answer
+from adacoder.lsp.pygls_fixes import OWN
+from adacoder.lsp.registration import Answer, add_command, add_request, begin_after_answer
 from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.showing import on_clear, on_journal, register_shown
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, read_uri, take
@@ -41,7 +41,14 @@ def register(server: AdaCoderServer) -> None:
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(on_configuration)
     kinds = types.CodeActionOptions(code_action_kinds=KINDS)
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(on_code_action)
-    server.feature(RUN)(on_run)
+    requests: dict[str, Answer] = {
+        "run": on_run,
+        "examples": on_examples,
+        "check": on_check,
+        "evidence": on_evidence,
+    }
+    for name, answer in requests.items():
+        add_request(server, OWN + name, answer)
     answers: dict[str, Answer] = {
         **{mode: _starter(mode) for mode in Mode},
         "generateAll": on_generate_all,
@@ -111,16 +118,34 @@ async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
 
     Cancelling the request cancels the job; the answer then comes when nothing of it is left.
     """
-    try:
-        place, mode, apply, token = _read_run(params)
-    except ParametersError as error:
-        raise JsonRpcInvalidParams(str(error)) from None
+    place, mode, apply, token = _read_run(params)
     try:
         job = await _started(ls, place, mode, apply=apply, announced=False, token=token)
     except AdaCoderError as error:
         return _not_started(str(error))
     job.may_begin.set()
     return await ls.jobs.result(job)
+
+
+async def on_examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/examples` `{textDocument: {uri}}`: the examples of a document."""
+    from adacoder.lsp.examples import examples
+
+    return await examples(ls, params)
+
+
+async def on_check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples as they stand."""
+    from adacoder.lsp.examples import check
+
+    return await check(ls, params)
+
+
+async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/evidence` `{textDocument: {uri}}`: what was last found of a document's functions."""
+    from adacoder.lsp.examples import evidence
+
+    return await evidence(ls, params)
 
 
 def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.ProgressToken | None]:

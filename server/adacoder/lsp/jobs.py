@@ -312,6 +312,8 @@ class Jobs:
     def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
         """Keep the answer of a job, and show it in one message if no request waits for it."""
         answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
+        if job.work is Mode.CHECK or ending.applied:
+            self._client.found.keep(ending.outcome, answer)
         answer |= {
             "summary": ending.message,
             "applied": ending.applied,

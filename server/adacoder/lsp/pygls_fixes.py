@@ -27,8 +27,8 @@ from adacoder.lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
-RUN = "adacoder/run"
-"""The request of our own. Its parameters arrive as they were sent."""
+OWN = "adacoder/"
+"""Prefix of the requests of our own. Their parameters arrive as they were sent."""
 
 Handled = Generator[Any, Any, Any]
 """A built-in handler of pygls: a generator that yields the handlers to run inside it."""
@@ -121,8 +121,8 @@ class Protocol(LanguageServerProtocol):
         return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
-        """The type of a message: our own request stays raw."""
-        return RawRequest if method == RUN else super().get_message_type(method)
+        """The type of a message: our own requests stay raw."""
+        return RawRequest if method.startswith(OWN) else super().get_message_type(method)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message out of JSON. In pygls a malformed request is never answered, a malformed answer is

@@ -1,6 +1,6 @@
 """Requests in words, for every door: outcomes, progress, the JSON object, and texts made visible."""
 
-from adacoder.report.as_json import to_json
+from adacoder.report.as_json import VERSION, to_json
 from adacoder.report.difference import unified_diff
 from adacoder.report.doctests import as_doctest, failed_example, what_came
 from adacoder.report.evidence import age, brief_score, brief_unreached, want_and_got
@@ -11,6 +11,7 @@ from adacoder.report.unreached import unreached
 from adacoder.report.visible import Visible, in_a_message, visible
 
 __all__ = [
+    "VERSION",
     "Visible",
     "age",
     "as_doctest",

@@ -9,6 +9,9 @@ from adacoder.journal import Asked
 from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
+VERSION = 1
+"""Of the answers that programs read: it grows when a member changes its meaning or goes, not when one is added."""
+
 
 def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:
     """The one object that `--json` prints and `adacoder/run` answers with.
@@ -20,6 +23,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
     """
     verdict = outcome.verdict
     return {
+        "version": VERSION,
         "status": outcome.status.value,
         "reason": outcome.reason,
         "summary": summary(outcome),

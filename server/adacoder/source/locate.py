@@ -131,6 +131,7 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
 
     What a module lists in `__test__` only running it would tell.
     """
+    must_run(path)
     module = module_of(path, text, workspace)
     lines = Lines(text)
     whole = _module_target(text, module)
@@ -142,6 +143,14 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
     ]
     for one in found:
         yield _read(one, lines)
+
+
+def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
+    """Functions and classes whose docstrings `documented` leaves out, each with the reason."""
+    for each in definitions(text):
+        obstacle = _obstacle(each)
+        if each.docstring is not None and obstacle is not None:
+            yield each, obstacle
 
 
 def may_have_examples(text: str) -> bool:
@@ -226,20 +235,26 @@ def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
 
 def _can_be_found(definition: Definition) -> bool:
     """True if it is complete, within reach of examples, and not the declaration of an overload."""
-    is_whole = definition.header_line.colon is not None
-    return is_whole and not definition.in_function and not _is_decorated(definition, _OVERLOAD)
+    return _obstacle(definition) is None
+
+
+def _obstacle(definition: Definition) -> str | None:
+    """The reason why no example can run a function or class, if there is one."""
+    name = definition.name
+    if definition.in_function:
+        return f"'{definition.qualname}' stands inside a function, where no example can reach it: move it out."
+    if definition.header_line.colon is None:
+        return f"The signature of '{name}' does not end with a colon yet: complete it."
+    if _is_decorated(definition, _OVERLOAD):
+        return f"'{name}' is only declared here, as an overload: choose the function that follows them."
+    return None
 
 
 def _target(definition: Definition, lines: Lines, module: Module) -> Target:
     name, docstring = definition.name, definition.docstring
-    if definition.in_function:
-        raise TargetError(
-            f"'{definition.qualname}' stands inside a function, where no example can reach it: move it out."
-        )
-    if definition.header_line.colon is None:
-        raise TargetError(f"The signature of '{name}' does not end with a colon yet: complete it.")
-    if _is_decorated(definition, _OVERLOAD):
-        raise TargetError(f"'{name}' is only declared here, as an overload: choose the function that follows them.")
+    obstacle = _obstacle(definition)
+    if obstacle is not None:
+        raise TargetError(obstacle)
     if docstring is None:
         raise TargetError(f"'{name}' has no docstring: write down what it must do, best with >>> examples.")
     return _with_examples(_without_examples(definition, docstring, module), lines, _class_around(definition))

@@ -1,6 +1,6 @@
--- Drives a real Neovim: opens a file, asks for code actions on the function under the cursor, takes AdaCoder's, waits
--- for the edit, saves, and undoes it in one step. Environment: ADACODER_FILE, ADACODER_LINE, ADACODER_SERVER (the
--- command, words split at spaces), ADACODER_SETTINGS (JSON), ADACODER_CONFIG (the README's Lua, for 0.11 and later).
+-- Drives a real Neovim through what a person does, a function a flow, each in a file of its own. Prints a line for what
+-- holds; the first thing that does not ends it. Environment: ADACODER_CONFIG (the Lua of docs/editors.md for this
+-- Neovim). The files are in the current folder.
 local env = vim.env
 
 local function say(message) io.stdout:write(message .. '\n') end
@@ -9,51 +9,103 @@ local function check(condition, message)
   say('ok ' .. message)
 end
 local function text() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n') end
+local function wait(condition, message) check(vim.wait(30000, condition, 20), message) end
+local function press(keys) vim.api.nvim_feedkeys(keys, 'x', false) end
 
-local function start_client(command, settings)
-  if vim.lsp.config then
-    vim.cmd('luafile ' .. vim.fn.fnameescape(env.ADACODER_CONFIG))
-    vim.lsp.config('adacoder', { cmd = command, settings = settings })
-    vim.bo.filetype = 'python'
-    return
+-- What the person sees of progress: the kinds that came, and the status line.
+local seen, shown = {}, ''
+local function watch_progress()
+  local usual = vim.lsp.handlers['$/progress']
+  vim.lsp.handlers['$/progress'] = function(problem, result, ...)
+    seen[result.value.kind] = true
+    local answer = usual(problem, result, ...)
+    vim.schedule(function()
+      local now = vim.g.lsp_progress or ''
+      if now ~= '' then shown = now end
+    end)
+    return answer
   end
-  local id = vim.lsp.start_client({
-    name = 'adacoder', cmd = command, settings = settings, root_dir = vim.fn.fnamemodify(env.ADACODER_FILE, ':h'),
-    -- Such an old Neovim does not say that it can be asked for its settings; nvim-lspconfig sends them, as here.
-    on_init = function(client) client.notify('workspace/didChangeConfiguration', { settings = settings }) end,
-  })
-  vim.lsp.buf_attach_client(0, id)
 end
 
-local function run()
-  vim.cmd('edit ' .. vim.fn.fnameescape(env.ADACODER_FILE))
-  local decode = vim.json and vim.json.decode or vim.fn.json_decode
-  start_client(vim.split(env.ADACODER_SERVER, ' '), decode(env.ADACODER_SETTINGS))
+local function open(file)
+  vim.cmd('edit ' .. file)
+  vim.bo.filetype = 'python'
   local get_clients = vim.lsp.get_clients or vim.lsp.buf_get_clients
-  check(vim.wait(20000, function()
+  wait(function()
     for _, client in pairs(get_clients()) do
       if client.server_capabilities and client.server_capabilities.codeActionProvider then return true end
     end
     return false
-  end, 50), 'the server offers code actions')
+  end, file .. ': the server offers code actions')
+  seen = {}
+end
 
-  local offered = {}
+-- Asks for code actions at the docstring, and takes the one whose title holds `wanted`.
+local function take(wanted)
+  local offered, chosen = {}, false
   vim.ui.select = function(items, options, choose)
     for index, item in ipairs(items) do
       local title = options.format_item(item)
       offered[#offered + 1] = title
-      if title:find('AdaCoder: generate function', 1, true) then return choose(item, index) end
+      if not chosen and title:find(wanted, 1, true) then
+        chosen = true
+        choose(item, index)
+      end
     end
   end
-  local before = text()
-  vim.api.nvim_win_set_cursor(0, { tonumber(env.ADACODER_LINE), 4 })
+  vim.fn.search('"""')
   vim.lsp.buf.code_action()
-  check(vim.wait(30000, function() return text() ~= before end, 50),
-    'the code action wrote the function; offered: ' .. table.concat(offered, ' | '))
+  wait(function() return #offered > 0 end, 'code actions are offered')
+  check(chosen, 'one is "' .. wanted .. '" of: ' .. table.concat(offered, ' | '))
+end
+
+local flows = {}
+
+flows[1] = function()
+  open('initials.py')
+  local before = text()
+  take('AdaCoder: generate function')
+  wait(function() return text() ~= before end, 'the function is written')
   vim.cmd('silent write')
   vim.cmd('silent undo')
   check(text() == before, 'one undo takes it back')
   vim.cmd('silent edit!')
+  wait(function() return seen['end'] end, 'progress has ended')
+  check(seen.begin and seen.report, 'progress was seen')
+  check(shown:find('initials', 1, true), 'the status line showed: ' .. shown)
+end
+
+flows[2] = function()
+  open('forever.py')
+  local before = text()
+  take('AdaCoder: generate function')
+  wait(function() return seen.report end, 'it runs')
+  vim.wait(300)
+  check(not seen['end'], 'and goes on')
+  press('\\ac')
+  wait(function() return seen['end'] end, 'its key cancels it')
+  check(text() == before, 'and the text is as it was')
+end
+
+flows[3] = function()
+  open('slowly.py')
+  local before = text()
+  take('AdaCoder: generate function')
+  wait(function() return seen.report end, 'it runs')
+  press('ggOB = "typed meanwhile"')
+  local typed = 'B = "typed meanwhile"\n' .. before
+  check(text() == typed and not seen['end'], 'typing goes on while it runs')
+  wait(function() return seen['end'] end, 'it ends')
+  wait(function() return text() ~= typed end, 'the function is written')
+  check(text():sub(1, #typed) == typed, 'and nothing that was typed is lost')
+  vim.cmd('silent write')
+end
+
+local function run()
+  vim.g.mapleader = '\\'
+  watch_progress()
+  vim.cmd('luafile ' .. vim.fn.fnameescape(env.ADACODER_CONFIG))
+  for _, flow in ipairs(flows) do flow() end
 end
 
 local ok, problem = xpcall(run, debug.traceback)

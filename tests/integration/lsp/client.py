@@ -131,7 +131,7 @@ class Client:
         """An editor whose server is initialized; at the end it leaves as it should, and nothing went wrong."""
         client = await cls.spawned(folder, settings, command)
         try:
-            await client.initialize(capabilities, options, name)
+            await client.initialize(capabilities, options, client_info={"name": name})
             yield client
             assert await client.leave() == 0, client.stderr
             client.check()
@@ -139,7 +139,7 @@ class Client:
             await client.kill()
 
     async def initialize(
-        self, capabilities: dict[str, Any] = FULL, options: Any = None, name: str = "test"
+        self, capabilities: dict[str, Any] = FULL, options: Any = None, *, client_info: Any = None
     ) -> dict[str, Any]:
         """The handshake; the server's answer."""
         root = self.folder.as_uri()
@@ -147,9 +147,9 @@ class Client:
             "initialize",
             {
                 "processId": os.getpid(),
-                "clientInfo": {"name": name},
                 "rootUri": root,
                 "workspaceFolders": [{"uri": root, "name": self.folder.name}],
+                "clientInfo": client_info,
                 "capabilities": capabilities,
                 "initializationOptions": options,
             },
@@ -426,7 +426,7 @@ class Client:
 
     async def take(self, action: Mapping[str, Any]) -> Any:
         """Execute the command of a code action."""
-        command = action["command"]
+        command = action if isinstance(action["command"], str) else action["command"]
         return await self.request(
             "workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]}
         )

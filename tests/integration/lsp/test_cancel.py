@@ -63,7 +63,7 @@ async def test_while_the_model_writes(editor: Client, how: str) -> None:
             await editor.notify("window/workDoneProgress/cancel", created)
         else:
             arguments = [{"jobId": job}] if "id" in how else []
-            assert await editor.execute("cancel", *arguments) == {"cancelled": [job]}
+            assert await editor.execute("cancel", *arguments) == {"version": 1, "cancelled": [job]}
         await standin.until("disconnected 1")
         await standin.until_idle()
         assert await editor.told() == (WARNING, CANCELLED)
@@ -83,7 +83,7 @@ async def test_by_the_request_itself(editor: Client) -> None:
         with pytest.raises(ResponseError, match="-32800"):
             await asyncio.wait_for(answer, PATIENCE)
         # The answer comes when nothing of the job is left.
-        assert await editor.execute("status") == {"jobs": []}
+        assert await editor.execute("status") == {"version": 1, "jobs": []}
         await standin.until("disconnected 1")
         await standin.until_idle()
     assert editor.messages == []
@@ -120,7 +120,7 @@ async def test_while_waiting_for_the_model(editor: Client) -> None:
         await standin.until("first byte 1")
         _, job = await start(editor, standin)
         await editor.until(lambda: "waiting for the model" in str(editor.all("$/progress")))
-        assert await editor.execute("cancel", {"jobId": job}) == {"cancelled": [job]}
+        assert await editor.execute("cancel", {"jobId": job}) == {"version": 1, "cancelled": [job]}
         assert await asyncio.wait_for(_first_message(editor), PATIENCE) == (WARNING, CANCELLED)
         assert len((await editor.execute("status"))["jobs"]) == 1
         assert [event for event in standin.events if "disconnected" in event] == []
@@ -170,7 +170,7 @@ async def test_too_late_to_cancel(editor: Client, way: str) -> None:
         if way == "request":
             await editor.cancel(number)
         else:
-            assert await editor.execute("cancel") == {"cancelled": []}
+            assert await editor.execute("cancel") == {"version": 1, "cancelled": []}
         await editor.execute("status")
         go.set()
         result = await asyncio.wait_for(answer, PATIENCE)

@@ -135,11 +135,11 @@ async def test_cancelling_the_command_leaves_nothing_behind(editor: Client) -> N
 @pytest.mark.parametrize("probe", ["no", 1, None])
 async def test_what_the_doctor_cannot_read_is_told(editor: Client, probe: object) -> None:
     answer = await editor.execute("doctor", {"probe": probe})
-    assert answer == {"ok": False, "findings": [], "reason": "'probe' must be true or false."}
+    assert answer == {"version": 1, "ok": False, "findings": [], "reason": "'probe' must be true or false."}
 
 
 async def test_status_names_the_python_of_a_document(editor: Client) -> None:
-    assert await editor.execute("status") == {"jobs": []}
+    assert await editor.execute("status") == {"version": 1, "jobs": []}
     (editor.folder / "part").mkdir()
     uri = await editor.write("part/words.py", STUB)
     own = (await editor.execute("status", {"uri": uri}))["interpreter"]

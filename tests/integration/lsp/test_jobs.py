@@ -274,7 +274,7 @@ async def test_one_job_a_function(editor: Client) -> None:
         ]
         assert [job["target"].rpartition("::")[2] for job in status] == ["initials", "capitals"]
         assert "waiting for the model, 1 ahead" in [job["message"] for job in status]
-        assert await editor.execute("cancel") == {"cancelled": [first["jobId"], other["jobId"]]}
+        assert await editor.execute("cancel") == {"version": 1, "cancelled": [first["jobId"], other["jobId"]]}
         await editor.idle()
 
 
@@ -327,7 +327,7 @@ async def test_what_is_unverified(editor: Client, wish: dict[str, str], is_inser
 
 async def test_an_unknown_job_has_no_journal(editor: Client) -> None:
     assert await editor.execute("journal", {"jobId": "no such"}) is None
-    assert await editor.execute("cancel", {"jobId": "no such"}) == {"cancelled": []}
+    assert await editor.execute("cancel", {"jobId": "no such"}) == {"version": 1, "cancelled": []}
 
 
 @pytest.mark.parametrize(("unverified", "enters"), [("insert", True), ("discard", False)])

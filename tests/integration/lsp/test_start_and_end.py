@@ -219,7 +219,7 @@ async def test_nothing_is_answered_before_initialize(tmp_path: Path) -> None:
         await client.initialize()
         with pytest.raises(ResponseError, match="-32600"):
             await client.initialize()
-        assert await client.execute("status") == {"jobs": []}
+        assert await client.execute("status") == {"version": 1, "jobs": []}
 
 
 async def test_nothing_but_exit_is_heeded_after_shutdown(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ async def test_messages_that_are_none(tmp_path: Path) -> None:
             await client.request("workspace/executeCommand", {"command": "no.such"})
         await client.notify("textDocument/didOpen", {"textDocument": None})
         await client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///no", "version": 1}})
-        assert await client.execute("status") == {"jobs": []}
+        assert await client.execute("status") == {"version": 1, "jobs": []}
         assert client.messages == []
 
 
@@ -348,7 +348,7 @@ sys.exit(stdio.serve())
 async def test_noise_on_stdout_does_not_reach_the_client(tmp_path: Path) -> None:
     async with Client.started(tmp_path, command=(sys.executable, "-c", NOISY)) as client:
         assert await client.request("noise/make", {}) == ""
-        assert await client.execute("status") == {"jobs": []}
+        assert await client.execute("status") == {"version": 1, "jobs": []}
         await client.until(lambda: client.stderr.count("noise from") == 3)
 
 

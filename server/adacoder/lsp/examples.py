@@ -1,0 +1,290 @@
+"""Requests for clients of other kinds, such as test explorers: which examples a document has, a run of them with the
+results as they come, and what was last found.
+
+A client names what it means by ids, which it takes from `adacoder/examples` and need not understand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from adacoder import report
+from adacoder.domain import JSON, AdaCoderError, Edit, Example, Outcome, Span, TargetError
+from adacoder.lsp.found import states
+from adacoder.lsp.snapshot import ParametersError, Snapshot, take
+from adacoder.lsp.workspace import encoding_of
+from adacoder.project import Project
+from adacoder.pytext import Lines
+from adacoder.source.locate import Documented, documented, out_of_reach
+from adacoder.source.text import PositionEncoding, range_of
+from adacoder.task import Task
+
+if TYPE_CHECKING:
+    from adacoder.lsp.found import Finding
+    from adacoder.lsp.server import AdaCoderServer
+
+_AT_A_TIME = 16
+"""Docstrings that are under way for a request; of these the evaluator takes as many at a time as are good for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A docstring of a document, and how a client calls it."""
+
+    id: str
+    one: Documented
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The parameters of `adacoder/check`."""
+
+    uris: tuple[str, ...]
+    ids: frozenset[str] | None
+    """Those to check; None: all."""
+    covers: bool
+    token: types.ProgressToken | None
+
+
+async def examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/examples` `{textDocument: {uri}}`: the docstrings of a document and their examples, with their places
+    and last known states."""
+    uri = _document(params)
+    return await _about(ls, uri, lambda snapshot: _items(snapshot, ls))
+
+
+async def evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/evidence` `{textDocument: {uri}}`: what was last found of its functions, and if that still holds."""
+    uri = _document(params)
+    return await _about(ls, uri, lambda snapshot: _evidence(snapshot, ls))
+
+
+async def check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples as they stand.
+
+    With a token each result goes out as it comes, and the answer has none. Cancelling the request ends the run.
+    """
+    asked = _read_check(params)
+    results: list[JSON] = []
+    reasons: list[str] = []
+
+    def keep(result: dict[str, JSON]) -> None:
+        if asked.token is None:
+            results.append(result)
+        else:
+            ls.progress(types.ProgressParams(asked.token, {"version": report.VERSION, "results": [result]}))
+
+    for uri in asked.uris:
+        try:
+            await _check_document(ls, uri, asked, keep)
+        except TargetError as error:
+            reasons.append(str(error))
+    return {"results": results, "reason": " ".join(reasons) or None}
+
+
+async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Callable[[dict[str, JSON]], None]) -> None:
+    """Check what is asked for of one document, several docstrings at a time."""
+    snapshot = take(ls.workspace, uri)
+    listed = await asyncio.to_thread(_listed, snapshot)
+    wanted = [each for each in listed if asked.ids is None or not asked.ids.isdisjoint(_ids(each))]
+    missing = (asked.ids or frozenset()) - {name for each in listed for name in _ids(each)}
+    for name in sorted(missing):
+        if _uri_of(name) == uri:
+            keep(_unknown(name))
+    if not wanted:
+        return
+    settings = await ls.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+    service = await ls.service()
+    places = asyncio.Semaphore(_AT_A_TIME)
+    project = Project(snapshot.folder, snapshot.overlays)
+
+    async def run(each: Listed) -> None:
+        async with places:
+            outcome = await service.check(
+                Task(each.one.target, settings, project), each.one.unreadable, covers=asked.covers
+            )
+        answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
+        ls.found.keep(outcome, answer)
+        keep({"id": each.id, **answer, "results": _results(each, outcome)})
+
+    async with asyncio.TaskGroup() as group:
+        for each in wanted:
+            group.create_task(run(each))
+
+
+def _results(each: Listed, outcome: Outcome) -> list[JSON]:
+    """What became of each example."""
+    ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
+    found: list[JSON] = []
+    for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
+        result = ran.get(example)
+        got, error = (None, None) if result is None else (result.got, result.error)
+        found.append({"id": name, "state": state, "got": got, "error": error})
+    return found
+
+
+def _unknown(name: str) -> dict[str, JSON]:
+    reason = "There is no such example any more: ask for the document's examples again."
+    return {
+        "id": name,
+        "version": report.VERSION,
+        "status": "error",
+        "reason": reason,
+        "summary": reason,
+        "results": [],
+    }
+
+
+async def _about(
+    ls: AdaCoderServer, uri: str, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
+) -> dict[str, Any]:
+    """The answer of a request about one document, which is read off the event loop."""
+    try:
+        snapshot = take(ls.workspace, uri)
+        found = await asyncio.to_thread(items, snapshot)
+    except AdaCoderError as error:
+        return {"textDocument": {"uri": uri, "version": None}, "items": [], "reason": str(error)}
+    return {
+        "textDocument": {"uri": uri, "version": snapshot.version},
+        "positionEncoding": encoding_of(ls.workspace),
+        "items": found,
+        "reason": None,
+    }
+
+
+def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
+    """All that has a docstring, in order; what is out of the reach of examples with the reason."""
+    encoding, lines = encoding_of(ls.workspace), Lines(snapshot.text)
+    found: list[tuple[int, dict[str, JSON]]] = []
+    for each in _listed(snapshot):
+        target = each.one.target
+        last = ls.found.of(snapshot.path, target.qualname)
+        known = last.states if last is not None and last.source == target.source else ()
+        item: dict[str, JSON] = {
+            "id": each.id,
+            "qualifiedName": target.qualname,
+            "kind": "function" if target.is_function else "module" if target.qualname == "__doc__" else "class",
+            "range": _range(target.definition, snapshot.text, encoding),
+            "isStub": target.is_stub,
+            "examples": [
+                {
+                    "id": name,
+                    "range": _range(_span(example, lines), snapshot.text, encoding),
+                    "source": example.source,
+                    "want": example.want,
+                    "state": known[index] if index < len(known) else "unknown",
+                }
+                for index, (name, example) in enumerate(zip(_example_ids(each), target.examples, strict=True))
+            ],
+            "reason": None if each.one.unreadable is None else str(each.one.unreadable),
+        }
+        found.append((target.definition.start, item))
+    for definition, reason in out_of_reach(snapshot.text):
+        item = {
+            "id": None,
+            "qualifiedName": definition.qualname,
+            "kind": "class" if definition.is_class else "function",
+            "range": _range(definition.span, snapshot.text, encoding),
+            "isStub": False,
+            "examples": [],
+            "reason": reason,
+        }
+        found.append((definition.span.start, item))
+    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
+
+
+def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
+    """What is known of the document's docstrings; `isCurrent`: the text is still the one that it holds for."""
+    found: list[dict[str, JSON]] = []
+    for each in _listed(snapshot):
+        target = each.one.target
+        last = ls.found.of(snapshot.path, target.qualname)
+        if last is not None:
+            found.append(_evidence_item(each, last, is_current=last.source == target.source))
+    return found
+
+
+def _evidence_item(each: Listed, last: Finding, *, is_current: bool) -> dict[str, JSON]:
+    return {
+        "id": each.id,
+        "qualifiedName": each.one.target.qualname,
+        "isCurrent": is_current,
+        "age": round(last.age, 1),
+        "evidence": dict(last.answer),
+    }
+
+
+def _listed(snapshot: Snapshot) -> list[Listed]:
+    """The docstrings of a document; of several of one name each but the first has its number in its id."""
+    count: Counter[str] = Counter()
+    found: list[Listed] = []
+    for one in documented(snapshot.text, snapshot.path, snapshot.folder):
+        name = one.target.qualname
+        count[name] += 1
+        number = f"~{count[name]}" if count[name] > 1 else ""
+        found.append(Listed(f"{snapshot.uri}#{name}{number}", one))
+    return found
+
+
+def _example_ids(each: Listed) -> list[str]:
+    return [f"{each.id}/{number}" for number, _ in enumerate(each.one.target.examples, 1)]
+
+
+def _ids(each: Listed) -> list[str]:
+    """The ids that mean this docstring: each example builds on those before it, so all of them run."""
+    return [each.id, *_example_ids(each)]
+
+
+def _uri_of(name: str) -> str:
+    return name.rpartition("#")[0]
+
+
+def _span(example: Example, lines: Lines) -> Span:
+    """The lines of an example's statement, from its first character on."""
+    count = 1 if example.informal else example.source.count("\n")
+    last = min(example.line + count, len(lines)) - 1
+    first = lines[example.line]
+    return Span(lines.starts[example.line] + len(first) - len(first.lstrip(" \t")), lines.end(last))
+
+
+def _range(span: Span, text: str, encoding: PositionEncoding) -> JSON:
+    start, end = range_of(Edit(span.start, span.end, ""), text, encoding)
+    return {"start": _position(start), "end": _position(end)}
+
+
+def _position(at: tuple[int, int]) -> JSON:
+    return {"line": at[0], "character": at[1]}
+
+
+def _document(params: object) -> str:
+    members = params if isinstance(params, Mapping) else {}
+    document = members.get("textDocument")
+    uri = document.get("uri") if isinstance(document, Mapping) else None
+    if not isinstance(uri, str):
+        raise ParametersError("'textDocument' must be an object with the 'uri' of a document.")
+    return uri
+
+
+def _read_check(params: object) -> Check:
+    """The members of the parameters, checked."""
+    members = params if isinstance(params, Mapping) else {}
+    ids, covers, token = members.get("ids"), members.get("coverage", False), members.get("partialResultToken")
+    if not isinstance(covers, bool):
+        raise ParametersError("'coverage' must be true or false.")
+    if isinstance(token, bool) or not (token is None or isinstance(token, int | str)):
+        raise ParametersError("'partialResultToken' must be a text or a whole number.")
+    if ids is None:
+        return Check((_document(params),), None, covers, token)
+    if not isinstance(ids, list) or not all(isinstance(each, str) and "#" in each for each in ids):
+        raise ParametersError("'ids' must be a list of ids that 'adacoder/examples' has given.")
+    return Check(_unique(map(_uri_of, ids)), frozenset(ids), covers, token)
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

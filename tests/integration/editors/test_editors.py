@@ -1,0 +1,139 @@
+"""Real editors, set up as docs/editors.md has it: from a code action to a verified body in the file, and what goes on
+meanwhile. What each person does is in the editor's own language beside this file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+from support.standins.ollama import Ending, Script, StandIn
+
+pytestmark = pytest.mark.isolation
+
+HERE = Path(__file__).parent
+README, EDITORS = ROOT / "README.md", ROOT / "docs" / "editors.md"
+PATIENCE = 120
+
+STUB = '''def {name}(name):
+    """The initials of a name, in capitals.
+
+    >>> {name}("ada lovelace")
+    'AL'
+    >>> {name}("Åsa öberg")
+    'ÅÖ'
+    """
+'''
+BODY = '    return "".join(word[0] for word in name.split()).upper()\n'
+
+
+def reply(name: str) -> Script:
+    """What the model says to whoever asks for the function `name`."""
+    text = f"```python\n{STUB.format(name=name)}{BODY}```"
+    match name:
+        case "slowly":  # there is time to type
+            return Script(text, token=4, pause=0.03)
+        case "forever":
+            return Script(f"```python\n{STUB.format(name=name)}", token=1000, ending=Ending.STALL)
+    return Script(text)
+
+
+NAMES = ("initials", "slowly", "forever")
+
+
+def asked_for(body: Mapping[str, object]) -> Script:
+    """The reply to a chat, by the function that its prompt is about."""
+    return reply(next(name for name in NAMES if f"def {name}(" in str(body["messages"])))
+
+
+def snippet(file: Path, heading: str, language: str) -> str:
+    """The first block of code below a heading."""
+    section = file.read_text(encoding="utf-8").partition(f"## {heading}\n")[2]
+    found = re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    assert found is not None, heading
+    return found[1]
+
+
+def of_the_wheel() -> str | None:
+    """The Neovim that tests install beside AdaCoder."""
+    return shutil.which("nvim", path=sysconfig.get_path("scripts"))
+
+
+def of_the_system(program: str) -> str | None:
+    """A program that no test has installed."""
+    return shutil.which(program, path="/usr/local/bin:/usr/bin:/bin")
+
+
+def has_eglot() -> bool:
+    """True if Emacs is here, with eglot."""
+    return of_the_system("emacs") is not None and any(Path("/usr/share/emacs/site-lisp/elpa-src").glob("eglot-*"))
+
+
+async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
+    """Have an editor go through its flows, and see what is on disk then."""
+    project = folder / "project"
+    project.mkdir()
+    (project / ".git").mkdir()
+    for name in NAMES:
+        (project / f"{name}.py").write_text(STUB.format(name=name), encoding="utf-8")
+    (folder / "config").write_text(config, encoding="utf-8")
+    async with StandIn(asked_for) as standin:
+        own = {f"XDG_{kind}_HOME": str(folder) for kind in ("STATE", "DATA", "CONFIG")}
+        told = {"ADACODER_CONFIG": str(folder / "config"), "OLLAMA_HOST": standin.host, "HOME": str(folder)}
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        process = await asyncio.create_subprocess_exec(
+            *editor,
+            cwd=project,
+            env={**os.environ, **own, **told, "PATH": path},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        try:
+            output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+    said = output.decode(errors="replace")
+    assert process.returncode == 0, said
+    texts = {name: (project / f"{name}.py").read_text(encoding="utf-8") for name in NAMES}
+    assert texts == {
+        "initials": STUB.format(name="initials") + BODY,
+        "slowly": 'B = "typed meanwhile"\n' + STUB.format(name="slowly") + BODY,
+        "forever": STUB.format(name="forever"),
+    }, said
+
+
+def neovim(program: str | None) -> list[str]:
+    return [str(program), "--clean", "--headless", "-c", f"luafile {HERE / 'neovim.lua'}"]
+
+
+@pytest.mark.skipif(of_the_wheel() is None, reason="Neovim's wheel is not installed")
+async def test_neovim(tmp_path: Path) -> None:
+    config = snippet(EDITORS, "Neovim 0.11 or later", "lua")
+    await drive(neovim(of_the_wheel()), config, tmp_path)
+
+
+@pytest.mark.skipif(of_the_system("nvim") is None, reason="Neovim is not installed")
+async def test_an_old_neovim(tmp_path: Path) -> None:
+    config = snippet(EDITORS, "Neovim 0.7 to 0.10", "lua")
+    await drive(neovim(of_the_system("nvim")), config, tmp_path)
+
+
+@pytest.mark.skipif(not has_eglot(), reason="Emacs with eglot is not installed")
+async def test_emacs_with_eglot(tmp_path: Path) -> None:
+    config = snippet(EDITORS, "Emacs: eglot", "elisp")
+    await drive([str(of_the_system("emacs")), "--batch", "-q", "-l", str(HERE / "emacs.el")], config, tmp_path)
+
+
+def test_the_readme_has_of_neovim_what_was_run() -> None:
+    assert snippet(EDITORS, "Neovim 0.11 or later", "lua").startswith(snippet(README, "In Neovim", "lua"))

@@ -1,0 +1,120 @@
+"""An editor as each client is: what it declares, and its ways. Clients are data, in `profiles/`.
+
+`ways` of a profile:
+
+* `settings`: how they get to the server: `pull`, `push` (sent when they change) or `options` (told at the start);
+* `refusal`: how an edit of a text that has moved on is refused: by `applied: false`, or by an `error`;
+* `silent`: it makes edits, and answers no request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from integration.lsp.client import SERVER, Client, ResponseError, Silence
+from integration.lsp.texts import told_of
+from support.standins.ollama import StandIn
+
+PROFILES = {path.stem: path for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))}
+
+
+@cache
+def profile(name: str) -> Mapping[str, Any]:
+    """What a client declares, and its ways."""
+    read: dict[str, Any] = json.loads(PROFILES[name].read_text(encoding="utf-8"))
+    return read
+
+
+@dataclass
+class Desk:
+    """A person's editor and model server."""
+
+    name: str
+    editor: Client
+    standin: StandIn
+
+    @property
+    def ways(self) -> Mapping[str, Any]:
+        """Of the profile."""
+        ways: Mapping[str, Any] = profile(self.name)["ways"]
+        return ways
+
+    def declares(self, *path: str) -> bool:
+        """True if the client declares that it can do something, such as `window`, `workDoneProgress`."""
+        value: Any = profile(self.name)["capabilities"]
+        for member in path:
+            value = value.get(member) if isinstance(value, dict) else None
+        return bool(value)
+
+    @property
+    def versioned(self) -> bool:
+        """True if edits are bound to a version of the text."""
+        return self.declares("workspace", "workspaceEdit", "documentChanges")
+
+    def answer(self) -> None:
+        """Have the server's requests answered as this client does."""
+        self.editor.answers.clear()
+        self.editor.answers["workspace/applyEdit"] = self.apply
+        self.editor.answers["window/showMessageRequest"] = lambda _: None  # the person goes on with something else
+        if self.ways.get("silent"):
+            for method in ("workspace/configuration", "window/workDoneProgress/create", "window/showMessageRequest"):
+                self.editor.answers[method] = _never
+
+    async def apply(self, params: Any) -> Any:
+        """Make an edit, or refuse it in the client's own way."""
+        answer = await self.editor._apply(params)
+        if self.ways.get("silent"):
+            raise Silence
+        if not answer["applied"] and self.ways["refusal"] == "error":
+            raise ResponseError({"code": -32603, "message": answer["failureReason"]})
+        return answer
+
+    async def take(self, uri: str, at: str, title: str) -> Any:
+        """Take the action whose title holds `title`."""
+        offered = await self.editor.actions(uri, at)
+        (action,) = [each for each in offered if title in each["title"]]
+        return await self.editor.take(action)
+
+    async def told(self) -> str:
+        """The last message, once nothing runs any more."""
+        await self.editor.idle()
+        return self.editor.messages[-1][1]
+
+
+def _never(_: Any) -> Any:
+    raise Silence
+
+
+@asynccontextmanager
+async def desk(name: str, folder: Path) -> AsyncIterator[Desk]:
+    """A client's editor with a server that it has initialized, and a model server that it has been told of."""
+    with_ways, declared = profile(name)["ways"], profile(name)["capabilities"]
+    async with StandIn([]) as standin:
+        settings = told_of(standin)
+        client = await Client.spawned(folder, settings if with_ways["settings"] == "pull" else {}, SERVER)
+        opened = Desk(name, client, standin)
+        opened.answer()
+        try:
+            options = {"adacoder": settings} if with_ways["settings"] == "options" else None
+            await client.initialize(declared, options, client_info=profile(name)["clientInfo"])
+            if with_ways["settings"] == "push":
+                await client.notify("workspace/didChangeConfiguration", {"settings": {"adacoder": settings}})
+            yield opened
+            assert await client.leave() == 0, client.stderr
+            client.check()
+        finally:
+            await client.kill()
+
+
+async def until_asked(standin: StandIn, count: int) -> None:
+    """Wait until the model has been asked `count` times."""
+    async with asyncio.timeout(20):
+        while len(standin.requests) < count:  # noqa: ASYNC110  # another process asks
+            await asyncio.sleep(0.01)
