@@ -134,7 +134,7 @@ def test_comments_of_a_stub_stay_above_the_new_body(stub: str, kept: str) -> Non
 def test_only_what_is_no_comment_of_a_stub_is_replaced() -> None:
     text = f"{STUB}    # TODO\r\n    pass\n"
     (edit,) = splice(target_in(text), Candidate("def f(numbers, k=1):\n    return k")).edits
-    assert (text[edit.start : edit.end], edit.text) == ("    pass\n", "    return k\n")
+    assert (text[edit.start : edit.end], edit.text) == ("    pass", "    return k")
 
 
 def test_a_comment_beside_a_docstring_on_the_header_line_stays() -> None:
