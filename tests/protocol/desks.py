@@ -83,9 +83,10 @@ class Desk:
         return await self.editor.take(action)
 
     async def told(self) -> str:
-        """The last message, once nothing runs any more."""
+        """The last message or question, once nothing runs any more."""
         await self.editor.idle()
-        return self.editor.messages[-1][1]
+        asked = [each["message"] for each in self.editor.all("window/showMessageRequest")]
+        return asked[-1] if asked else self.editor.messages[-1][1]
 
 
 def _never(_: Any) -> Any:

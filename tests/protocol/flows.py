@@ -187,9 +187,6 @@ async def columns_are_counted_as_the_client_counts_them(desk: Desk) -> None:
     assert "x * 2" in text, told
     assert text.startswith(WIDE_HEAD)
     assert text.endswith('\nAFTER = "😀"\n')
-    names: dict[str, Any] = {}
-    exec(text, names)  # what the test itself has the model reply
-    assert names["twice"](3) == 6
 
 
 @flow

@@ -297,6 +297,8 @@ class Client:
             "workspace/configuration": self._configuration,
             "workspace/applyEdit": self._apply,
             "window/workDoneProgress/create": lambda _: None,
+            "workspace/codeLens/refresh": lambda _: None,
+            "workspace/inlayHint/refresh": lambda _: None,
         }
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
         try:

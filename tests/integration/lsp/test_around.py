@@ -70,7 +70,7 @@ async def test_one_that_fails_does_not_stop_the_others(editor: Client) -> None:
     assert editor.text(uri) == text + BODY
     assert kind == WARNING
     assert message.startswith(
-        "Generated 1 of 2 stubs in names.py: 'capitals' 2/2. No verified candidate for 'initials'"
+        "Generated 1 of 2 stubs in names.py: 'capitals' 2/2. Not inserted: no candidate for 'initials' passed."
     )
 
 
@@ -113,24 +113,22 @@ async def test_a_file_without_stubs_says_so(editor: Client) -> None:
 OTHER = f"```python\n{STUB}    words = name.upper().split()\n    return ''.join(word[0] for word in words)\n```"
 
 
-@pytest.mark.parametrize("choice", ["Insert anyway", "Discard", None])
-async def test_another_candidate_is_a_different_one_and_the_person_chooses(editor: Client, choice: str | None) -> None:
-    asked: list[Any] = []
-    editor.answers["window/showMessageRequest"] = lambda params: asked.append(params) or (choice and {"title": choice})
+@pytest.mark.parametrize("unverified", ["keep", "insert"])
+async def test_another_candidate_is_a_different_one_and_is_kept_to_be_compared(editor: Client, unverified: str) -> None:
     async with StandIn([OTHER]) as standin:
-        editor.settings = told_of(standin, onUnverified="insert")
+        editor.settings = told_of(standin, unverified=unverified)
         uri = await editor.write("names.py", STUB + BODY)
         answer = await editor.take(chosen(await editor.actions(uri, "def "), "another"))
-        await editor.told()
+        assert "its result is kept" in (await editor.told())[1]
         prompt = standin.seen[-1].body["messages"][-1]["content"]
-    assert f"{STUB}{BODY.rstrip()}\n```" in prompt, "it is told what there is already"
-    assert len(asked) == 1
-    assert asked[0]["message"].startswith("Verified 'initials': 2/2 examples passed")
-    journal = await editor.execute("journal", {"jobId": answer["jobId"]})
-    assert (journal["status"], journal["applied"]) == ("verified", choice == "Insert anyway")
-    kept = editor.edited(STUB + BODY, journal["edits"])
-    assert "name.upper().split()" in kept, "both are there to be compared"
-    assert editor.text(uri) == (kept if choice == "Insert anyway" else STUB + BODY)
+        assert f"{STUB}{BODY.rstrip()}\n```" in prompt, "it is told what there is already"
+        journal = await editor.execute("journal", {"jobId": answer["jobId"]})
+        assert (journal["status"], journal["applied"], journal["kept"]) == ("verified", False, True)
+        assert editor.text(uri) == STUB + BODY
+        editor.received.clear()
+        await editor.take(chosen(await editor.actions(uri, "def "), "insert"))
+        assert (await editor.told())[1].startswith("Inserted 'initials'")
+    assert "name.upper().split()" in editor.text(uri)
 
 
 async def test_the_same_once_more_is_no_other_candidate(editor: Client) -> None:
@@ -147,13 +145,12 @@ async def test_the_same_once_more_is_no_other_candidate(editor: Client) -> None:
 async def test_another_than_the_one_that_was_not_inserted(editor: Client) -> None:
     reply = f"```python\n{NO_EXAMPLES}    return text.upper()\n```"
     async with StandIn([reply, reply.replace("text.upper()", "''.join(map(str.upper, text))")]) as standin:
-        editor.settings = told_of(standin, onUnverified="discard")
+        editor.settings = told_of(standin, unverified="discard")
         uri = await editor.write("words.py", NO_EXAMPLES)
         assert "another" not in commands(await editor.actions(uri, "def "))
         await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"})
         await editor.told()
         editor.received.clear()
-        editor.answers["window/showMessageRequest"] = lambda params: None
         await editor.take(chosen(await editor.actions(uri, "def "), "another"))
         await editor.told()
         assert "return text.upper()" in standin.seen[-1].body["messages"][-1]["content"]
@@ -186,15 +183,16 @@ async def test_on_a_stub_generate_comes_first_also_if_it_fails(editor: Client) -
 # Examples, and the docstring itself
 
 
-async def test_suggested_examples_are_shown_and_then_written_into_the_docstring(editor: Client) -> None:
-    asked: list[Any] = []
-    editor.answers["window/showMessageRequest"] = lambda params: asked.append(params) or params["actions"][0]
+async def test_suggested_examples_are_kept_and_then_written_into_the_docstring(editor: Client) -> None:
     async with StandIn(["```\n>>> shout(\"Ada\")\n'ADA'\n```"]) as standin:
         editor.settings = told_of(standin)
         uri = await editor.write("words.py", NO_EXAMPLES)
         await editor.take(chosen(await editor.actions(uri, "def "), "suggestExamples"))
+        assert "its result is kept" in (await editor.told())[1]
+        assert editor.text(uri) == NO_EXAMPLES
+        editor.received.clear()
+        await editor.take(chosen(await editor.actions(uri, "def "), "insert"))
         await editor.told()
-    assert "shout(\"Ada\") → 'ADA'" in asked[0]["message"]
     assert ">>> shout(\"Ada\")\n    'ADA'\n" in editor.text(uri)
     assert "suggestExamples" not in commands(await editor.actions(uri, "def "))
 

@@ -128,9 +128,9 @@ async def test_it_is_kept_across_jobs_and_until_it_is_discarded(editor: Client) 
         other = await editor.write("other.py", STUB)
         await editor.run("other.py", "initials", apply=False)
         assert not [title for title in await titles(editor, other) if title.startswith(INSERT)]
-        assert await chosen(editor, uri, DISCARD) == {"discarded": True}
+        assert await chosen(editor, uri, DISCARD) == {"version": 1, "discarded": True}
     assert not [title for title in await titles(editor, uri) if title.startswith((INSERT, SHOW, DISCARD))]
-    assert await editor.execute("discard", {"jobId": job}) == {"discarded": False}
+    assert await editor.execute("discard", {"jobId": job}) == {"version": 1, "discarded": False}
     for command in ("insert", "difference"):
         answer = await editor.execute(command, {"jobId": job})
         assert "No result of that job is kept" in answer["reason"]

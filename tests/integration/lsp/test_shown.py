@@ -161,7 +161,7 @@ async def test_the_fix_is_attached(editor: Client) -> None:
     assert fix["diagnostics"] == clear["diagnostics"] == [diagnostic]
     assert fix["isPreferred"]
     assert "isPreferred" not in clear
-    assert await editor.take(clear) == {"cleared": 1}
+    assert await editor.take(clear) == {"version": 1, "cleared": 1}
     await editor.until(lambda: not shown(editor, uri))
 
 

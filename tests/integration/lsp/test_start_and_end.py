@@ -255,7 +255,7 @@ async def test_what_is_no_message_gets_an_error_answer(tmp_path: Path, content: 
         await client.initialize()
         client.refused = refused.append
         await client.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(content), content))
-        assert await client.execute("status") == {"jobs": []}
+        assert await client.execute("status") == {"version": 1, "jobs": []}
         (answer,) = refused
         assert (answer["id"], answer["error"]["code"] in (-32700, -32600)) == (None, True)
 
@@ -278,7 +278,7 @@ async def test_a_broken_header_gets_an_error_answer_and_the_next_message_is_read
         await client.initialize()
         client.refused = refused.append
         await client.send_bytes(header)
-        assert await client.execute("status") == {"jobs": []}
+        assert await client.execute("status") == {"version": 1, "jobs": []}
         assert refused
         assert all(answer["id"] is None for answer in refused)
 
