@@ -47,6 +47,8 @@ DATA = "ADACODER_DATA"
 """The environment variable that names the folder with `HumanEval.jsonl.gz` and `model_replies.jsonl.gz`."""
 SECONDS = 5.0
 """That an evaluation may take."""
+_GOT_LESS_FAR = frozenset({FailureKind.MEMORISED, FailureKind.UNDEFINED_NAME})
+"""Failures by which a candidate ranks below others, whatever it passed (`Verdict.reach`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ async def request(service: Service, judge: Judge, folder: Path, trial: Trial, st
     programs = [
         step.details for step in outcome.steps if isinstance(step.details, Evaluated) and step.action == "evaluate"
     ]
-    honest = [each for each in programs if each.failure is None or each.failure.kind is not FailureKind.MEMORISED]
+    honest = [each for each in programs if each.failure is None or each.failure.kind not in _GOT_LESS_FAR]
     most = max((each.passed for each in honest), default=0)
     is_right = False
     if outcome.candidate is not None:

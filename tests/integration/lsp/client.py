@@ -308,6 +308,8 @@ class Client:
             await self.send(reply | {"error": {"code": error.code, "message": error.message}})
         except Silence:
             pass
+        async with self._changed:  # what it did may be waited for
+            self._changed.notify_all()
 
     async def _listen_to_stderr(self) -> None:
         assert self.process.stderr is not None

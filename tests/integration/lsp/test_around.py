@@ -53,7 +53,8 @@ async def test_all_stubs_are_written_each_after_those_that_it_uses(editor: Clien
     assert len({each["token"] for each in shown}) == len(editor.all("window/workDoneProgress/create")) == 1
     begin, *reports, end = [each["value"] for each in shown]
     assert (begin["title"], begin["cancellable"]) == ("AdaCoder: generating the stubs in names.py", True)
-    assert {each["message"].partition(" · round")[0] for each in reports} == {"1/2 · initials", "2/2 · monogram"}
+    assert "1/2 · initials" in reports[0]["message"]
+    assert all(each["message"].startswith(("1/2 · initials", "2/2 · monogram")) for each in reports)
     assert end == {"kind": "end"}
     journal = await editor.execute("journal", {"jobId": answer["jobId"]})
     assert [each["status"] for each in journal["results"]] == ["verified", "verified"]
