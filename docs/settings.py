@@ -25,6 +25,14 @@ _WORKFLOWS_HEAD = (
 )
 _OWN = "adacoder.path"
 """The client's own setting, by which it finds the server."""
+_OLD = "adacoder.onUnverified"
+"""Still read; declared so that no workspace can say it."""
+_OLD_PROPERTY = {
+    "type": ["string", "null"],
+    "default": None,
+    "scope": "machine",
+    "deprecationMessage": "adacoder.unverified has taken its place.",
+}
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
@@ -43,9 +51,10 @@ def manifest(text: str) -> str:
     data["contributes"]["configuration"]["properties"] = {
         _OWN: properties[_OWN],
         **{f"adacoder.{each.key}": _property(name, each) for name, each in offered.items()},
+        _OLD: _OLD_PROPERTY,
     }
     restricted = [f"adacoder.{each.key}" for each in offered.values() if each.by_project is not True]
-    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [_OWN, *restricted]
+    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [_OWN, *restricted, _OLD]
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
 
 

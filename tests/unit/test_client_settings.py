@@ -62,7 +62,9 @@ def test_the_page_on_strategies_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -
 
 def test_every_setting_is_defined_but_the_recording() -> None:
     assert {each.name for each in fields(Settings)} - SETTINGS.keys() == {"record"}
-    assert PROPERTIES.keys() == {each.key for each in SETTINGS.values() if each.is_offered}
+    former = {"onUnverified"}  # declared, so that no workspace can say it
+    assert PROPERTIES.keys() - former == {each.key for each in SETTINGS.values() if each.is_offered}
+    assert PROPERTIES["onUnverified"]["scope"] == "machine"
 
 
 @pytest.mark.parametrize("key", PROPERTIES)

@@ -45,12 +45,12 @@ class Batch:
     may_begin: asyncio.Event = field(default_factory=asyncio.Event)
     """As of a Job."""
     task: asyncio.Task[None] = field(init=False)
-    _cancelled: bool = False
+    is_cancelled: bool = False
 
     def cancel(self) -> None:
         """Cancel it, once: a second time would disturb its clean-up."""
-        if not self._cancelled:
-            self._cancelled = True
+        if not self.is_cancelled:
+            self.is_cancelled = True
             self.task.cancel()
 
     def tell(self, message: str) -> None:
@@ -84,9 +84,11 @@ class Batches:
         Raises:
             TargetError: it has none, or they are being written.
         """
+        stubs = await asyncio.to_thread(_stubs, snapshot)
+        if self._closing:
+            raise TargetError("The language server is shutting down: restart it.")
         if any(other.snapshot.path == snapshot.path for other in self._running.values()):
             raise TargetError(f"AdaCoder is at work on {snapshot.path.name} already: wait for it, or cancel it.")
-        stubs = await asyncio.to_thread(_stubs, snapshot)
         if not stubs:
             raise TargetError(f"There is no function with a docstring and no body yet in {snapshot.path}.")
         batch = Batch(snapshot, stubs=len(stubs))
@@ -125,15 +127,20 @@ class Batches:
     async def _perform(self, batch: Batch) -> None:
         """Write one stub after the other, and show one message at the end, also if it was cancelled."""
         title = f"AdaCoder: generating the stubs in {batch.snapshot.path.name}"
-        ended = "Cancelled. "
+        ended = ""
         try:
             await batch.may_begin.wait()
             async with announced(self._client, title, batch.cancel) as show:
                 batch.show = show
                 await self._write_all(batch)
-            ended = ""
         except AdaCoderError as error:
             ended = f"{error} "
+        except asyncio.CancelledError:
+            ended = "Cancelled. "
+            raise
+        except Exception as error:
+            log.exception("The stubs of %s were not all written", batch.snapshot.path)
+            ended = f"AdaCoder failed ({type(error).__name__}): see the language server's log. "
         finally:
             is_good = not ended and all(answer["applied"] for answer in batch.answers.values())
             self._last = batch
@@ -151,6 +158,9 @@ class Batches:
             tried.add(_key(target))
             place = f"{len(tried)}/{batch.stubs} · {target.name}"
             answer = await self._write(batch, snapshot, target, place)
+            if batch.is_cancelled:  # while an edit was under way, which could not be called back
+                batch.answers[target.qualname] = answer
+                raise asyncio.CancelledError
             batch.answers[target.qualname] = answer
             snapshot = await self._after(snapshot, is_edited=answer["applied"] is True)
 
@@ -162,7 +172,12 @@ class Batches:
             job.may_begin.set()
         except TargetError as error:
             return {"status": "error", "applied": False, "summary": str(error)}
-        return await self._jobs.result(job)
+        try:
+            return await self._jobs.result(job)
+        except asyncio.CancelledError:
+            if batch.is_cancelled:
+                raise
+            return self._jobs.journal(job.id) or {}  # only this one was cancelled
 
     async def _after(self, before: Snapshot, *, is_edited: bool) -> Snapshot:
         """The text that the next stub is written in: with the last edit, of which editors tell after they made it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -41,15 +42,15 @@ class Publisher:
         capabilities = self._client.client_capabilities
         held = [each for each in evidence if each.holds]
         basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
-        if basis == self._sent.get(uri, []) or not get_capability(
+        if basis == self._sent.get(unquote(uri), []) or not get_capability(
             capabilities, "text_document.publish_diagnostics", None
         ):
             return
-        self._sent[uri] = basis
+        self._sent[unquote(uri)] = basis
         if not basis:
-            del self._sent[uri]
+            del self._sent[unquote(uri)]
         knows_versions = get_capability(capabilities, "text_document.publish_diagnostics.version_support", False)
-        document = self._client.workspace.text_documents.get(uri)
+        document = self._client.workspace.text_documents.get(unquote(uri))
         self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
                 uri=uri,

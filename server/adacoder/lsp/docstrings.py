@@ -52,6 +52,6 @@ async def insert_docstring(client: Client, snapshot: Snapshot, name: str, edit: 
         answer = await client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING)
     except (TimeoutError, JsonRpcException) as error:
         log.warning("The editor did not say that it made the edit: %r", error)
-        return
-    if not answer.applied:
+        answer = None
+    if answer is None or not answer.applied:
         client.show(f"The editor did not write the docstring of '{name}': ask again.", warning=True)

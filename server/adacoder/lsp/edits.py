@@ -14,8 +14,8 @@ from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 from adacoder.aside import aside
-from adacoder.domain import AdaCoderError, Edit, Outcome, Target, TargetError
-from adacoder.lsp.kept import edits_of
+from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
+from adacoder.lsp.kept import edits_of, reach_of
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.lsp.workspace import encoding_of
 from adacoder.source.text import PositionEncoding, range_of
@@ -30,6 +30,9 @@ _ATTEMPTS = 3
 
 Recheck = Callable[[Snapshot, Target], Awaitable[Outcome]]
 """Evaluates a job's candidate once more, in another text."""
+
+
+_HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
 
 
 class NotInsertedError(AdaCoderError):
@@ -96,10 +99,12 @@ class Insertion:
             moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
             return OutcomeInText(replace(outcome, target=target, edits=moved), now)
         again = await self._recheck(now, target)
-        if again.status is not outcome.status:
+        if again.status not in _HELD or reach_of(again) < reach_of(outcome):
             raise NotInsertedError(f"'{name}' does not pass in the text as it is now")
         current = replace(
             outcome,
+            status=again.status,
+            reason=again.reason,
             target=target,
             verdict=again.verdict,
             edits=edits_of(again),

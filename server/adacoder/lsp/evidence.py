@@ -59,8 +59,6 @@ class Evidence:
     """Lines from its first to that of its `def`."""
     at: float
     """Time, as of `time.time()`."""
-    job_id: str | None = None
-    """The job that found it, if its journal is kept."""
 
     @property
     def failed(self) -> bool:
@@ -123,17 +121,18 @@ class Placed:
         return self.first + number - 1 - self.evidence.first
 
 
-def evidence_of(uri: str, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> Evidence | None:
+def evidence_of(uri: str, outcome: Outcome, *, is_inserted: bool) -> Evidence | None:
     """The evidence in an Outcome; None if it has none.
 
     Args:
         uri: the document.
         outcome: the end of a request. Its target has the text that it holds for.
         is_inserted: True if its edits were made.
-        job_id: as of `Evidence`.
     """
     if outcome.status not in _FOUND or outcome.verdict is None:
         return None
+    if outcome.status is Status.FAILED and outcome.verdict.failure is None:
+        return None  # it passes, and failed in being another candidate
     target = outcome.target
     lines = Lines(target.text)
     before = lines.line_at(target.definition.start)
@@ -154,7 +153,6 @@ def evidence_of(uri: str, outcome: Outcome, *, is_inserted: bool, job_id: str | 
         examples_from=before,
         header=lines.line_at(target.header.start) - before,
         at=time.time(),
-        job_id=job_id,
     )
 
 

@@ -110,7 +110,7 @@ async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Call
                 Task(each.one.target, settings, project), each.one.unreadable, covers=asked.covers
             )
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
-        ls.found.keep(outcome, answer)
+        ls.shown.found(snapshot, outcome, is_inserted=False)
         keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
     async with asyncio.TaskGroup() as group:

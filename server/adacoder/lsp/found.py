@@ -48,6 +48,11 @@ class Found:
         while len(self._findings) > _KEPT:
             del self._findings[next(iter(self._findings))]
 
+    def forget(self, path: Path, qualname: str | None) -> None:
+        """Forget what was found of a function, or of all of a file."""
+        for key in [key for key in self._findings if key[0] == path and qualname in (None, key[1])]:
+            del self._findings[key]
+
     def of(self, path: Path, qualname: str) -> Finding | None:
         """The last finding about a function."""
         return self._findings.get((path, qualname))

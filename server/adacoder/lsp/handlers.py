@@ -158,14 +158,14 @@ def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.Progress
         raise ParametersError(f"'mode' must be one of {', '.join(Mode)}.")
     if not isinstance(apply, bool):
         raise ParametersError("'apply' must be true or false.")
-    if not (token is None or isinstance(token, int | str)):
+    if isinstance(token, bool) or not (token is None or isinstance(token, int | str)):
         raise ParametersError("'workDoneToken' must be a text or a whole number.")
     return place, Mode(mode), apply, token
 
 
 def _not_started(reason: str) -> dict[str, Any]:
     """The answer where there is no Target, so that there can be no Outcome."""
-    nothing: dict[str, Any] = {"edits": [], "applied": False, "failureReason": None}
+    nothing: dict[str, Any] = {"edits": [], "applied": False, "failureReason": None, "jobId": None, "kept": False}
     return {"status": "error", "reason": reason, "summary": reason, **nothing}
 
 
@@ -198,7 +198,8 @@ async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     async def job() -> Job:
         result = ls.offering.result(_job_id(argument))
         number = argument.get("candidate")
-        return await ls.offering.insertion(result if number is None else await ls.offering.chosen(result, number))
+        async with ls.looking_up:
+            return await ls.offering.insertion(result if number is None else await ls.offering.chosen(result, number))
 
     return await _accepted(ls, job)
 
@@ -242,7 +243,8 @@ async def on_generate_all(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.generateAll` `{uri}`: write all stubs of a file, one after the other."""
 
     async def batch() -> Batch:
-        return await ls.batches.start(take(ls.workspace, read_uri(argument)))
+        async with ls.looking_up:
+            return await ls.batches.start(take(ls.workspace, read_uri(argument)))
 
     return await _accepted(ls, batch)
 

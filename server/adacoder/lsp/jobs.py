@@ -255,6 +255,9 @@ class Jobs:
         result = KeptResult.of(outcome, job.id, snapshot.uri)
         if not job.apply or result is None:
             return Ending(outcome)
+        if outcome.candidate is None:  # examples, which a person reads first, whatever the settings say
+            self._kept.add(result)
+            return Ending(outcome, obstacle=_unproved(outcome), kept=True)
         if job.work is Mode.ANOTHER:
             self._kept.add(result)
             return Ending(
@@ -299,8 +302,9 @@ class Jobs:
         name = f"'{job.target.name}'"
         found = KeptResult.of(outcome, kept.job_id, kept.uri)
         if found is None:
-            self._kept.add(replace(kept, score="no example passes"))
-            return Ending(outcome, obstacle=f"{name} passes no example in the text as it is now", kept=True)
+            if is_kept := self._kept.get(kept.job_id) is not None:
+                self._kept.add(replace(kept, score="no example passes"))
+            return Ending(outcome, obstacle=f"{name} passes no example in the text as it is now", kept=is_kept)
         found = replace(found, evaluated=kept.evaluated)
         if found.reach < kept.reach:
             self._kept.add(found)
@@ -312,14 +316,13 @@ class Jobs:
     def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
         """Keep the answer of a job, and show it in one message if no request waits for it."""
         answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
-        if job.work is Mode.CHECK or ending.applied:
-            self._client.found.keep(ending.outcome, answer)
         answer |= {
             "summary": ending.message,
             "applied": ending.applied,
             "failureReason": ending.failure_reason,
+            "jobId": job.id,
+            "kept": ending.kept,
         }
-        answer |= {"jobId": job.id, "kept": ending.kept}
         self._finished[job.id] = answer
         job.ending = ending
         while len(self._finished) > _KEPT:

@@ -37,7 +37,7 @@ class Journals:
 
     def last(self, uri: str | None = None, qualname: str | None = None) -> str | None:
         """The id of the last job; with arguments, of the last on that function, or in that document."""
-        for job_id, kept in reversed(self._kept.items()):
+        for job_id, kept in reversed(list(self._kept.items())):  # also asked for in threads
             if (uri is None or unquote(uri) == kept.uri) and qualname in (None, kept.outcome.target.qualname):
                 return job_id
         return None

@@ -56,9 +56,11 @@ def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[st
     if placed is None:
         return None
     evidence = placed.evidence
+    if not evidence.is_of_text:
+        return None
     if evidence.failed:
         return f"✗ {_score(placed)} · Fix", "fix"
-    if not (evidence.is_of_text and evidence.passed):
+    if not evidence.passed:
         return None
     unreached = report.brief_unreached(evidence.coverage, placed.first - evidence.first)
     done = report.brief_score(evidence.passed, evidence.total)

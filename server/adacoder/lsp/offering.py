@@ -95,7 +95,8 @@ class Offering:
             raise ParametersError(f"'candidate' must be a number from 1 to {len(texts)}.")
         _, target = await self._placed(result)
         candidate = await aside(_read, texts[number - 1], target)
-        return replace(result, candidate=candidate, reach=())
+        # Under an id of its own: what is kept of that job stays, whatever becomes of this one.
+        return replace(result, job_id=f"{result.job_id}/{number}", candidate=candidate, reach=())
 
     async def insertion(self, result: KeptResult) -> Job:
         """Start the job that inserts a kept result.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.progress import new_token, progress
-from adacoder.lsp.snapshot import take
+from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.project import Project
 from adacoder.task import Task
 
@@ -71,11 +71,9 @@ class Saving:
             return
         try:
             snapshot = take(self._client.workspace, uri)
+            found = await aside(_functions, snapshot)
         except AdaCoderError:
             return
-        from adacoder.source.locate import functions
-
-        found = await aside(functions, snapshot.text, snapshot.path, snapshot.folder)
         wanted = [each for each in found if _has_examples(each)]
         if not wanted:
             return
@@ -93,7 +91,13 @@ class Saving:
                     continue  # it is being written
                 task = Task(each.target, settings, Project(snapshot.folder, snapshot.overlays))
                 outcome = await service.check(task, each.unreadable, covers=settings.unreached_hints)
-                self._shown.found(uri, outcome, is_inserted=False)
+                self._shown.found(snapshot, outcome, is_inserted=False)
+
+
+def _functions(snapshot: Snapshot) -> tuple[Documented, ...]:
+    from adacoder.source.locate import functions
+
+    return functions(snapshot.text, snapshot.path, snapshot.folder)
 
 
 def _has_examples(function: Documented) -> bool:

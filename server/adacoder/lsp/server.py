@@ -48,7 +48,7 @@ class AdaCoderServer(Client):
             return self._service
 
     def begin(self, work: Coroutine[object, object, None]) -> None:
-        """Do `work` once what is being answered is out."""
+        """Do `work`, until the end of the server at most."""
         task = asyncio.create_task(work)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
@@ -58,8 +58,7 @@ class AdaCoderServer(Client):
         for task in self._working:
             task.cancel()
         self.offering.close()
-        await self.batches.close()
-        await asyncio.gather(self.jobs.close(), self.saving.close())
+        await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
         self.shown.close()
         self.documents.close()
         if self._service is not None:

@@ -115,7 +115,7 @@ async def on_clear(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.clear` `{uri, qualifiedName?}`: forget what was found of a function, or of all of a document."""
     members = argument if isinstance(argument, Mapping) else {}
     uri, name = members.get("uri"), members.get("qualifiedName")
-    cleared = ls.shown.evidence.forget(uri, name if isinstance(name, str) else None) if isinstance(uri, str) else 0
+    cleared = ls.shown.forget(uri, name if isinstance(name, str) else None) if isinstance(uri, str) else 0
     return {"cleared": cleared}
 
 
@@ -128,6 +128,8 @@ async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None
     members = argument if isinstance(argument, Mapping) else {}
     job_id, uri, name = (_text(members.get(key)) for key in ("jobId", "uri", "qualifiedName"))
     job_id = job_id or ls.shown.journals.last(uri, name)
+    if job_id is None and (uri or name):
+        return None
     if members.get("format") != "markdown":
         return ls.batches.journal(job_id) or ls.jobs.journal(job_id)
     markdown = None if job_id is None else await asyncio.to_thread(ls.shown.journals.markdown, job_id)

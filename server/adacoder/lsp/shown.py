@@ -18,12 +18,15 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
+from adacoder import report
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.diagnostics import Publisher
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.journals import Journals
 from adacoder.lsp.snapshot import take
+from adacoder.lsp.workspace import encoding_of
 from adacoder.settings import Settings
+from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from pygls.workspace import TextDocument
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from adacoder.lsp.client import Client
     from adacoder.lsp.configuration import Configuration
     from adacoder.lsp.jobs import Job, Jobs
+    from adacoder.lsp.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -90,12 +94,25 @@ class Shown:
         for uri in uris:
             self._changed(uri)
 
-    def found(self, uri: str, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
-        """Take in the end of a request on a function of `uri`; `is_inserted`: its edits were made there."""
-        evidence = evidence_of(uri, outcome, is_inserted=is_inserted, job_id=job_id)
+    def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool) -> None:
+        """Take in the end of a request on a function of `snapshot`; `is_inserted`: its edits were made."""
+        uri = snapshot.uri
+        evidence = evidence_of(uri, outcome, is_inserted=is_inserted)
         if evidence is not None:
+            if evidence.is_of_text:
+                answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
+                self._client.found.keep(outcome, answer)
             document = self.document(uri)
             self.evidence.record(evidence, None if document is None else document.lines)
+
+    def forget(self, uri: str, qualname: str | None = None) -> int:
+        """Forget what was found of a function, or of all of a document; returns of how many."""
+        try:
+            path = take(self._client.workspace, uri).path
+        except AdaCoderError:
+            return 0
+        self._client.found.forget(path, qualname)
+        return self.evidence.forget(uri, qualname)
 
     def closed(self, uri: str) -> None:
         """Show nothing of a document that was closed."""
@@ -117,9 +134,9 @@ class Shown:
     def _job_moved(self, job: Job) -> None:
         uri, ending = job.snapshot.uri, job.ending
         if ending is not None:
-            if ending.outcome.steps:  # what only inserts has none
+            if isinstance(job.work, Mode):  # what only inserts has no journal to speak of
                 self.journals.keep(job.id, uri, ending.outcome, job.snapshot.folder)
-            self.found(uri, ending.outcome, is_inserted=ending.applied, job_id=job.id)
+            self.found(job.snapshot, ending.outcome, is_inserted=ending.applied)
         self.refresh()
 
     def _changed(self, uri: str) -> None:

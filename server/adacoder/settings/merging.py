@@ -98,13 +98,20 @@ def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> lis
             flat.extend((f"{key}.{inner}", inner_value) for inner, inner_value in value.items())
         else:
             flat.append((key, value))
-    return [_renamed(key, value, notice) for key, value in flat]
+    former = [(key, value) for key, value in flat if snake_case(key) in _RENAMED]
+    given = {snake_case(key): value for key, value in flat}
+    present = [(key, value) for key, value in flat if snake_case(key) not in _RENAMED]
+    return present + [_renamed(key, value, notice) for key, value in former if not _is_replaced(key, value, given)]
+
+
+def _is_replaced(key: str, value: object, given: Mapping[str, object]) -> bool:
+    """True for a former name that says nothing, or stands beside the present one; editors send defaults, too."""
+    name = _RENAMED[snake_case(key)][0]
+    return value is None or given.get(name) not in (None, getattr(Settings(), name))
 
 
 def _renamed(key: str, value: object, notice: Callable[[str], None]) -> tuple[str, object]:
-    new, words = _RENAMED.get(snake_case(key), (None, {}))
-    if new is None:
-        return key, value
+    new, words = _RENAMED[snake_case(key)]
     now = words.get(value, value) if isinstance(value, str) else value
     notice(f"adacoder.{key} = {_shown(value)} is read as adacoder.{new} = {_shown(now)}: that is its name now.")
     return new, now

@@ -51,7 +51,7 @@ async def test_an_untouched_function_is_found_at_its_new_place(editor: Client) -
 
 async def test_suggested_examples_move_with_their_docstring(editor: Client) -> None:
     async with StandIn(["```\n>>> shout(\"Ada\")\n'ADA!'\n```"]) as standin:
-        editor.settings = {**told_of(standin), "unverified": "insert"}
+        editor.settings = told_of(standin)
         uri = await editor.write("words.py", NO_EXAMPLES)
         async with thinking(standin):
             assert (await editor.execute("suggestExamples", {"uri": uri, "qualifiedName": "shout"}))["accepted"]
@@ -59,6 +59,10 @@ async def test_suggested_examples_move_with_their_docstring(editor: Client) -> N
             await editor.change(uri, "def ", '"""𝔐"""\n\n\ndef ')
             await settled(editor)
         assert (await editor.told())[0] == WARNING
+        editor.received.clear()
+        (insert,) = [each for each in await editor.actions(uri, "def ") if each["title"].startswith("Insert ")]
+        await editor.take(insert)
+        await editor.told()
     text = editor.text(uri)
     assert text.startswith('"""𝔐"""\n\n\ndef shout(')
     assert ">>> shout(\"Ada\")\n    'ADA!'\n" in text

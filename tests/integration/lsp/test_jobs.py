@@ -330,10 +330,8 @@ async def test_an_unknown_job_has_no_journal(editor: Client) -> None:
     assert await editor.execute("cancel", {"jobId": "no such"}) == {"version": 1, "cancelled": []}
 
 
-@pytest.mark.parametrize(("unverified", "enters"), [("insert", True), ("discard", False)])
-async def test_suggested_examples_enter_the_docstring_as_settings_say(
-    editor: Client, unverified: str, enters: bool
-) -> None:
+@pytest.mark.parametrize("unverified", ["insert", "discard", "keep"])
+async def test_suggested_examples_are_read_first_whatever_the_settings_say(editor: Client, unverified: str) -> None:
     async with StandIn(["```\n>>> shout(\"Ada\")\n'ADA!'\n```"]) as standin:
         editor.settings = {**told_of(standin), "unverified": unverified}
         uri = await editor.write("words.py", NO_EXAMPLES)
@@ -342,4 +340,6 @@ async def test_suggested_examples_enter_the_docstring_as_settings_say(
         kind, message = await editor.told()
     assert kind == WARNING
     assert "shout(\"Ada\") → 'ADA!'" in message
-    assert (">>> shout(\"Ada\")\n    'ADA!'\n" in editor.text(uri)) is enters
+    assert editor.text(uri) == NO_EXAMPLES
+    actions = await editor.actions(uri, "def ")
+    assert any(each["title"] == "Insert AdaCoder's examples for 'shout' (to be read)" for each in actions)
