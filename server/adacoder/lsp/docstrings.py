@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from adacoder.domain import TargetError
 from adacoder.lsp.edits import edit_of
-from adacoder.lsp.snapshot import find
+from adacoder.lsp.snapshot import find, take
 
 if TYPE_CHECKING:
     from adacoder.domain import Edit
@@ -46,10 +46,14 @@ def docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
 
 async def insert_docstring(client: Client, snapshot: Snapshot, name: str, edit: Edit) -> None:
     """Have the editor make the edit, and tell the person if it did not."""
+    await client.protocol.rested()
+    if not take(client.workspace, snapshot.uri).same_as(snapshot):
+        client.show(f"The text of '{name}' has changed since AdaCoder was asked: ask again.", warning=True)
+        return
     workspace_edit = edit_of(client, snapshot, (edit,))
     params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: docstring of {name}", edit=workspace_edit)
     try:
-        answer = await client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING)
+        answer = await client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING, at_once=True)
     except (TimeoutError, JsonRpcException) as error:
         log.warning("The editor did not say that it made the edit: %r", error)
         answer = None

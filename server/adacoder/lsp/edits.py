@@ -63,7 +63,8 @@ class Insertion:
             NotInsertedError: nothing was inserted.
         """
         for _ in range(_ATTEMPTS):
-            finding = await self._brought_up_to_date(finding)
+            await self._client.protocol.rested()
+            finding = await self._brought_up_to_date(finding)  # from here on nothing is waited for until it is sent
             refusal = await self._refusal(finding)
             if refusal is None:
                 return finding
@@ -124,7 +125,7 @@ class Insertion:
             return None
         self.is_sent = True
         try:
-            answer = await self._client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING)
+            answer = await self._client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING, at_once=True)
         except TimeoutError:
             why = "the editor did not say whether it made the edit: look first"
             raise NotInsertedError(why) from None

@@ -236,15 +236,23 @@ class Protocol(LanguageServerProtocol):
 
     # Requests
 
-    async def ask(self, method: str, params: Any, *, seconds: float) -> Any:
+    async def rested(self) -> None:
+        """Wait until the client reads what is sent to it: some do not, right after an answer."""
+        if (left := self._answered_at + self.pause - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+    async def ask(self, method: str, params: Any, *, seconds: float, at_once: bool = False) -> Any:
         """The client's answer to a request of ours. Once nobody waits any more, a late answer is dropped;
         in pygls it meets a cancelled Future and opens a message box.
+
+        `at_once`: the request goes out before anything else happens, since it holds for the text of this moment.
 
         Raises:
             TimeoutError: no answer came in `seconds`.
             JsonRpcException: the client answered with an error, or with something malformed.
         """
-        await asyncio.sleep(max(0.0, self._answered_at + self.pause - time.monotonic()))
+        if not at_once:
+            await self.rested()
         message_id = str(uuid.uuid4())
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
         try:
