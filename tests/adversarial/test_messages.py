@@ -257,18 +257,19 @@ async def test_an_editor_is_told_what_a_model_wrote_and_gets_it_as_it_is(tmp_pat
         assert answer["edits"][0]["newText"].count("\u202e\x1b[2J") == 1
 
 
-async def test_an_editor_asks_before_it_inserts_what_nothing_verified(tmp_path: Path) -> None:
+async def test_an_editor_is_told_why_what_nothing_verified_did_not_go_in(tmp_path: Path) -> None:
     stub = STUB.replace(">>> f(1)\n    1\n", "")
     async with (
         StandIn([f"```python\n{stub}    return {LINKS!r}\n```"] * 3) as standin,
         Client.started(tmp_path) as editor,
     ):
-        editor.settings = settings(standin)
-        editor.answers["window/showMessageRequest"] = lambda _: {"title": "Insert anyway"}
+        editor.settings = settings(standin, unverified="insert")
         editor.answers["workspace/applyEdit"] = lambda _: {"applied": False, "failureReason": HOSTILE + LINKS}
-        await editor.write(PLAIN, stub)
+        uri = await editor.write(PLAIN, stub)
         answer = await editor.run(PLAIN, "f")
-        check_all(editor, answer)
+        assert "did not make the edit" in answer["failureReason"]
+        difference = await editor.execute("difference", {"jobId": answer["jobId"]})
+        check_all(editor, answer, difference, await editor.actions(uri, "def "))
         assert legible(answer["failureReason"])
 
 
