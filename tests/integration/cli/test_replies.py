@@ -47,7 +47,7 @@ def test_the_server_ends_a_reply_and_nothing_is_closed(desk: Desk, server: str) 
 
 @every_server
 def test_a_reply_that_no_stop_text_fits_is_closed(desk: Desk, server: str) -> None:
-    ran, standin = generate(desk, server, Script(TALK.replace("```\n", "``` \n"), pause=0.02))
+    ran, standin = generate(desk, server, Script(TALK.replace("```\n", "``` \n"), pause=0.004))
     (result,) = ran.objects
     assert (result["status"], result["modelCalls"]) == ("verified", 1)
     assert result["tokens"]["estimated"] is True
