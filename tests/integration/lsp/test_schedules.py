@@ -178,7 +178,7 @@ class Session:
     async def generate(self) -> None:
         """Have a stub generated; a body that is there may be replaced by who asks for that, and is no loss."""
         name = self.rng.choice(NAMES)
-        if f"BODY {name}" in self.text:
+        if not is_stub(self.text, name):
             return
         answer = await self.command("generate", uri=self.uri, qualifiedName=name)
         if answer["accepted"]:
@@ -243,7 +243,7 @@ class Session:
             self.text = self.text[:start] + new + self.text[end:]
         for body, name in re.findall(r'(return "BODY (\w+) \d+")', "".join(new for _, _, new in spans)):
             above = self.text.partition(body)[0]
-            is_below = re.search(r'"""[^"\r\n]*(?:\r\n|\r|\n)\s*\Z', above) and re.findall(r"def[ \t\f]+(\w+)", above)[
+            is_below = re.search(r'"[^"\r\n]*(?:\r\n|\r|\n)\s*\Z', above) and re.findall(r"def[ \t\f]+(\w+)", above)[
                 -1:
             ] == [name]
             if not is_below and not self.asked:
@@ -294,6 +294,16 @@ class Session:
         start = starts[position["line"]]
         units = self.text[start:].encode(codec)[: position["character"] * width]
         return start + len(units.decode(codec))
+
+
+def is_stub(text: str, name: str) -> bool:
+    """True if a docstring and comments are all that is indented below a function's header, whether Python can read the
+    text or not."""
+    _, *below = re.split(rf"def[ \t\f]+{name}\b", text)
+    if not below:
+        return False
+    own = re.split(r"[\r\n](?=\w)", below[0])[0].split('"""', 2)
+    return len(own) > 2 and not re.search(r"[\r\n][ \t\f]+[^\s#]", own[2])
 
 
 def module(rng: random.Random) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -387,15 +388,16 @@ async def test_a_save_checks_where_the_setting_says_so(editor: Client) -> None:
     assert editor.messages == []
 
 
-async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(editor: Client) -> None:
-    mark = editor.folder / "ran"
-    text = f'def f():\n    """Gives.\n\n    >>> f()\n    1\n    """\n    return open({str(mark)!r}, "w")\n'
-    await configure(editor, checkOnSave=True, trusted=False)
-    uri = await editor.write("f.py", text)
-    before = editor.descendants()
-    await save(editor, uri)
-    assert await lenses(editor, uri) == []
-    assert editor.descendants() == before
-    await configure(editor, checkOnSave=True)
-    await save(editor, uri)
-    await editor.until(lambda: shown(editor, uri))
+async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Path) -> None:
+    text = 'def f():\n    """Gives.\n\n    >>> f()\n    1\n    """\n    return 2\n'
+    untrusted = {"checkOnSave": True, "trusted": False}
+    async with Client.started(tmp_path, untrusted, capabilities=SHOWING) as editor:
+        uri = await editor.write("f.py", text)
+        await save(editor, uri)
+        await asyncio.sleep(1.0)  # nothing tells that nothing begins
+        assert editor.descendants() == set()
+        assert await lenses(editor, uri) == []
+        await configure(editor, checkOnSave=True, trusted=True)
+        await save(editor, uri)
+        await editor.until(lambda: shown(editor, uri))
+        assert editor.descendants()
