@@ -127,12 +127,23 @@ class Channel:
         watch.register(self._socket, 0)  # a hang-up is told unasked
         return bool(watch.poll(0))
 
-    @property
-    def silent(self) -> bool:
-        """True if there is nothing to receive."""
-        watch = select.poll()
-        watch.register(self._socket, select.POLLIN)
-        return not self._received and not watch.poll(0)
+    def is_silent(self) -> bool:
+        """True if there is nothing to receive.
+
+        Raises:
+            HungUpError: nor will there be.
+        """
+        if self._received:
+            return False
+        try:
+            waiting = self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            waiting = b""
+        if not waiting:
+            raise HungUpError("it ended")
+        return False
 
     async def send(self, *texts: str, descriptor: int | None = None) -> None:
         """Send a message, and a descriptor with it.
@@ -318,7 +329,7 @@ class WorkerLine:
             HungUpError, ProtocolError: so did whatever ran.
         """
         if not program.suspects:
-            if not self.channel.silent:
+            if not self.channel.is_silent():
                 raise ProtocolError("it spoke out of turn")
             return ()
         match await self._ask("end"):

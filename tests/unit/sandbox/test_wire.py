@@ -212,6 +212,18 @@ async def test_bytes_after_the_last_answer_betray_themselves(suspects: tuple[str
         await asyncio.wait_for(worker.line.end(replace(PROGRAM, suspects=suspects)), 0.2)
 
 
+@pytest.mark.parametrize("suspects", [(), ("a",)])
+async def test_who_dies_after_the_last_answer_has_not_spoken_out_of_turn(
+    suspects: tuple[str, ...], worker: Worker
+) -> None:
+    asking, nonce = await asked(worker)
+    worker.say("done", nonce, *DONE)
+    assert await asking == Answer(shown="2\n")
+    worker.connection.shutdown(socket.SHUT_RDWR)
+    with pytest.raises(HungUpError):
+        await worker.line.end(replace(PROGRAM, suspects=suspects))
+
+
 async def test_the_kernel_says_who_sent_the_first_message(worker: Worker) -> None:
     worker.say("ready")
     await worker.line.ready()
