@@ -306,7 +306,7 @@ class _Importer(_Process):
             Apart: it went wrong, or left what cannot be forked.
         """
         self.notes = _noted(name, *await self.import_(seconds, name, path, text))
-        self._template.sweep()
+        await self._template.sweep()
 
     async def desk(self, program: Program, seconds: float) -> _Desk:
         """One that has imported the program's module.
@@ -369,7 +369,7 @@ class _Importer(_Process):
             self._slots.append(desk.evaluation.slot)
         else:
             self.usable = False
-        self._template.sweep()
+        await self._template.sweep()
         self.freed.set()
 
     async def _watch(self, slots: list[int]) -> None:
@@ -399,7 +399,7 @@ class _Importer(_Process):
         self.kill()
         with suppress(SandboxError):
             await self._template.reap(self.evaluation)
-        self._template.sweep()
+        await self._template.sweep()
 
 
 class _Desk(_Process):

@@ -43,6 +43,8 @@ _REAP_SECONDS = 5.0
 """Seconds to remove what an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
 """Seconds for a process that hung up to end by itself."""
+_LOOKING_SECONDS = 0.001
+"""Seconds between two looks at what is left."""
 _COMPLAINT_LENGTH = 200
 _STATM, _RULESETS = 4, 10
 """Descriptors that the launcher leaves open for the template."""
@@ -297,14 +299,28 @@ class Template:
                 return _status(status), bool(overfull)
         raise self._broke("it gave no answer that has a known form")
 
-    def sweep(self) -> None:
-        """Kill what a process that was killed has left behind, which falls to the template's own parent."""
+    async def sweep(self) -> None:
+        """Kill what a process that was killed has left behind, which falls to the template's own parent.
+
+        What one of these forked just before falls there only after it, so this looks again until nothing is left.
+        """
+        try:
+            async with asyncio.timeout(_DYING_SECONDS):
+                while not self._swept():  # noqa: ASYNC110  # processes of the system set no Event
+                    await asyncio.sleep(_LOOKING_SECONDS)
+        except TimeoutError:
+            self.broken = True  # its end kills the rest
+
+    def _swept(self) -> bool:
+        """Kill what has fallen to the template's parent; returns whether there was nothing."""
         pid = self.pid
         parent = None if pid is None else parent_of(pid)
-        for orphan in () if parent is None else children(parent):
+        orphans = [] if parent is None else [orphan for orphan in children(parent) if orphan != pid]
+        for orphan in orphans:
             with suppress(OSError), _opened(orphan) as handle:
-                if orphan != pid and parent_of(orphan) == parent:
+                if parent_of(orphan) == parent:
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
+        return not orphans
 
     async def end(self) -> None:
         """Kill it with all that came of it, and wait until nothing is left; also when it has ended, or this is
