@@ -264,14 +264,16 @@ class Session:
                 await asyncio.sleep(0.001)
         self.compare()
         kept = [
-            result.candidate.function for result in self.server.kept.of_file(self.folder / "a.py") if result.candidate
+            result.candidate.function
+            for result in self.server.work.kept.of_file(self.folder / "a.py")
+            if result.candidate
         ]
         for body in self.service.verified:
             if body not in self.landed and not any(body in each for each in kept):
                 raise ViolationError(f"{body} is lost")
         for job in self.jobs:
             await self.command("discard", jobId=job)
-        if self.server.kept.of_file(self.folder / "a.py"):
+        if self.server.work.kept.of_file(self.folder / "a.py"):
             raise ViolationError("what is discarded is kept")
         await self.server.close()
 
