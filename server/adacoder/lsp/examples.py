@@ -17,8 +17,8 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.domain import JSON, AdaCoderError, Edit, Example, Outcome, Span, TargetError
 from adacoder.lsp.found import states
+from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import ParametersError, Snapshot, take
-from adacoder.lsp.workspace import encoding_of
 from adacoder.project import Project
 from adacoder.pytext import Lines
 from adacoder.source.locate import Documented, documented, out_of_reach

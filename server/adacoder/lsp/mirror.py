@@ -15,9 +15,8 @@ from itertools import pairwise
 from lsprotocol import types
 from pygls import workspace
 
-from adacoder.lsp.workspace import encoding_of
 from adacoder.pytext import Lines
-from adacoder.source.text import offset_at
+from adacoder.source.text import PositionEncoding, offset_at
 
 
 class Document(workspace.TextDocument):
@@ -66,6 +65,11 @@ class Document(workspace.TextDocument):
             return len(lines) - 1, len(lines[-1])
         line = lines[position.line]
         return position.line, offset_at(Lines(line), 0, position.character, encoding_of(self))
+
+
+def encoding_of(owner: workspace.TextDocument | workspace.Workspace) -> PositionEncoding:
+    """The units in which the client counts characters."""
+    return types.PositionEncodingKind(owner.position_codec.encoding).value
 
 
 def _lines(text: str) -> list[str]:

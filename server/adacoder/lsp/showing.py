@@ -12,8 +12,8 @@ from adacoder.domain import Target, TargetError
 from adacoder.lsp.hover import hover
 from adacoder.lsp.inlay_hints import inlay_hints
 from adacoder.lsp.lenses import code_lenses
+from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import Snapshot, take
-from adacoder.lsp.workspace import encoding_of
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from adacoder.lsp.diagnostics import Publisher
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.found import Found
 from adacoder.lsp.journals import Journals
+from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import take
-from adacoder.lsp.workspace import encoding_of
 from adacoder.settings import Settings
 from adacoder.task import Mode
 

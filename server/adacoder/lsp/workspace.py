@@ -1,19 +1,8 @@
-"""The editor's open documents, and the units it counts characters in."""
+"""The editor's open documents: pygls's workspace, with documents of ours."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from lsprotocol import types
 from pygls import workspace
-
-if TYPE_CHECKING:
-    from adacoder.source.text import PositionEncoding
-
-
-def encoding_of(owner: workspace.TextDocument | workspace.Workspace) -> PositionEncoding:
-    """The units in which the client counts characters."""
-    return types.PositionEncodingKind(owner.position_codec.encoding).value
 
 
 class Workspace(workspace.Workspace):

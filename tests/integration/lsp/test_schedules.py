@@ -20,7 +20,7 @@ import pytest
 from pygls.workspace import TextDocument
 
 from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict, conclude
-from adacoder.lsp import edits, workspace
+from adacoder.lsp import edits, mirror
 from adacoder.lsp.kept import KeptResults
 from adacoder.lsp.stdio import create
 from adacoder.source.splice import splice
@@ -367,7 +367,7 @@ class _PythonsLines(TextDocument):
 async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     match broken:
         case "the mirror":
-            monkeypatch.setattr(workspace, "Document", _PythonsLines)
+            monkeypatch.setattr(mirror, "Document", _PythonsLines)
         case "the look at the text":
 
             async def blind(self: Any, finding: Any) -> Any:
