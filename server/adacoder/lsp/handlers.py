@@ -55,7 +55,8 @@ async def on_code_action(
         failing=ls.work.shown.evidence.failing(snapshot.uri),
         memory=ls.work.jobs.memory,
     )
-    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
+    async with ls.work.reading:
+        return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
 
 
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:

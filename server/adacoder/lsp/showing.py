@@ -52,7 +52,8 @@ async def on_code_lens(ls: AdaCoderServer, params: types.CodeLensParams) -> list
     document = ls.work.shown.document(uri)
     if document is None or not settings.code_lens or not uri.endswith(".py"):
         return None
-    functions = await asyncio.to_thread(_skimmed, document.source)
+    async with ls.work.reading:
+        functions = await asyncio.to_thread(_skimmed, document.source)
     evidence, jobs = ls.work.shown.evidence.of(uri), ls.work.jobs.of(uri)
     return list(code_lenses(functions, evidence, jobs, uri, document.lines, encoding_of(ls.workspace)))
 

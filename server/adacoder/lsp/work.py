@@ -35,6 +35,9 @@ class Work:
         self.saving = Saving(client, self.shown, self.jobs, service)
         self.looking_up = asyncio.Lock()
         """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
+        self.reading = asyncio.Lock()
+        """Held while a thread reads a text for what an editor asks at each key: two at once would each take as long as
+        both, and somebody waits for the first."""
 
     async def close(self) -> None:
         """End all jobs."""
