@@ -1,22 +1,35 @@
 """The language server beside others: how soon it answers, how long a keystroke takes, and what it keeps in memory.
 
 AdaCoder, jedi-language-server and ruff's server are started anew each round, in a new order each round, by the same
-client over stdio, and open the same generated module of 5,000 lines. Prints one JSON line a figure; figures are ratios
-of the medians over all rounds:
+client over stdio, with an empty pyproject.toml, and open the same module of 5,000 lines: the standard library's decimal
+arithmetic, as this Python has it. It is real code, since a generated one, of many small functions that are all alike,
+says little of what servers have to do; some of its methods are left out, which nothing else there names. Two functions
+stand at its end. The cursor is in the body of one, at a call, as where somebody is at work; there every server is asked
+for its code actions, and there the keys are pressed.
+
+Prints one JSON line a figure; figures are ratios of the medians over all rounds:
 
 * `initialize`: from the start of the process to the answer to `initialize`, over jedi-language-server's;
 * `first_action`: from the start to the first code actions in that module, over jedi-language-server's;
 * `keystroke`: from a change of one character to the code actions asked for right after it, over ruff's; `keystroke_p95`
-  the 95th percentile over ruff's; `keystroke_generating` and its `_p95` the same while a function is being generated;
-* `memory`: resident memory of the server once it has read the module, over jedi-language-server's.
+  the 95th percentile over ruff's; `keystroke_generating` and its `_p95` the same while a function is being generated.
+  Of AdaCoder that function has a failed example, so that each key takes a diagnostic away, or brings it back; and code
+  lenses are asked for with the actions, as by an editor that shows them;
+* `memory`: resident memory of the server, and of what it has started, once the first code actions have come, over
+  jedi-language-server's. Before that none has done what it is there for, and jedi has read nothing.
 
+All are compiled ahead, as what is installed is.
 Nothing is waited for without end: a server that does not answer is killed, and its figures are skipped.
 """
 
 from __future__ import annotations
 
+import _pydecimal
 import argparse
+import ast
 import asyncio
+import compileall
+import inspect
 import json
 import math
 import os
@@ -27,18 +40,22 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import psutil
 from measuring import Figure
 
+import adacoder
 from integration.lsp.client import FULL, SERVER, Client, ResponseError  # the path above leads to it
 from support.standins.ollama import Script, StandIn  # likewise
+
+Place: TypeAlias = dict[str, int]
+"""A position of the protocol."""
 
 OURS, JEDI, RUFF = "adacoder", "jedi-language-server", "ruff"
 NAME = "tracked.py"
@@ -51,21 +68,7 @@ SETTLE_SECONDS = 1.0
 """Between a server's first answers and the keystrokes: what it does in the background comes to rest."""
 
 LINES = 5000
-PART = '''
-
-def padded_{n}(name: str, width: int = {n}) -> str:
-    """The name, padded with spaces to a width.
-
-    >>> padded_{n}("ada", 4)
-    'ada '
-    """
-    if len(name) >= width:
-        return name
-    missing = width - len(name)
-    return name + " " * missing
-'''
-"""Nothing in it is worth a linter's while: what is compared is the way to the answer."""
-STUB = '''
+TAIL = '''
 
 def initials(name: str) -> str:
     """The initials of a name, in capitals.
@@ -73,7 +76,24 @@ def initials(name: str) -> str:
     >>> initials("ada lovelace")
     'AL'
     """
+
+
+def shouted(name: str) -> str:
+    """The name, so that it is heard; its example fails.
+
+    >>> shouted("ada")
+    'ADA!'
+    """
+    return str(name).upper()
 '''
+"""A function to be generated, and the one that somebody is at work on."""
+CURSOR = "str(name).upper()"
+SHOWING = {
+    **FULL,
+    "workspace": {**FULL["workspace"], "codeLens": {"refreshSupport": True}},
+    "textDocument": {**FULL["textDocument"], "publishDiagnostics": {"versionSupport": True}, "codeLens": {}},
+}
+"""What an editor declares that shows diagnostics and code lenses."""
 
 WRITING = Script("```python\ndef initials(name: str) -> str:\n" + "    name = name.strip()\n" * 50_000, pause=0.01)
 """A reply that is being written for as long as keystrokes are measured."""
@@ -90,10 +110,15 @@ def command(name: str) -> Sequence[str] | None:
 
 
 def module() -> str:
-    """A module of 5,000 lines; its target stands at two thirds of it."""
-    parts = [PART.format(n=n) for n in range(LINES // PART.count("\n"))]
-    middle = len(parts) * 2 // 3
-    return "".join(["# Names.\n", *parts[:middle], STUB, *parts[middle:]])
+    """The module; the last methods of its class `Context` are left out, until it has its length."""
+    text = inspect.getsource(_pydecimal)
+    lines = text.splitlines(keepends=True)
+    tree = ast.parse(text)
+    context = next(each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Context")
+    end = context.end_lineno or 0
+    starts = [each.lineno - 1 for each in context.body if isinstance(each, ast.FunctionDef)]
+    first = next(start for start in reversed(starts) if end - start >= len(lines) - LINES)
+    return "".join([*lines[:first], *lines[end:], TAIL])
 
 
 @dataclass
@@ -128,68 +153,75 @@ async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Cl
 
 async def round_of(name: str, folder: Path, text: str) -> Sample:
     """One server, from its start on."""
-    line = text[: text.index("def initials")].count("\n")
     async with StandIn(lambda _: WRITING) as standin:
         began = time.perf_counter()
         async with started(name, folder, standin) as client:
-            await client.initialize(FULL)
+            await client.initialize(SHOWING)
             initialized = time.perf_counter() - began
             uri = await client.open(NAME)
-            await actions(client, uri, line)
-            acted = time.perf_counter() - began
-            found = Sample(initialized, acted, 0.0)
+            at = client.position(text, text.index(CURSOR))
+            await client.request("textDocument/codeAction", at_place(uri, at))
+            found = Sample(initialized, time.perf_counter() - began, resident(client))
             if name != JEDI:  # it takes more than a second for each, and no figure is made of them
                 await asyncio.sleep(SETTLE_SECONDS)
-                found.keystrokes = await keystrokes(client, uri, line)
+                if name == OURS:
+                    await show_failure(client, uri)
+                found.keystrokes = await keystrokes(client, uri, at)
             if name == OURS:
-                found.generating = await while_generating(client, standin, uri, line)
-        async with started(name, folder, standin) as client:
-            await client.initialize(FULL)
-            document = {"uri": await client.open(NAME)}
-            at = {"line": 0, "character": 0}
-            with suppress(ResponseError):  # answered or refused: by then the module has been read
-                await client.request("textDocument/hover", {"textDocument": document, "position": at})
-            found.memory = float(psutil.Process(client.process.pid).memory_info().rss)
+                found.generating = await while_generating(client, standin, uri, at)
     return found
 
 
-async def while_generating(client: Client, standin: StandIn, uri: str, line: int) -> list[float]:
+def resident(client: Client) -> float:
+    """Bytes in memory of a server and the processes it has started."""
+    server = psutil.Process(client.process.pid)
+    return float(sum(each.memory_info().rss for each in [server, *server.children(recursive=True)]))
+
+
+async def show_failure(client: Client, uri: str) -> None:
+    """Have the example fail, and its diagnostic shown."""
+    await client.run(uri, "shouted", mode="check", apply=False)
+    await client.until(lambda: any(each["diagnostics"] for each in client.all("textDocument/publishDiagnostics")))
+
+
+async def while_generating(client: Client, standin: StandIn, uri: str, at: Place) -> list[float]:
     """Keystrokes in another function than the one that is being generated."""
     answer = await client.execute("generate", {"uri": uri, "qualifiedName": "initials"})
     if not answer["accepted"]:
         raise SystemExit(f"It was not generated: {answer['reason']}")
     await asyncio.wait_for(standin.until("first byte 1"), 30)
-    found = await keystrokes(client, uri, line)
+    found = await keystrokes(client, uri, at)
     if not (await client.execute("status"))["jobs"]:
         raise SystemExit(f"The generation did not last: {client.messages}")
     await client.execute("cancel")
     return found
 
 
-async def keystrokes(client: Client, uri: str, line: int) -> list[float]:
+async def keystrokes(client: Client, uri: str, at: Place) -> list[float]:
     """Seconds of each keystroke, from the change to the answer."""
     document = client.documents[uri]
+    has_lenses = "codeLensProvider" in client.capabilities
     taken: list[float] = []
     for number in range(WARM + KEYS):
         await asyncio.sleep(0.02)
         document.version += 1
-        at = {"line": 0, "character": 2}
-        typed = "x" * (1 - number % 2)
-        change = {"range": {"start": at, "end": {**at, "character": 2 + number % 2}}, "text": typed}
+        end = {**at, "character": at["character"] + number % 2}
+        change = {"range": {"start": at, "end": end}, "text": "x" * (1 - number % 2)}
         identifier = {"uri": uri, "version": document.version}
         began = time.perf_counter()
         await client.notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]})
-        await actions(client, uri, line)
+        _, acted = await client.begin("textDocument/codeAction", at_place(uri, at))
+        lenses = [await client.begin("textDocument/codeLens", {"textDocument": {"uri": uri}})] if has_lenses else []
+        await acted
         taken.append(time.perf_counter() - began)
+        await asyncio.gather(*(answer for _, answer in lenses))
     return taken[WARM:]
 
 
-async def actions(client: Client, uri: str, line: int) -> Any:
-    """The code actions at a line."""
-    at = {"line": line, "character": 4}
+def at_place(uri: str, at: Place) -> dict[str, Any]:
+    """What asks for the code actions at a place."""
     context = {"diagnostics": [], "triggerKind": 1}
-    params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": context}
-    return await client.request("textDocument/codeAction", params)
+    return {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": context}
 
 
 async def measure(rounds: int) -> Mapping[str, list[Sample]]:
@@ -271,6 +303,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--strict", action="store_true", help="Fail if a target is missed.")
     options = parser.parse_args()
+    compileall.compile_dir(str(Path(adacoder.__file__).parent), quiet=1)
     samples = asyncio.run(measure(options.rounds))
     lines = [figure.line(samples) for figure in FIGURES]
     for line in lines:

@@ -57,7 +57,7 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
 
 def _show_visibly() -> None:
     """Let all that is written be seen and nothing of it be obeyed: messages, tracebacks, and what libraries log."""
-    from adacoder.report import Visible
+    from adacoder.visible import Visible
 
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

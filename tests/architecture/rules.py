@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"messages", "domain", "traces", "journal", "settings", "project", "task", "pytext", "privacy", "aside"}),
+    frozenset({"messages", "visible", "domain", "traces", "journal", "settings", "project", "task"})
+    | {"pytext", "privacy", "aside"},
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
@@ -314,6 +315,15 @@ def serving_is_light(package: Path) -> list[str]:
     return _imported_of(heavy, package, "adacoder.lsp.stdio")
 
 
+def answering_needs_little(package: Path) -> list[str]:
+    """Invariant 7: of ours a server that can answer `initialize` has imported only what speaks the protocol."""
+    early = {"messages", "visible", "aside", "lsp"}
+    acting = ("handlers", "work", "jobs", "shown", "actions", "snapshot", "mirror")
+    rooms = sorted(frozenset.union(*FLOORS) - early - {"__main__"})
+    late = tuple(f"adacoder.{name}" for name in (*rooms, *(f"lsp.{name}" for name in acting)))
+    return _imported_of(late, package, "adacoder.lsp.stdio", "adacoder.lsp.stdio.create()")
+
+
 def checking_is_light(package: Path) -> list[str]:
     """Invariant 7: a check of a file has imported nothing of models and their replies, and nothing that draws."""
     ours = tuple(f"adacoder.{name}" for name in ("models", "replies", "strategies", "service", "source.splice"))
@@ -339,9 +349,9 @@ def _module(file: File) -> str:
     return "adacoder." + file.place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _imported_of(heavy: tuple[str, ...], package: Path, modules: str) -> list[str]:
-    """Which heavy ones have been imported along with some modules."""
-    script = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
+def _imported_of(heavy: tuple[str, ...], package: Path, modules: str, done: str = "") -> list[str]:
+    """Which heavy ones have been imported along with some modules, and by what is then done."""
+    script = f"import sys, {modules}; {done or 'pass'}; print([m for m in {heavy!r} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},

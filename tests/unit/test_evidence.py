@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict, conclude
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
-from adacoder.lsp.workspace import Document
+from adacoder.lsp.mirror import Document
 from adacoder.pytext import Definition, definitions, line_number
 from adacoder.source.locate import locate
 from adacoder.task import current

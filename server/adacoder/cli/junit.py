@@ -17,9 +17,10 @@ from adacoder import report
 from adacoder.cli.findings import Checked, module_and_name, told
 from adacoder.cli.output import shown_path
 from adacoder.domain import AdaCoderError, Outcome, Status
+from adacoder.visible import visible
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-"""Characters that XML excludes and `report.visible` leaves."""
+"""Characters that XML excludes and `visible` leaves."""
 _KINDS = {
     Status.PARTIAL: "failure",
     Status.FAILED: "failure",
@@ -127,4 +128,4 @@ def _trouble(message: str) -> ET.Element:
 
 def _visible(text: str) -> str:
     """`text` as XML can hold it; what could not be seen in it is shown."""
-    return report.visible(text).translate(_NO_CHARACTERS)
+    return visible(text).translate(_NO_CHARACTERS)

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from adacoder.report import Visible, visible
+from adacoder.visible import Visible, visible
 
 
 class Screen(Console):

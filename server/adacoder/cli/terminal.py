@@ -15,8 +15,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from adacoder.journal import Listener, OpenStep, Waiting
-from adacoder.report import Visible, progress
-from adacoder.report import visible as visible  # for what is laid out before it is printed
+from adacoder.report import progress
+from adacoder.visible import Visible
+from adacoder.visible import visible as visible  # for what is laid out before it is printed
 
 if TYPE_CHECKING:
     from adacoder.cli.screen import MovingLine, Screen

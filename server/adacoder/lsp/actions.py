@@ -17,15 +17,8 @@ from adacoder.domain import JSON, Target, TargetError
 from adacoder.lsp.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.kept import KeptResult
 from adacoder.lsp.memory import Memory
+from adacoder.lsp.names import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
 from adacoder.lsp.snapshot import Snapshot
-
-COMMAND = "adacoder.server."
-"""Prefix of the ids of all commands."""
-GENERATE_KIND = "refactor.rewrite.adacoder"
-FIX_KIND = types.CodeActionKind.QuickFix.value
-JOURNAL_KIND = "source.adacoder.journal"
-KINDS = [GENERATE_KIND, FIX_KIND, JOURNAL_KIND]
-"""The kinds of all actions."""
 
 _LOOKED_THROUGH = 20_000
 """Characters of a text that is read as a whole at a movement of the cursor, which takes 10 ms."""

@@ -12,10 +12,9 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
-from adacoder.settings import Settings, from_project, merge
-
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
+    from adacoder.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +57,8 @@ class Configuration:
         `uri` is the document they are for, `top` the folder above which no project is looked for. Whatever in them
         cannot be used gets a notice. Of a workspace that is not trusted nothing is opened.
         """
+        from adacoder.settings import Settings, from_project
+
         said = (self._initial, self._pushed, await self._pulled(uri))
         settings = self._merged(Settings(), said)
         if not settings.trusted:
@@ -69,6 +70,8 @@ class Configuration:
         return self._merged(of_project, said)
 
     def _merged(self, settings: Settings, said: Iterable[Mapping[str, object]]) -> Settings:
+        from adacoder.settings import merge
+
         for values in said:
             settings = merge(settings, values, self._client.notice)
         return settings

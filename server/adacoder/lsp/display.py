@@ -9,7 +9,7 @@ import re
 from typing import TypeVar
 
 from adacoder.messages import Text
-from adacoder.report import in_a_message, visible
+from adacoder.visible import in_a_message, visible
 
 T = TypeVar("T")
 

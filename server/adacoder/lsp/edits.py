@@ -16,8 +16,8 @@ from pygls.exceptions import JsonRpcException
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
 from adacoder.lsp.kept import edits_of, reach_of
+from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import Snapshot, take
-from adacoder.lsp.workspace import encoding_of
 from adacoder.source.text import PositionEncoding, range_of
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.domain import JSON, AdaCoderError, Edit, Example, Outcome, Span, TargetError
 from adacoder.lsp.found import states
+from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import ParametersError, Snapshot, take
-from adacoder.lsp.workspace import encoding_of
 from adacoder.project import Project
 from adacoder.pytext import Lines
 from adacoder.source.locate import Documented, documented, out_of_reach
@@ -110,7 +110,7 @@ async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Call
                 Task(each.one.target, settings, project), each.one.unreadable, covers=asked.covers
             )
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
-        ls.shown.found(snapshot, outcome, is_inserted=False)
+        ls.work.shown.found(snapshot, outcome, is_inserted=False)
         keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
     async with asyncio.TaskGroup() as group:
@@ -164,7 +164,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
         target = each.one.target
-        last = ls.found.of(snapshot.path, target.qualname)
+        last = ls.work.shown.findings.of(snapshot.path, target.qualname)
         known = last.states if last is not None and last.source == target.source else ()
         item: dict[str, JSON] = {
             "id": each.id,
@@ -204,7 +204,7 @@ def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
-        last = ls.found.of(snapshot.path, target.qualname)
+        last = ls.work.shown.findings.of(snapshot.path, target.qualname)
         if last is not None:
             found.append(_evidence_item(each, last, is_current=last.source == target.source))
     return found

@@ -9,7 +9,6 @@ editors show errors twice.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,78 +16,24 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from adacoder.domain import AdaCoderError, TargetError
-from adacoder.lsp.actions import COMMAND, KINDS, FileState, code_actions
+from adacoder.lsp import showing
+from adacoder.lsp.actions import FileState, code_actions
 from adacoder.lsp.docstrings import docstring_for, insert_docstring
-from adacoder.lsp.habits import Habits
 from adacoder.lsp.jobs import Job
-from adacoder.lsp.pygls_fixes import OWN
-from adacoder.lsp.registration import Answer, add_command, add_request, begin_after_answer
 from adacoder.lsp.server import AdaCoderServer
-from adacoder.lsp.showing import on_clear, on_journal, register_shown
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, read_uri, take
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.batch import Batch
+    from adacoder.lsp.server import AdaCoderServer, Answer
     from adacoder.models.catalog import Described
-
-
-def register(server: AdaCoderServer) -> None:
-    """Let `server` answer all of AdaCoder's features and commands."""
-    server.feature(types.INITIALIZE)(on_initialize)
-    server.feature(types.INITIALIZED)(on_initialized)
-    server.feature(types.SHUTDOWN)(on_shutdown)
-    server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(on_configuration)
-    kinds = types.CodeActionOptions(code_action_kinds=KINDS)
-    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(on_code_action)
-    requests: dict[str, Answer] = {
-        "run": on_run,
-        "examples": on_examples,
-        "check": on_check,
-        "evidence": on_evidence,
-    }
-    for name, answer in requests.items():
-        add_request(server, OWN + name, answer)
-    answers: dict[str, Answer] = {
-        **{mode: _starter(mode) for mode in Mode},
-        "generateAll": on_generate_all,
-        "writeDocstring": on_write_docstring,
-        "insert": on_insert,
-        "difference": on_difference,
-        "discard": on_discard,
-        "cancel": on_cancel,
-        "status": on_status,
-        "models": on_models,
-        "doctor": on_doctor,
-        "clear": on_clear,
-        "journal": on_journal,
-    }
-    for name, answer in answers.items():
-        add_command(server, COMMAND + name, answer)
-    register_shown(server)
-
-
-def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
-    """`initialize`: keep the settings it brings, and who the client is."""
-    ls.habits = Habits.of(params)
-    ls.protocol.pause = ls.habits.pause
-    ls.configuration.begin(params.initialization_options)
-
-
-def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
-    """`initialized`: get ready for the messages that will come most."""
-    threading.Thread(target=ls.protocol.prepare, daemon=True).start()  # a daemon, so that no exit waits for it
-
-
-async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
-    """`shutdown`: end everything that runs."""
-    await ls.close()
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: keep the settings it brings."""
     ls.configuration.pushed(params.settings)
-    ls.shown.configured()
+    ls.work.shown.configured()
 
 
 async def on_code_action(
@@ -104,13 +49,14 @@ async def on_code_action(
         return None
     line, client = min(params.range.start.line, params.range.end.line), ls.client_capabilities
     state = FileState(
-        running={job.target.qualname: job.id for job in ls.jobs.of(snapshot.uri)},
-        kept=ls.kept.of_file(snapshot.path),
-        last_job=partial(ls.shown.journals.last, snapshot.uri),
-        failing=ls.shown.evidence.failing(snapshot.uri),
-        memory=ls.jobs.memory,
+        running={job.target.qualname: job.id for job in ls.work.jobs.of(snapshot.uri)},
+        kept=ls.work.kept.of_file(snapshot.path),
+        last_job=partial(ls.work.shown.journals.last, snapshot.uri),
+        failing=ls.work.shown.evidence.failing(snapshot.uri),
+        memory=ls.work.jobs.memory,
     )
-    return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
+    async with ls.work.reading:
+        return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
 
 
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
@@ -124,7 +70,7 @@ async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     except AdaCoderError as error:
         return _not_started(str(error))
     job.may_begin.set()
-    return await ls.jobs.result(job)
+    return await ls.work.jobs.result(job)
 
 
 async def on_examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
@@ -188,18 +134,34 @@ async def _accepted(ls: AdaCoderServer, start: Callable[[], Awaitable[Job | Batc
     except AdaCoderError as error:
         ls.show(str(error), warning=True)
         return {"accepted": False, "jobId": None, "reason": str(error)}
-    begin_after_answer(ls, job)
+    _begin_after_answer(ls, job)
     return {"accepted": True, "jobId": job.id, "reason": None}
+
+
+def _begin_after_answer(ls: AdaCoderServer, job: Job | Batch) -> None:
+    """Let `job` begin once the command that started it has been answered; cancelled, that cancels the job, too.
+
+    Some clients leave a request of ours unread that comes with an answer.
+    """
+
+    def begin(is_cancelled: bool) -> None:
+        if is_cancelled:
+            job.cancel()
+        job.may_begin.set()
+
+    ls.protocol.after_answer(begin)
 
 
 async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.insert` `{jobId, candidate?}`: insert the result that was kept of a job, or the n-th candidate it evaluated."""
 
     async def job() -> Job:
-        result = ls.offering.result(_job_id(argument))
+        result = ls.work.offering.result(_job_id(argument))
         number = argument.get("candidate")
-        async with ls.looking_up:
-            return await ls.offering.insertion(result if number is None else await ls.offering.chosen(result, number))
+        async with ls.work.looking_up:
+            return await ls.work.offering.insertion(
+                result if number is None else await ls.work.offering.chosen(result, number)
+            )
 
     return await _accepted(ls, job)
 
@@ -207,7 +169,10 @@ async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.difference` `{jobId}`: show what the kept result of a job would change; the diff."""
     try:
-        return {"difference": await ls.offering.show_difference(ls.offering.result(_job_id(argument))), "reason": None}
+        return {
+            "difference": await ls.work.offering.show_difference(ls.work.offering.result(_job_id(argument))),
+            "reason": None,
+        }
     except AdaCoderError as error:
         ls.show(str(error), warning=True)
         return {"difference": None, "reason": str(error)}
@@ -216,8 +181,8 @@ async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.discard` `{jobId}`: keep the result of a job no longer."""
     job_id = _job_id(argument) or ""
-    was_kept = ls.kept.get(job_id) is not None
-    ls.kept.drop(job_id)
+    was_kept = ls.work.kept.get(job_id) is not None
+    ls.work.kept.drop(job_id)
     return {"discarded": was_kept}
 
 
@@ -232,10 +197,10 @@ async def _started(
 ) -> Job:
     """Start a job on a function of the text as it is now, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
-    async with ls.looking_up:
+    async with ls.work.looking_up:
         target = await asyncio.to_thread(find, snapshot, place)
         job = Job(mode, snapshot, target, apply, announced, token)
-        ls.jobs.start(job)
+        ls.work.jobs.start(job)
         return job
 
 
@@ -243,8 +208,8 @@ async def on_generate_all(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.generateAll` `{uri}`: write all stubs of a file, one after the other."""
 
     async def batch() -> Batch:
-        async with ls.looking_up:
-            return await ls.batches.start(take(ls.workspace, read_uri(argument)))
+        async with ls.work.looking_up:
+            return await ls.work.batches.start(take(ls.workspace, read_uri(argument)))
 
     return await _accepted(ls, batch)
 
@@ -271,19 +236,19 @@ async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
     job_id = _job_id(argument)
     if job_id is None:
-        ls.saving.cancel()
-    async with ls.looking_up:
-        return {"cancelled": [*ls.batches.cancel(job_id), *ls.jobs.cancel(job_id)]}
+        ls.work.saving.cancel()
+    async with ls.work.looking_up:
+        return {"cancelled": [*ls.work.batches.cancel(job_id), *ls.work.jobs.cancel(job_id)]}
 
 
 async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.status` `{uri?}`: the running jobs, each with its latest progress; and the Python that a document runs on."""
     uri = argument.get("uri") if isinstance(argument, Mapping) else None
     if not isinstance(uri, str):
-        return {"jobs": [*ls.batches.status(), *ls.jobs.status()]}
+        return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()]}
     from adacoder.lsp.health import interpreter_for
 
-    return {"jobs": [*ls.batches.status(), *ls.jobs.status()], "interpreter": await interpreter_for(ls, uri)}
+    return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()], "interpreter": await interpreter_for(ls, uri)}
 
 
 async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
@@ -326,7 +291,7 @@ async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     probe = argument.get("probe", True) if isinstance(argument, Mapping) else True
     if not isinstance(probe, bool):
         return {"ok": False, "findings": [], "reason": "'probe' must be true or false."}
-    findings = await examine(ls, probes_speed=probe and not ls.jobs.status())
+    findings = await examine(ls, probes_speed=probe and not ls.work.jobs.status())
     return {
         "ok": all(finding.ok is not False for finding in findings),
         "findings": [finding.json() for finding in findings],
@@ -337,3 +302,25 @@ async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 def _job_id(argument: Any) -> str | None:
     job_id = argument.get("jobId") if isinstance(argument, Mapping) else None
     return job_id if isinstance(job_id, str) else None
+
+
+NOTIFICATIONS: Mapping[str, Callable[[AdaCoderServer, Any], None]] = {
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: on_configuration,
+    **showing.NOTIFICATIONS,
+}
+FEATURES: Mapping[str, Answer] = {types.TEXT_DOCUMENT_CODE_ACTION: on_code_action, **showing.FEATURES}
+REQUESTS: Mapping[str, Answer] = {"run": on_run, "examples": on_examples, "check": on_check, "evidence": on_evidence}
+COMMANDS: Mapping[str, Answer] = {
+    **{mode: _starter(mode) for mode in Mode},
+    "generateAll": on_generate_all,
+    "writeDocstring": on_write_docstring,
+    "insert": on_insert,
+    "difference": on_difference,
+    "discard": on_discard,
+    "cancel": on_cancel,
+    "status": on_status,
+    "models": on_models,
+    "doctor": on_doctor,
+    "clear": showing.on_clear,
+    "journal": showing.on_journal,
+}

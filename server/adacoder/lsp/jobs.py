@@ -26,8 +26,8 @@ from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
 from adacoder.lsp.endings import Ending
 from adacoder.lsp.kept import KeptResult, KeptResults, edits_of, score_of
 from adacoder.lsp.memory import Memory
+from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.progress import announced, progress
-from adacoder.lsp.workspace import encoding_of
 from adacoder.messages import Named, Text, joined
 from adacoder.project import Project
 from adacoder.settings import Unverified

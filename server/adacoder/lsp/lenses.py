@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.domain import JSON
-from adacoder.lsp.actions import COMMAND
+from adacoder.lsp.names import COMMAND
 from adacoder.lsp.places import range_of_lines
 
 if TYPE_CHECKING:

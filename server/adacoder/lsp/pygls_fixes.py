@@ -1,6 +1,6 @@
 """Remedies for pygls 2.1.1 where it does not follow the protocol.
 
-Each remedy says what goes wrong without it. Only this file and `workspace.py`, the remedy for line ends,
+Each remedy says what goes wrong without it. Only this file, `workspace.py` and `mirror.py`, the remedy for line ends,
 touch private parts of pygls; `pyproject.toml` pins its version.
 """
 

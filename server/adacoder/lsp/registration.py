@@ -1,62 +1,70 @@
 """How commands and requests of our own are answered: each in the same way, whatever it does.
 
-An answer is sent before what it tells of begins: some clients leave a request of ours unread that comes with an answer.
+What answers is imported with the first message that is no `initialize`, if not before: no editor waits for it to start.
 Cancelling the client's request cancels what answers it, at any moment.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pygls.exceptions import JsonRpcInvalidParams
 
-from adacoder import report
 from adacoder.lsp.server import AdaCoderServer  # pygls reads annotations
-from adacoder.lsp.snapshot import ParametersError
-
-if TYPE_CHECKING:
-    from adacoder.lsp.batch import Batch
-    from adacoder.lsp.jobs import Job
-
-Answer = Callable[[AdaCoderServer, Any], Awaitable[Any]]
-"""Answers a command; its arguments are the server, and the command's first argument or None."""
 
 
-def add_command(server: AdaCoderServer, name: str, answer: Answer) -> None:
-    """Let `server` answer the command `name` by `answer`."""
+def add_notification(server: AdaCoderServer, method: str) -> None:
+    """Let `server` take notice of `method`, before it reads the next message."""
+
+    def noted(ls: AdaCoderServer, params: Any) -> None:
+        from adacoder.lsp.handlers import NOTIFICATIONS
+
+        NOTIFICATIONS[method](ls, params)
+
+    server.feature(method)(noted)
+
+
+def add_feature(server: AdaCoderServer, method: str, options: Any) -> None:
+    """Let `server` answer `method`, a request of the protocol."""
+
+    async def answered(ls: AdaCoderServer, params: Any) -> Any:
+        from adacoder.lsp.handlers import FEATURES
+
+        return await FEATURES[method](ls, params)
+
+    server.feature(method, options)(answered)
+
+
+def add_command(server: AdaCoderServer, prefix: str, name: str) -> None:
+    """Let `server` answer the command `name`."""
 
     async def answered(ls: AdaCoderServer, *arguments: Any) -> Any:
         if (task := asyncio.current_task()) is not None:
             ls.protocol.cancel_with_request(task)
-        return _with_version(await answer(ls, arguments[0] if arguments else None))
+        from adacoder.lsp.handlers import COMMANDS
 
-    server.command(name)(answered)
+        return _with_version(await COMMANDS[name](ls, arguments[0] if arguments else None))
+
+    server.command(prefix + name)(answered)
 
 
-def add_request(server: AdaCoderServer, name: str, answer: Answer) -> None:
-    """Let `server` answer the request `name` by `answer`; parameters that this cannot read are an error."""
+def add_request(server: AdaCoderServer, prefix: str, name: str) -> None:
+    """Let `server` answer the request `name` of our own; parameters that cannot be read are an error."""
 
     async def answered(ls: AdaCoderServer, params: object) -> Any:
+        from adacoder.lsp.handlers import REQUESTS
+        from adacoder.lsp.snapshot import ParametersError
+
         try:
-            return _with_version(await answer(ls, params))
+            return _with_version(await REQUESTS[name](ls, params))
         except ParametersError as error:
             raise JsonRpcInvalidParams(str(error)) from None
 
-    server.feature(name)(answered)
+    server.feature(prefix + name)(answered)
 
 
 def _with_version(answer: Any) -> Any:
-    return {"version": report.VERSION, **answer} if isinstance(answer, dict) else answer
+    from adacoder.report import VERSION
 
-
-def begin_after_answer(ls: AdaCoderServer, job: Job | Batch) -> None:
-    """Let `job` begin once the command that started it has been answered; cancelled, that cancels the job, too."""
-
-    def begin(is_cancelled: bool) -> None:
-        if is_cancelled:
-            job.cancel()
-        job.may_begin.set()
-
-    ls.protocol.after_answer(begin)
+    return {"version": VERSION, **answer} if isinstance(answer, dict) else answer

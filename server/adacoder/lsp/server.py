@@ -1,23 +1,22 @@
-"""The language server of one client: its settings, its jobs, and what runs requests."""
+"""The language server of one client: its settings, its work, and what runs requests.
+
+What the answer to `initialize` does not need is imported after it, for the editor waits for that; and once more for
+what only some clients ever ask for.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from adacoder.lsp.batch import Batches
 from adacoder.lsp.client import Client
 from adacoder.lsp.configuration import Configuration
-from adacoder.lsp.documents import Documents
-from adacoder.lsp.jobs import Jobs
-from adacoder.lsp.kept import KeptResults
-from adacoder.lsp.offering import Offering
-from adacoder.lsp.saving import Saving
-from adacoder.lsp.shown import Shown
 
 if TYPE_CHECKING:
+    from adacoder.lsp.work import Work
     from adacoder.service import Service
 
 
@@ -27,18 +26,18 @@ class AdaCoderServer(Client):
     def __init__(self) -> None:
         super().__init__()
         self.configuration = Configuration(self)
-        self.documents = Documents(self)
-        self.kept = KeptResults()
-        self.offering = Offering(self, self.kept, self.documents, lambda job: self.jobs.start(job))
-        self.jobs = Jobs(self, self.configuration, self.service, self.kept, self.offering.tell)
-        self.batches = Batches(self, self.jobs)
-        self.shown = Shown(self, self.configuration, self.jobs)
-        self.saving = Saving(self, self.shown, self.jobs, self.service)
-        self.looking_up = asyncio.Lock()
-        """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
         self._service: Service | None = None
         self._working: set[asyncio.Task[None]] = set()
         self._importing = asyncio.Lock()
+        self._is_at_work = False
+
+    @cached_property
+    def work(self) -> Work:
+        """What is done for the client."""
+        from adacoder.lsp.work import Work
+
+        self._is_at_work = True
+        return Work(self, self.configuration, self.service)
 
     async def service(self) -> Service:
         """The Service; its import takes long, so no message waits for it that does not need it."""
@@ -57,12 +56,15 @@ class AdaCoderServer(Client):
         """End all jobs, and every process that was kept for more of them."""
         for task in self._working:
             task.cancel()
-        self.offering.close()
-        await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
-        self.shown.close()
-        self.documents.close()
+        if self._is_at_work:
+            await self.work.close()
         if self._service is not None:
             await self._service.close()
+
+
+Answer: TypeAlias = Callable[[AdaCoderServer, Any], Awaitable[Any]]
+"""Answers a request: what the editor asks of a text, one of our own, or a command, of which it is given the first
+argument or None."""
 
 
 def _service() -> type[Service]:

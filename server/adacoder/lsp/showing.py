@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -12,59 +12,49 @@ from adacoder.domain import Target, TargetError
 from adacoder.lsp.hover import hover
 from adacoder.lsp.inlay_hints import inlay_hints
 from adacoder.lsp.lenses import code_lenses
-from adacoder.lsp.server import AdaCoderServer
+from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import Snapshot, take
-from adacoder.lsp.workspace import encoding_of
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
+    from adacoder.lsp.server import AdaCoderServer, Answer
     from adacoder.source.skim import Skimmed
-
-
-def register_shown(server: AdaCoderServer) -> None:
-    """Let `server` show evidence."""
-    server.feature(types.TEXT_DOCUMENT_DID_OPEN)(on_open)
-    server.feature(types.TEXT_DOCUMENT_DID_CHANGE)(on_change)
-    server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(on_close)
-    server.feature(types.TEXT_DOCUMENT_DID_SAVE)(on_save)
-    server.feature(types.TEXT_DOCUMENT_CODE_LENS)(on_code_lens)
-    server.feature(types.TEXT_DOCUMENT_HOVER)(on_hover)
-    server.feature(types.TEXT_DOCUMENT_INLAY_HINT)(on_inlay_hint)
 
 
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
     """`textDocument/didOpen`: what is known of the document may be shown again."""
     uri = params.text_document.uri
-    if (document := ls.shown.document(uri)) is not None:
-        ls.shown.evidence.opened(uri, document.lines)
+    if (document := ls.work.shown.document(uri)) is not None:
+        ls.work.shown.evidence.opened(uri, document.lines)
 
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
     """`textDocument/didChange`: evidence follows its functions, or is of another text now."""
     uri = params.text_document.uri
-    if (document := ls.shown.document(uri)) is not None:
-        ls.shown.evidence.changed(uri, params.content_changes, document.lines)
+    if (document := ls.work.shown.document(uri)) is not None:
+        ls.work.shown.evidence.changed(uri, params.content_changes, document.lines)
 
 
 def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> None:
     """`textDocument/didClose`: nothing is shown any more."""
-    ls.shown.closed(params.text_document.uri)
+    ls.work.shown.closed(params.text_document.uri)
 
 
 def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None:
     """`textDocument/didSave`: check the file, if that is wanted."""
-    ls.saving.saved(params.text_document.uri)
+    ls.work.saving.saved(params.text_document.uri)
 
 
 async def on_code_lens(ls: AdaCoderServer, params: types.CodeLensParams) -> list[types.CodeLens] | None:
     """`textDocument/codeLens`; the text is read in a thread, and only where it is new."""
     uri = params.text_document.uri
-    settings = await ls.shown.settings(uri)
-    document = ls.shown.document(uri)
+    settings = await ls.work.shown.settings(uri)
+    document = ls.work.shown.document(uri)
     if document is None or not settings.code_lens or not uri.endswith(".py"):
         return None
-    functions = await asyncio.to_thread(_skimmed, document.source)
-    evidence, jobs = ls.shown.evidence.of(uri), ls.jobs.of(uri)
+    async with ls.work.reading:
+        functions = await asyncio.to_thread(_skimmed, document.source)
+    evidence, jobs = ls.work.shown.evidence.of(uri), ls.work.jobs.of(uri)
     return list(code_lenses(functions, evidence, jobs, uri, document.lines, encoding_of(ls.workspace)))
 
 
@@ -77,14 +67,14 @@ def _skimmed(text: str) -> tuple[Skimmed, ...]:
 async def on_hover(ls: AdaCoderServer, params: types.HoverParams) -> types.Hover | None:
     """`textDocument/hover` on a function's header or docstring."""
     uri = params.text_document.uri
-    if not ls.shown.evidence.of(uri):
+    if not ls.work.shown.evidence.of(uri):
         return None
     try:
         snapshot = take(ls.workspace, uri)
     except TargetError:
         return None
     target = await asyncio.to_thread(_described_at, snapshot, params.position.line)
-    placed = None if target is None else ls.shown.evidence.at(uri, target.qualname)
+    placed = None if target is None else ls.work.shown.evidence.at(uri, target.qualname)
     return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
 
 
@@ -103,11 +93,11 @@ def _described_at(snapshot: Snapshot, line: int) -> Target | None:
 async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> list[types.InlayHint] | None:
     """`textDocument/inlayHint`."""
     uri = params.text_document.uri
-    settings = await ls.shown.settings(uri)
-    document = ls.shown.document(uri)
+    settings = await ls.work.shown.settings(uri)
+    document = ls.work.shown.document(uri)
     if document is None or not settings.inlay_hints:
         return None
-    evidence = ls.shown.evidence.of(uri)
+    evidence = ls.work.shown.evidence.of(uri)
     return list(inlay_hints(evidence, params.range, document.lines, encoding_of(ls.workspace)))
 
 
@@ -115,7 +105,7 @@ async def on_clear(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.clear` `{uri, qualifiedName?}`: forget what was found of a function, or of all of a document."""
     members = argument if isinstance(argument, Mapping) else {}
     uri, name = members.get("uri"), members.get("qualifiedName")
-    cleared = ls.shown.forget(uri, name if isinstance(name, str) else None) if isinstance(uri, str) else 0
+    cleared = ls.work.shown.forget(uri, name if isinstance(name, str) else None) if isinstance(uri, str) else 0
     return {"cleared": cleared}
 
 
@@ -127,18 +117,31 @@ async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None
     """
     members = argument if isinstance(argument, Mapping) else {}
     job_id, uri, name = (_text(members.get(key)) for key in ("jobId", "uri", "qualifiedName"))
-    job_id = job_id or ls.shown.journals.last(uri, name)
+    job_id = job_id or ls.work.shown.journals.last(uri, name)
     if job_id is None and (uri or name):
         return None
     if members.get("format") != "markdown":
-        return ls.batches.journal(job_id) or ls.jobs.journal(job_id)
-    markdown = None if job_id is None else await asyncio.to_thread(ls.shown.journals.markdown, job_id)
+        return ls.work.batches.journal(job_id) or ls.work.jobs.journal(job_id)
+    markdown = None if job_id is None else await asyncio.to_thread(ls.work.shown.journals.markdown, job_id)
     if job_id is None or markdown is None:
         return None
     if members.get("show") is True:
-        await ls.documents.show("The journal", f"journal-{job_id[:8]}.md", markdown)
+        await ls.work.documents.show("The journal", f"journal-{job_id[:8]}.md", markdown)
     return {"jobId": job_id, "markdown": markdown}
 
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+NOTIFICATIONS: Mapping[str, Callable[[AdaCoderServer, Any], None]] = {
+    types.TEXT_DOCUMENT_DID_OPEN: on_open,
+    types.TEXT_DOCUMENT_DID_CHANGE: on_change,
+    types.TEXT_DOCUMENT_DID_CLOSE: on_close,
+    types.TEXT_DOCUMENT_DID_SAVE: on_save,
+}
+FEATURES: Mapping[str, Answer] = {
+    types.TEXT_DOCUMENT_CODE_LENS: on_code_lens,
+    types.TEXT_DOCUMENT_HOVER: on_hover,
+    types.TEXT_DOCUMENT_INLAY_HINT: on_inlay_hint,
+}

@@ -22,9 +22,10 @@ from adacoder import report
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.diagnostics import Publisher
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
+from adacoder.lsp.found import Found
 from adacoder.lsp.journals import Journals
+from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import take
-from adacoder.lsp.workspace import encoding_of
 from adacoder.settings import Settings
 from adacoder.task import Mode
 
@@ -63,6 +64,7 @@ class Shown:
     def __init__(self, client: Client, configuration: Configuration, jobs: Jobs) -> None:
         self.evidence = EvidenceRoom()
         self.journals = Journals()
+        self.findings = Found()
         self._client = client
         self._configuration = configuration
         self._publisher = Publisher(client)
@@ -101,7 +103,7 @@ class Shown:
         if evidence is not None:
             if evidence.is_of_text:
                 answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
-                self._client.found.keep(outcome, answer)
+                self.findings.keep(outcome, answer)
             document = self.document(uri)
             self.evidence.record(evidence, None if document is None else document.lines)
 
@@ -111,7 +113,7 @@ class Shown:
             path = take(self._client.workspace, uri).path
         except AdaCoderError:
             return 0
-        self._client.found.forget(path, qualname)
+        self.findings.forget(path, qualname)
         return self.evidence.forget(uri, qualname)
 
     def closed(self, uri: str) -> None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from pygls.io_ import StdinAsyncReader
 
 from adacoder.aside import in_a_process
+from adacoder.lsp.features import register
 from adacoder.lsp.framing import messages
-from adacoder.lsp.handlers import register
 from adacoder.lsp.server import AdaCoderServer
 
 if TYPE_CHECKING:

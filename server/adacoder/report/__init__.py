@@ -1,4 +1,4 @@
-"""Requests in words, for every door: outcomes, progress, the JSON object, and texts made visible."""
+"""Requests in words, for every door: outcomes, progress, the JSON object."""
 
 from adacoder.report.as_json import VERSION, to_json
 from adacoder.report.difference import unified_diff
@@ -8,11 +8,9 @@ from adacoder.report.markdown import fenced, inline
 from adacoder.report.outcome import exit_code, label, notes, summary
 from adacoder.report.progress import fixed, progress, score
 from adacoder.report.unreached import unreached
-from adacoder.report.visible import Visible, in_a_message, visible
 
 __all__ = [
     "VERSION",
-    "Visible",
     "age",
     "as_doctest",
     "brief_score",
@@ -21,7 +19,6 @@ __all__ = [
     "failed_example",
     "fenced",
     "fixed",
-    "in_a_message",
     "inline",
     "label",
     "notes",
@@ -31,7 +28,6 @@ __all__ = [
     "to_json",
     "unified_diff",
     "unreached",
-    "visible",
     "want_and_got",
     "what_came",
 ]

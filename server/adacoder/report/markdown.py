@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from adacoder.messages import Text
-from adacoder.report.visible import in_a_message, visible
+from adacoder.visible import in_a_message, visible
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~!&$@]|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)

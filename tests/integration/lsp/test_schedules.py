@@ -20,7 +20,7 @@ import pytest
 from pygls.workspace import TextDocument
 
 from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict, conclude
-from adacoder.lsp import edits, workspace
+from adacoder.lsp import edits, mirror
 from adacoder.lsp.kept import KeptResults
 from adacoder.lsp.stdio import create
 from adacoder.source.splice import splice
@@ -264,14 +264,16 @@ class Session:
                 await asyncio.sleep(0.001)
         self.compare()
         kept = [
-            result.candidate.function for result in self.server.kept.of_file(self.folder / "a.py") if result.candidate
+            result.candidate.function
+            for result in self.server.work.kept.of_file(self.folder / "a.py")
+            if result.candidate
         ]
         for body in self.service.verified:
             if body not in self.landed and not any(body in each for each in kept):
                 raise ViolationError(f"{body} is lost")
         for job in self.jobs:
             await self.command("discard", jobId=job)
-        if self.server.kept.of_file(self.folder / "a.py"):
+        if self.server.work.kept.of_file(self.folder / "a.py"):
             raise ViolationError("what is discarded is kept")
         await self.server.close()
 
@@ -365,7 +367,7 @@ class _PythonsLines(TextDocument):
 async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     match broken:
         case "the mirror":
-            monkeypatch.setattr(workspace, "Document", _PythonsLines)
+            monkeypatch.setattr(mirror, "Document", _PythonsLines)
         case "the look at the text":
 
             async def blind(self: Any, finding: Any) -> Any:

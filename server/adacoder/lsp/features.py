@@ -1,0 +1,71 @@
+"""What the server tells the client that it answers. What answers it is imported after `initialize`."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+from lsprotocol import types
+
+from adacoder.lsp.habits import Habits
+from adacoder.lsp.names import COMMAND, KINDS
+from adacoder.lsp.pygls_fixes import OWN
+from adacoder.lsp.registration import add_command, add_feature, add_notification, add_request
+from adacoder.lsp.server import AdaCoderServer
+
+NOTIFICATIONS = (
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+    types.TEXT_DOCUMENT_DID_SAVE,
+)
+FEATURES = {
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS),
+    types.TEXT_DOCUMENT_CODE_LENS: None,
+    types.TEXT_DOCUMENT_HOVER: None,
+    types.TEXT_DOCUMENT_INLAY_HINT: None,
+}
+REQUESTS = ("run", "examples", "check", "evidence")
+COMMANDS = (
+    *("generate", "fix", "check", "repair", "another", "suggestExamples", "generateAll", "writeDocstring"),
+    *("insert", "difference", "discard", "cancel", "status", "models", "doctor", "clear", "journal"),
+)
+
+
+def register(server: AdaCoderServer) -> None:
+    """Let `server` answer all of AdaCoder's features and commands."""
+    server.feature(types.INITIALIZE)(on_initialize)
+    server.feature(types.INITIALIZED)(on_initialized)
+    server.feature(types.SHUTDOWN)(on_shutdown)
+    for method in NOTIFICATIONS:
+        add_notification(server, method)
+    for method, options in FEATURES.items():
+        add_feature(server, method, options)
+    for name in REQUESTS:
+        add_request(server, OWN, name)
+    for name in COMMANDS:
+        add_command(server, COMMAND, name)
+
+
+def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
+    """`initialize`: keep the settings it brings, and who the client is."""
+    ls.habits = Habits.of(params)
+    ls.protocol.pause = ls.habits.pause
+    ls.configuration.begin(params.initialization_options)
+
+
+def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
+    """`initialized`: get ready for the messages that will come most."""
+    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon, so that no exit waits for it
+
+
+async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
+    """`shutdown`: end everything that runs."""
+    await ls.close()
+
+
+def _prepare(ls: AdaCoderServer) -> None:
+
+    gc.freeze()  # what was imported lives as long as we do
+    ls.protocol.prepare()
