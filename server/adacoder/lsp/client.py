@@ -9,7 +9,6 @@ from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from adacoder import __version__
-from adacoder.lsp.found import Found
 from adacoder.lsp.habits import Habits
 from adacoder.lsp.pygls_fixes import Protocol
 
@@ -28,7 +27,6 @@ class Client(LanguageServer):
         super().__init__("adacoder", __version__, protocol_cls=Protocol)
         self.habits = Habits()
         self._noticed: set[str] = set()
-        self.found = Found()
 
     def log(self, message: str) -> None:
         """Write a line to the editor's log."""
