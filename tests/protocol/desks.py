@@ -46,12 +46,16 @@ class Desk:
         ways: Mapping[str, Any] = profile(self.name)["ways"]
         return ways
 
-    def declares(self, *path: str) -> bool:
-        """True if the client declares that it can do something, such as `window`, `workDoneProgress`."""
+    def declared(self, *path: str) -> Any:
+        """What the client declares of a capability, such as `window`, `workDoneProgress`."""
         value: Any = profile(self.name)["capabilities"]
         for member in path:
             value = value.get(member) if isinstance(value, dict) else None
-        return bool(value)
+        return value
+
+    def declares(self, *path: str) -> bool:
+        """True if the client declares that it can do something."""
+        return bool(self.declared(*path))
 
     @property
     def versioned(self) -> bool:
@@ -63,6 +67,7 @@ class Desk:
         self.editor.answers.clear()
         self.editor.answers["workspace/applyEdit"] = self.apply
         self.editor.answers["window/showMessageRequest"] = lambda _: None  # the person goes on with something else
+        self.editor.answers["window/showDocument"] = lambda _: {"success": True}
         if self.ways.get("silent"):
             for method in ("workspace/configuration", "window/workDoneProgress/create", "window/showMessageRequest"):
                 self.editor.answers[method] = _never
@@ -76,6 +81,20 @@ class Desk:
             raise ResponseError({"code": -32603, "message": answer["failureReason"]})
         return answer
 
+    async def configured(self, **more: Any) -> bool:
+        """Change the person's settings, in the client's way; False if it has none."""
+        if self.ways["settings"] == "options":
+            return False
+        settings = told_of(self.standin, **more)
+        self.editor.settings = settings if self.ways["settings"] == "pull" else {}
+        pushed = {"adacoder": settings} if self.ways["settings"] == "push" else None
+        await self.editor.notify("workspace/didChangeConfiguration", {"settings": pushed})
+        return True
+
+    async def titles(self, uri: str, at: str) -> list[str]:
+        """The titles of the actions that are offered."""
+        return [action["title"] for action in await self.editor.actions(uri, at)]
+
     async def take(self, uri: str, at: str, title: str) -> Any:
         """Take the action whose title holds `title`."""
         offered = await self.editor.actions(uri, at)
@@ -85,8 +104,8 @@ class Desk:
     async def told(self) -> str:
         """The last message or question, once nothing runs any more."""
         await self.editor.idle()
-        asked = [each["message"] for each in self.editor.all("window/showMessageRequest")]
-        return asked[-1] if asked else self.editor.messages[-1][1]
+        told = ("window/showMessageRequest", "window/showMessage")
+        return str([each["params"]["message"] for each in self.editor.received if each["method"] in told][-1])
 
 
 def _never(_: Any) -> Any:
@@ -106,7 +125,7 @@ async def desk(name: str, folder: Path) -> AsyncIterator[Desk]:
             options = {"adacoder": settings} if with_ways["settings"] == "options" else None
             await client.initialize(declared, options, client_info=profile(name)["clientInfo"])
             if with_ways["settings"] == "push":
-                await client.notify("workspace/didChangeConfiguration", {"settings": {"adacoder": settings}})
+                await opened.configured()
             yield opened
             assert await client.leave() == 0, client.stderr
             client.check()

@@ -13,6 +13,7 @@ from integration.lsp.texts import (
     GOOD,
     NO_EXAMPLES,
     SHOUT,
+    SHOUTED,
     STUB,
     UNENDING,
     WRONG,
@@ -24,6 +25,16 @@ Flow = Callable[[Desk], Awaitable[None]]
 FLOWS: dict[str, Flow] = {}
 
 GENERATE = "generate function 'initials'"
+DOUBLE = '''def double(x):
+    """Twice x.
+
+    >>> double(2)
+    4
+    """
+'''
+DOUBLED = f"```python\n{DOUBLE}    return 2 * x\n```"
+OTHER_BODY = '    return "".join(word[0] for word in name.upper().split())\n'
+OTHER = f"```python\n{STUB}{OTHER_BODY}```"
 WIDE_HEAD = '''def twice(x):
     """Twice x.
 
@@ -106,18 +117,6 @@ async def typing_elsewhere_loses_neither_text_nor_result(desk: Desk) -> None:
 
 
 @flow
-async def typing_in_the_function_is_sacred(desk: Desk) -> None:
-    desk.standin.replies = lambda _: GOOD
-    uri = await desk.editor.write("names.py", STUB)
-    async with thinking(desk.standin):
-        await desk.take(uri, "def ", GENERATE)
-        await desk.editor.change(uri, "in capitals", "in capitals, please")
-    told = await desk.told()
-    assert desk.editor.text(uri) == STUB.replace("in capitals", "in capitals, please")
-    assert "initials" in told
-
-
-@flow
 async def an_edit_of_a_text_that_moved_on_is_refused_and_made_in_the_new_one(desk: Desk) -> None:
     if not desk.versioned:
         return  # no version, no refusal
@@ -168,13 +167,144 @@ async def what_fails_is_not_inserted(desk: Desk) -> None:
 
 
 @flow
-async def what_is_unverified_waits_for_a_person(desk: Desk) -> None:
+async def what_is_unverified_is_kept_and_inserted_by_its_action(desk: Desk) -> None:
+    uri = await kept(desk)
+    await desk.take(uri, "def ", "Insert AdaCoder's result for 'shout' (unverified)")
+    assert "Inserted 'shout', unverified" in await desk.told()
+    assert desk.editor.text(uri) == SHOUTED
+    assert len(desk.editor.all("workspace/applyEdit")) == 1
+
+
+@flow
+async def the_difference_that_a_kept_result_makes_is_shown(desk: Desk) -> None:
+    uri = await kept(desk)
+    desk.editor.received.clear()
+    answer = await desk.take(uri, "def ", "Show difference: AdaCoder's result for 'shout'")
+    assert "\n+    return text.upper()\n" in answer["difference"]
+    shown, messages = desk.editor.all("window/showDocument"), desk.editor.messages
+    shows_documents = desk.declares("window", "showDocument", "support")
+    assert (len(shown), len(messages)) == ((1, 0) if shows_documents else (0, 1))
+    assert desk.editor.text(uri) == NO_EXAMPLES
+
+
+@flow
+async def a_kept_result_is_discarded(desk: Desk) -> None:
+    uri = await kept(desk)
+    assert (await desk.take(uri, "def ", "Discard AdaCoder's result for 'shout'"))["discarded"]
+    assert not [title for title in await desk.titles(uri, "def ") if "AdaCoder's result" in title]
+    assert desk.editor.text(uri) == NO_EXAMPLES
+
+
+@flow
+async def a_function_that_was_edited_meanwhile_has_its_result_kept(desk: Desk) -> None:
+    desk.standin.replies = lambda _: GOOD
+    uri = await desk.editor.write("names.py", STUB)
+    async with thinking(desk.standin):
+        await desk.take(uri, "def ", GENERATE)
+        await desk.editor.change(uri, "in capitals", "in capitals, please")
+    edited = STUB.replace("in capitals", "in capitals, please")
+    assert "'initials' was edited meanwhile; its result is kept" in await desk.told()
+    assert desk.editor.text(uri) == edited
+    await desk.take(uri, "def ", "Insert AdaCoder's result for 'initials' (2/2 examples)")
+    assert "Inserted 'initials'. 2/2" in await desk.told()
+    assert desk.editor.text(uri) == edited + BODY
+
+
+async def kept(desk: Desk) -> str:
+    """Have a result that nothing verifies; the document, which must not change."""
     desk.standin.replies = lambda _: SHOUT
     uri = await desk.editor.write("text.py", NO_EXAMPLES)
     await desk.take(uri, "def ", "generate function 'shout'")
-    await desk.told()
+    assert "its result is kept" in await desk.told()
     assert desk.editor.text(uri) == NO_EXAMPLES
     assert desk.editor.all("workspace/applyEdit") == []
+    return uri
+
+
+@flow
+async def all_stubs_of_a_file_are_written(desk: Desk) -> None:
+    replies = iter([GOOD, DOUBLED])
+    desk.standin.replies = lambda _: next(replies)
+    uri = await desk.editor.write("both.py", f"{STUB}\n\n{DOUBLE}")
+    await desk.take(uri, "def ", "generate all stubs in this file")
+    assert "Generated 2 of 2 stubs in both.py: 'initials' 2/2, 'double' 1/1." in await desk.told()
+    assert desk.editor.text(uri) == f"{STUB}{BODY}\n\n{DOUBLE}    return 2 * x\n"
+
+
+@flow
+async def another_candidate_is_kept_beside_the_first(desk: Desk) -> None:
+    desk.standin.replies = lambda _: OTHER
+    uri = await desk.editor.write("names.py", STUB + BODY)
+    await desk.take(uri, "def ", "another candidate for 'initials'")
+    assert "another candidate for 'initials' is to be compared first" in await desk.told()
+    assert desk.editor.text(uri) == STUB + BODY
+    await desk.take(uri, "def ", "Insert AdaCoder's result for 'initials' (2/2 examples)")
+    await desk.told()
+    assert desk.editor.text(uri) == STUB + OTHER_BODY
+
+
+@flow
+async def examples_are_suggested_and_go_in_when_they_were_read(desk: Desk) -> None:
+    desk.standin.replies = lambda _: "```\n>>> shout(\"Ada\")\n'ADA'\n```"
+    uri = await desk.editor.write("text.py", NO_EXAMPLES)
+    await desk.take(uri, "def ", "suggest examples for 'shout'")
+    assert "examples for 'shout' are to be read first" in await desk.told()
+    assert desk.editor.text(uri) == NO_EXAMPLES
+    await desk.take(uri, "def ", "Insert AdaCoder's examples for 'shout' (to be read)")
+    await desk.told()
+    assert ">>> shout(\"Ada\")\n    'ADA'\n" in desk.editor.text(uri)
+
+
+@flow
+async def a_docstring_is_begun_without_a_model(desk: Desk) -> None:
+    uri = await desk.editor.write("text.py", "def shout(text: str):\n    return text.upper()\n")
+    await desk.take(uri, "def ", "'shout' has no docstring: write the skeleton of one")
+    await desk.editor.until(lambda: '>>> shout("text")' in desk.editor.text(uri))
+    assert desk.editor.text(uri).endswith('    """\n    return text.upper()\n')
+
+
+@flow
+async def what_was_found_is_shown_where_the_client_shows_it(desk: Desk) -> None:
+    text = f"A = '😀'\n{STUB}    return name\n"
+    uri = await desk.editor.write("names.py", text)
+    await desk.editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
+    await desk.told()
+    document = {"textDocument": {"uri": uri}}
+    if desk.declares("textDocument", "publishDiagnostics"):
+        sent = await desk.editor.until(lambda: desk.editor.all("textDocument/publishDiagnostics"))
+        assert [desk.editor.marked(uri, each["range"]) for each in sent[-1]["diagnostics"]] == [
+            '>>> initials("ada lovelace")',
+            '>>> initials("Åsa öberg")',
+        ]
+    else:
+        assert desk.editor.all("textDocument/publishDiagnostics") == []
+    (lens,) = await desk.editor.request("textDocument/codeLens", document)
+    assert lens["command"]["title"] == "✗ 0/2 · Fix"
+    position = desk.editor.position(text, text.index("initials"))
+    hover = await desk.editor.request("textDocument/hover", {**document, "position": position})
+    formats = desk.declared("textDocument", "hover", "contentFormat") or ["plaintext"]
+    assert hover["contents"]["kind"] == formats[0]
+    assert hover["contents"]["value"].startswith("✗ ")
+    for method, capability in (("codeLens", "codeLens"), ("inlayHint", "inlayHint")):
+        asked_anew = desk.editor.all(f"workspace/{method}/refresh")
+        assert bool(asked_anew) == desk.declares("workspace", capability, "refreshSupport")
+
+
+@flow
+async def inlay_hints_say_what_came_where_they_are_wanted(desk: Desk) -> None:
+    text = f"A = '😀'\n{STUB}    return name\n"
+    uri = await desk.editor.write("names.py", text)
+    await desk.editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
+    await desk.told()
+    whole = {"start": desk.editor.position(text, 0), "end": desk.editor.position(text, len(text))}
+    asked_for = {"textDocument": {"uri": uri}, "range": whole}
+    assert not await desk.editor.request("textDocument/inlayHint", asked_for)
+    if not await desk.configured(inlayHints=True):
+        return  # its settings are told at the start, and never again
+    hints = await desk.editor.request("textDocument/inlayHint", asked_for)
+    assert [each["label"] for each in hints] == ["gave 'ada lovelace'", "gave 'Åsa öberg'"]
+    places = [desk.editor.offset(text, each["position"]) for each in hints]
+    assert [text[:place].endswith(end) for place, end in zip(places, ('lace")', 'berg")'), strict=True)] == [True, True]
 
 
 @flow
@@ -201,6 +331,16 @@ async def examples_are_listed_run_and_remembered(desk: Desk) -> None:
     assert [each["state"] for each in result["results"]] == ["passed", "passed"]
     (kept,) = (await desk.editor.request("adacoder/evidence", document))["items"]
     assert (kept["isCurrent"], kept["evidence"]["status"]) == (True, "verified")
+
+
+@flow
+async def a_program_is_told_what_became_of_the_edit(desk: Desk) -> None:
+    desk.standin.replies = lambda _: GOOD
+    uri = await desk.editor.write("names.py", STUB)
+    answer = await desk.editor.run("names.py", "initials", apply=True)
+    is_known = desk.declares("workspace", "applyEdit")
+    assert (answer["applied"], answer["kept"]) == (True, not is_known), "kept where nobody says that it was made"
+    await desk.editor.until(lambda: desk.editor.text(uri) == STUB + BODY)
 
 
 @flow

@@ -32,6 +32,7 @@ async def test_a_flow_in_a_client(client: Desk, flow: str) -> None:
     client.standin.seen.clear()
     client.standin.events.clear()
     client.answer()
+    await client.configured()
     try:
         await FLOWS[flow](client)
     finally:

@@ -16,6 +16,7 @@ from adacoder.domain import Example, Level, Module, Verdict
 from adacoder.pytext import Lines, definitions, normalize
 from adacoder.sandbox.host import Host, Program
 from adacoder.sandbox.interpreter import Interpreter, find
+from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -156,3 +157,22 @@ def _shows(process: Path, folder: Path) -> bool:
 
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+
+
+async def traced(ws: Workspace, text: str, of: str = "f", timeout: float = 30) -> Trace:  # noqa: ASYNC109  # as `evaluate`
+    text = dedent(text)
+    what = program(ws.folder / "mod.py", ws.folder, text, of)
+    return await ws.host().trace(what, examples(text, of), timeout=timeout)
+
+
+def told(trace: Trace, text: str) -> list[str]:
+    """A trace for people: the call, the line's code, and what came to light before it ran."""
+    lines = dedent(text).splitlines()
+    return [f"{each.call} {lines[each.line - 1].strip()}{_came(each)}" for each in trace.executed]
+
+
+def _came(each: Executed) -> str:
+    came = [f"{name} = {value}" for name, value in each.values]
+    came += [f"gave {each.gave}"] if each.gave else []
+    came += [f"raised {each.raised}"] if each.raised else []
+    return "".join(f"  # {', '.join(came)}" if came else "")

@@ -37,7 +37,7 @@ def room_for(text: str) -> EvidenceRoom:
         verdict = Verdict(
             None, parses=True, defines=True, imports=True, results=results, isolation=Isolation(Level.FULL)
         )
-        evidence = evidence_of(URI, conclude(target, Attempt(current(target), verdict), 1), is_inserted=False)
+        evidence = evidence_of(URI, conclude(target, Attempt(current(target), verdict), 1), {}, is_inserted=False)
         assert evidence is not None
         room.record(evidence, Document(URI, text).lines)
     return room

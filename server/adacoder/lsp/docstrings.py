@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
-
 from adacoder.domain import TargetError
-from adacoder.lsp.edits import edit_of
+from adacoder.lsp.edits import NotInsertedError, edit_of, refusal
 from adacoder.lsp.snapshot import find, take
 
 if TYPE_CHECKING:
     from adacoder.domain import Edit
     from adacoder.lsp.client import Client
     from adacoder.lsp.snapshot import FunctionPlace, Snapshot
-
-log = logging.getLogger(__name__)
-
-_EDITING = 60.0
-"""Seconds a client has to make the edit."""
 
 
 def docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
@@ -50,12 +41,9 @@ async def insert_docstring(client: Client, snapshot: Snapshot, name: str, edit: 
     if not take(client.workspace, snapshot.uri).same_as(snapshot):
         client.show(f"The text of '{name}' has changed since AdaCoder was asked: ask again.", warning=True)
         return
-    workspace_edit = edit_of(client, snapshot, (edit,))
-    params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: docstring of {name}", edit=workspace_edit)
     try:
-        answer = await client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING, at_once=True)
-    except (TimeoutError, JsonRpcException) as error:
-        log.warning("The editor did not say that it made the edit: %r", error)
-        answer = None
-    if answer is None or not answer.applied:
-        client.show(f"The editor did not write the docstring of '{name}': ask again.", warning=True)
+        why_not = await refusal(client, f"docstring of {name}", edit_of(client, snapshot, (edit,)))
+    except NotInsertedError as why:
+        why_not = str(why)
+    if why_not is not None:
+        client.show(f"Not inserted: a docstring for '{name}': {why_not}.", warning=True)

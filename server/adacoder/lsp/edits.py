@@ -65,12 +65,12 @@ class Insertion:
         for _ in range(_ATTEMPTS):
             await self._client.protocol.rested()
             finding = await self._brought_up_to_date(finding)  # from here on nothing is waited for until it is sent
-            refusal = await self._refusal(finding)
-            if refusal is None:
+            why_not = await self._refusal(finding)
+            if why_not is None:
                 return finding
             if self._taken(finding).same_as(finding.snapshot):
                 break  # it was not the text that the editor minded
-        raise NotInsertedError(refusal or "")
+        raise NotInsertedError(why_not or "")
 
     async def _brought_up_to_date(self, finding: OutcomeInText) -> OutcomeInText:
         """The Outcome for the text as it is now, evaluated again if anything that it depends on has changed."""
@@ -115,28 +115,37 @@ class Insertion:
         return OutcomeInText(current, now)
 
     async def _refusal(self, finding: OutcomeInText) -> str | None:
-        """Send the edit; None if it was made, else why not. Some clients refuse by an error (eglot)."""
-        params = types.ApplyWorkspaceEditParams(
-            label=f"AdaCoder: {finding.outcome.target.name}", edit=workspace_edit(self._client, finding)
-        )
-        if not get_capability(self._client.client_capabilities, "workspace.apply_edit", False):
-            # Such a client may make the edit all the same, as ALE does, but it never answers.
-            self._client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
-            return None
+        """Send the edit; None if it was made, else why not."""
         self.is_sent = True
         try:
-            answer = await self._client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING, at_once=True)
-        except TimeoutError:
-            why = "the editor did not say whether it made the edit: look first"
-            raise NotInsertedError(why) from None
-        except JsonRpcException as error:
-            return f"the editor refused the edit ({error.message})"
+            return await refusal(self._client, finding.outcome.target.name, workspace_edit(self._client, finding))
         finally:
             self.is_sent = False
-        if not answer.applied:
-            why = f" ({answer.failure_reason})" if answer.failure_reason else ""
-            return f"the editor did not make the edit{why}"
+
+
+async def refusal(client: Client, name: str, edit: types.WorkspaceEdit) -> str | None:
+    """Send an edit that is about `name`; None if it was made, else why not, as a clause.
+
+    Some clients refuse by an error (eglot).
+
+    Raises:
+        NotInsertedError: nobody knows.
+    """
+    params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
+    if not get_capability(client.client_capabilities, "workspace.apply_edit", False):
+        # Such a client may make the edit all the same, as ALE does, but it never answers.
+        client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
         return None
+    try:
+        answer = await client.protocol.ask(types.WORKSPACE_APPLY_EDIT, params, seconds=_EDITING, at_once=True)
+    except TimeoutError:
+        raise NotInsertedError("the editor did not say whether it made the edit: look first") from None
+    except JsonRpcException as error:
+        return f"the editor refused the edit ({error.message})"
+    if not answer.applied:
+        why = f" ({answer.failure_reason})" if answer.failure_reason else ""
+        return f"the editor did not make the edit{why}"
+    return None
 
 
 def workspace_edit(client: Client, finding: OutcomeInText) -> types.WorkspaceEdit:

@@ -8,7 +8,7 @@ that comes back, as by undo, has its evidence again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from lsprotocol import types
 
 from adacoder import report
-from adacoder.domain import Coverage, ExampleResult, Failure, Outcome, Status, Verdict
+from adacoder.domain import JSON, Coverage, Example, ExampleResult, Failure, Outcome, Status, Verdict
 from adacoder.pytext import Lines, indent_width
 from adacoder.source.text import apply_edits
 from adacoder.task import current
@@ -45,6 +45,10 @@ class Evidence:
     passed: int
     total: int
     verdict: Verdict
+    answer: Mapping[str, JSON]
+    """As `--json` has it."""
+    states: tuple[str, ...]
+    """The states of the function's examples, in order."""
     lines: tuple[str, ...]
     """The function's own text in the document, without terminators."""
     text: int
@@ -87,6 +91,15 @@ class Evidence:
         return tuple(found)
 
     @property
+    def age(self) -> float:
+        """Seconds since it was found."""
+        return max(time.time() - self.at, 0.0)
+
+    def is_about(self, source: str) -> bool:
+        """True if `source` is the function's own text that this was found in."""
+        return self.is_of_text and self.lines == _cut(source)
+
+    @property
     def coverage(self) -> Coverage | None:
         """What no example reached of this very text."""
         return self.verdict.coverage if self.is_of_text else None
@@ -121,12 +134,25 @@ class Placed:
         return self.first + number - 1 - self.evidence.first
 
 
-def evidence_of(uri: str, outcome: Outcome, *, is_inserted: bool) -> Evidence | None:
+def states(outcome: Outcome) -> tuple[str, ...]:
+    """The state of each of the target's examples: `passed`, `failed`, `skipped`, or `unknown` where it did not run."""
+    ran = {} if outcome.verdict is None else {result.example: result.matched for result in outcome.verdict.results}
+    return tuple(_state(example, ran.get(example)) for example in outcome.target.examples)
+
+
+def _state(example: Example, matched: bool | None) -> str:
+    if matched is None:
+        return "skipped" if example.skipped else "unknown"
+    return "passed" if matched else "failed"
+
+
+def evidence_of(uri: str, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool) -> Evidence | None:
     """The evidence in an Outcome; None if it has none.
 
     Args:
         uri: the document.
         outcome: the end of a request. Its target has the text that it holds for.
+        answer: the Outcome as `--json` has it.
         is_inserted: True if its edits were made.
     """
     if outcome.status not in _FOUND or outcome.verdict is None:
@@ -146,6 +172,8 @@ def evidence_of(uri: str, outcome: Outcome, *, is_inserted: bool) -> Evidence | 
         passed=outcome.passed,
         total=outcome.total,
         verdict=outcome.verdict,
+        answer=answer,
+        states=states(outcome),
         lines=_cut(text[start:end]),
         text=hash(text),
         is_of_text=is_inserted or is_as_it_stands,

@@ -16,7 +16,7 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.domain import JSON, AdaCoderError, Edit, Example, Outcome, Span, TargetError
-from adacoder.lsp.found import states
+from adacoder.lsp.evidence import states
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import ParametersError, Snapshot, take
 from adacoder.project import Project
@@ -26,7 +26,7 @@ from adacoder.source.text import PositionEncoding, range_of
 from adacoder.task import Task
 
 if TYPE_CHECKING:
-    from adacoder.lsp.found import Finding
+    from adacoder.lsp.evidence import Evidence
     from adacoder.lsp.server import AdaCoderServer
 
 _AT_A_TIME = 16
@@ -164,8 +164,8 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
         target = each.one.target
-        last = ls.work.shown.findings.of(snapshot.path, target.qualname)
-        known = last.states if last is not None and last.source == target.source else ()
+        placed = ls.work.shown.evidence.at(snapshot.uri, target.qualname)
+        known = placed.evidence.states if placed is not None and placed.evidence.is_about(target.source) else ()
         item: dict[str, JSON] = {
             "id": each.id,
             "qualifiedName": target.qualname,
@@ -204,17 +204,17 @@ def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
-        last = ls.work.shown.findings.of(snapshot.path, target.qualname)
-        if last is not None:
-            found.append(_evidence_item(each, last, is_current=last.source == target.source))
+        placed = ls.work.shown.evidence.at(snapshot.uri, target.qualname)
+        if placed is not None and placed.evidence.is_of_text:
+            found.append(_evidence_item(each, placed.evidence))
     return found
 
 
-def _evidence_item(each: Listed, last: Finding, *, is_current: bool) -> dict[str, JSON]:
+def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
     return {
         "id": each.id,
         "qualifiedName": each.one.target.qualname,
-        "isCurrent": is_current,
+        "isCurrent": last.is_about(each.one.target.source),
         "age": round(last.age, 1),
         "evidence": dict(last.answer),
     }

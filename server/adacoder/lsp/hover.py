@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ def _paragraphs(placed: Placed, *, is_same_file: bool) -> Iterator[str]:
     evidence = placed.evidence
     mark = "✗" if evidence.failed else "✓" if evidence.passed and evidence.is_of_text else "–"
     yield f"{mark} {report.inline(evidence.summary)}"
-    yield f"{report.age(max(time.time() - evidence.at, 0)).capitalize()}, {_which_text(placed, is_same_file)}."
+    yield f"{report.age(evidence.age).capitalize()}, {_which_text(placed, is_same_file)}."
     if placed.holds:
         for result in evidence.failing[:_SHOWN]:
             yield report.fenced(report.as_doctest(result.example, result.got, result.error), "text")

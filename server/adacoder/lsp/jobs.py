@@ -284,10 +284,11 @@ class Jobs:
             made = await job.insertion.insert(finding)
         except NotInsertedError as why:
             return Ending(finding.outcome, obstacle=str(why), kept=True)
-        if get_capability(self._client.client_capabilities, "workspace.apply_edit", False):
-            self._kept.drop(result.job_id)  # else nobody knows whether the edit was made
+        is_known = get_capability(self._client.client_capabilities, "workspace.apply_edit", False)
+        if is_known:  # else nobody knows whether the edit was made
+            self._kept.drop(result.job_id)
         closed = made.snapshot.path.name if made.snapshot.version is None else None
-        return Ending(made.outcome, applied=True, closed=closed)
+        return Ending(made.outcome, applied=True, kept=not is_known, closed=closed)
 
     async def _insert_kept(self, job: Job, kept: KeptResult, recheck: _Recheck) -> Ending:
         """Insert a kept result if it gets as far in the text as it is now as the person was told."""

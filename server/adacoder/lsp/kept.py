@@ -40,7 +40,7 @@ class KeptResult:
     reach: tuple[int, ...]
     """How far it got with the examples, as the person was told."""
     evaluated: tuple[str, ...] = ()
-    """The text of each candidate of its job, in the order in which they were evaluated."""
+    """The text of each candidate of its job, in the order of the journal: one that came twice stands there twice."""
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: str) -> KeptResult | None:
@@ -64,7 +64,7 @@ class KeptResult:
             inside,
             score_of(outcome),
             reach_of(outcome),
-            tuple(dict.fromkeys(step.details.code for step in outcome.steps if isinstance(step.details, Evaluated))),
+            tuple(step.details.code for step in outcome.steps if isinstance(step.details, Evaluated)),
         )
 
     @property

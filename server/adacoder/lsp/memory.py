@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adacoder.source.signature import same_parameters
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class Memory:
             self._known.popitem(last=False)
 
     def candidates(self, path: Path, target: Target) -> tuple[Candidate, ...]:
-        """The candidates that were written for `target`, as long as they fit its signature; the latest last."""
+        """The candidates that were written for `target`, as long as they fit its parameters; the latest last."""
         return self._fitting(self._known.get((path, target.qualname), _Known()), target)
 
     @staticmethod
     def _fitting(known: _Known, target: Target) -> tuple[Candidate, ...]:
-        return known.candidates if known.signature == target.signature else ()
+        return known.candidates if known.candidates and same_parameters(known.signature, target.signature) else ()

@@ -85,7 +85,7 @@ class Offering:
         return result
 
     async def chosen(self, result: KeptResult, number: object) -> KeptResult:
-        """`result` with the candidate of its job that was evaluated as the `number`-th, from 1 on, whatever it passed.
+        """`result` with the candidate that its job evaluated as the `number`-th, from 1 on, if it passes anything.
 
         Raises:
             AdaCoderError: there is none.

@@ -22,7 +22,6 @@ from adacoder import report
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.diagnostics import Publisher
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
-from adacoder.lsp.found import Found
 from adacoder.lsp.journals import Journals
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import take
@@ -64,7 +63,6 @@ class Shown:
     def __init__(self, client: Client, configuration: Configuration, jobs: Jobs) -> None:
         self.evidence = EvidenceRoom()
         self.journals = Journals()
-        self.findings = Found()
         self._client = client
         self._configuration = configuration
         self._publisher = Publisher(client)
@@ -99,21 +97,14 @@ class Shown:
     def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool) -> None:
         """Take in the end of a request on a function of `snapshot`; `is_inserted`: its edits were made."""
         uri = snapshot.uri
-        evidence = evidence_of(uri, outcome, is_inserted=is_inserted)
+        answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
+        evidence = evidence_of(uri, outcome, answer, is_inserted=is_inserted)
         if evidence is not None:
-            if evidence.is_of_text:
-                answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
-                self.findings.keep(outcome, answer)
             document = self.document(uri)
             self.evidence.record(evidence, None if document is None else document.lines)
 
     def forget(self, uri: str, qualname: str | None = None) -> int:
         """Forget what was found of a function, or of all of a document; returns of how many."""
-        try:
-            path = take(self._client.workspace, uri).path
-        except AdaCoderError:
-            return 0
-        self.findings.forget(path, qualname)
         return self.evidence.forget(uri, qualname)
 
     def closed(self, uri: str) -> None:

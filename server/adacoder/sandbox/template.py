@@ -74,7 +74,7 @@ FILES_CHECKED_SECONDS = 0.1
 """Interval for counting the files of running evaluations."""
 
 
-class Template:
+class Parent:
     """Shared state of evaluations, and their parent process."""
 
     def __init__(self, fields: Sequence[str]) -> None:
@@ -366,11 +366,11 @@ def main() -> None:
     sys.modules["__main__"] = type(sys)("__main__")  # what candidates find under that name
     _, *fields = worker.receive()
     try:
-        template = Template(fields)
+        parent = Parent(fields)
     except (ImportError, OSError) as error:
         worker.send("unable", str(error))
         return
-    worker.evaluate(template.serve(), template.module)
+    worker.evaluate(parent.serve(), parent.module)
 
 
 if __name__ == "__main__":

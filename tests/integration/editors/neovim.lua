@@ -10,9 +10,12 @@ local function check(condition, message)
 end
 local function text() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n') end
 local function wait(condition, message) check(vim.wait(30000, condition, 20), message) end
-local function press(keys) vim.api.nvim_feedkeys(keys, 'x', false) end
+local function press(keys)
+  vim.api.nvim_feedkeys(keys, 'x', false)
+  vim.cmd('let &undolevels = &undolevels') -- what a person types is a step of its own to undo; in a script only this makes one
+end
 
--- What the person sees of progress: the kinds that came, and the status line.
+-- What the person sees of progress: the kinds that came since the last action was taken, and the status line.
 local seen, shown = {}, ''
 local function watch_progress()
   local usual = vim.lsp.handlers['$/progress']
@@ -37,7 +40,6 @@ local function open(file)
     end
     return false
   end, file .. ': the server offers code actions')
-  seen = {}
 end
 
 -- Asks for code actions at the docstring, and takes the one whose title holds `wanted`.
@@ -53,6 +55,7 @@ local function take(wanted)
       end
     end
   end
+  seen = {}
   vim.fn.search('"""')
   vim.lsp.buf.code_action()
   wait(function() return #offered > 0 end, 'code actions are offered')
@@ -98,6 +101,40 @@ flows[3] = function()
   wait(function() return seen['end'] end, 'it ends')
   wait(function() return text() ~= typed end, 'the function is written')
   check(text():sub(1, #typed) == typed, 'and nothing that was typed is lost')
+  vim.cmd('silent write')
+end
+
+flows[4] = function()
+  open('shout.py')
+  local before = text()
+  take('AdaCoder: generate function')
+  wait(function() return seen['end'] end, 'it ends')
+  press('ggOy = 1')
+  local typed = 'y = 1\n' .. before
+  vim.wait(300)
+  check(text() == typed, 'what has no examples is not inserted, whatever is typed then')
+  take("Insert AdaCoder's result for 'shout' (unverified)")
+  wait(function() return text() ~= typed end, 'what was kept is inserted by the action')
+  wait(function() return seen['end'] end, 'and that ends')
+  vim.cmd('silent write')
+  vim.cmd('silent undo')
+  check(text() == typed, 'one undo takes it back')
+  vim.cmd('silent edit!')
+end
+
+flows[5] = function()
+  open('edited.py')
+  take('AdaCoder: generate function')
+  wait(function() return seen.report end, 'it runs')
+  press('ggjA Please.')
+  local typed = text()
+  check(typed:find('capitals. Please.', 1, true) and not seen['end'], 'somebody types in the function while it runs')
+  wait(function() return seen['end'] end, 'it ends')
+  vim.wait(300)
+  check(text() == typed, 'the text is left as it was typed')
+  take("Insert AdaCoder's result for 'edited' (2/2 examples)")
+  wait(function() return text() ~= typed end, 'the result was kept, and is inserted')
+  check(text():sub(1, #typed) == typed, 'below what was typed')
   vim.cmd('silent write')
 end
 

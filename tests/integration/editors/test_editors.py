@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.lsp.texts import NO_EXAMPLES, SHOUT, SHOUTED
 from support.paths import ROOT
 from support.standins.ollama import Ending, Script, StandIn
 
@@ -33,25 +34,24 @@ STUB = '''def {name}(name):
     """
 '''
 BODY = '    return "".join(word[0] for word in name.split()).upper()\n'
+STUBS = {name: STUB.format(name=name) for name in ("initials", "slowly", "edited", "forever")}
+STUBS["shout"] = NO_EXAMPLES
 
 
 def reply(name: str) -> Script:
     """What the model says to whoever asks for the function `name`."""
-    text = f"```python\n{STUB.format(name=name)}{BODY}```"
+    text = SHOUT if name == "shout" else f"```python\n{STUBS[name]}{BODY}```"
     match name:
-        case "slowly":  # there is time to type
+        case "slowly" | "edited":  # there is time to type
             return Script(text, token=4, pause=0.03)
         case "forever":
-            return Script(f"```python\n{STUB.format(name=name)}", token=1000, ending=Ending.STALL)
+            return Script(f"```python\n{STUBS[name]}", token=1000, ending=Ending.STALL)
     return Script(text)
-
-
-NAMES = ("initials", "slowly", "forever")
 
 
 def asked_for(body: Mapping[str, object]) -> Script:
     """The reply to a chat, by the function that its prompt is about."""
-    return reply(next(name for name in NAMES if f"def {name}(" in str(body["messages"])))
+    return reply(next(name for name in STUBS if f"def {name}(" in str(body["messages"])))
 
 
 def snippet(file: Path, heading: str, language: str) -> str:
@@ -82,8 +82,8 @@ async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
     project = folder / "project"
     project.mkdir()
     (project / ".git").mkdir()
-    for name in NAMES:
-        (project / f"{name}.py").write_text(STUB.format(name=name), encoding="utf-8")
+    for name, stub in STUBS.items():
+        (project / f"{name}.py").write_text(stub, encoding="utf-8")
     (folder / "config").write_text(config, encoding="utf-8")
     async with StandIn(asked_for) as standin:
         own = {f"XDG_{kind}_HOME": str(folder) for kind in ("STATE", "DATA", "CONFIG")}
@@ -105,11 +105,13 @@ async def drive(editor: Sequence[str], config: str, folder: Path) -> None:
                 await process.wait()
     said = output.decode(errors="replace")
     assert process.returncode == 0, said
-    texts = {name: (project / f"{name}.py").read_text(encoding="utf-8") for name in NAMES}
+    texts = {name: (project / f"{name}.py").read_text(encoding="utf-8") for name in STUBS}
     assert texts == {
-        "initials": STUB.format(name="initials") + BODY,
-        "slowly": 'B = "typed meanwhile"\n' + STUB.format(name="slowly") + BODY,
-        "forever": STUB.format(name="forever"),
+        "initials": STUBS["initials"] + BODY,
+        "slowly": 'B = "typed meanwhile"\n' + STUBS["slowly"] + BODY,
+        "edited": STUBS["edited"].replace("capitals.", "capitals. Please.") + BODY,
+        "forever": STUBS["forever"],
+        "shout": "y = 1\n" + SHOUTED,
     }, said
 
 

@@ -374,6 +374,11 @@ class Client:
         columns = [self._units(line[:index]) for index in range(len(line) + 1)]
         return sum(map(len, lines[: position["line"]])) + columns.index(position["character"])
 
+    def marked(self, uri: str, place: Mapping[str, Any]) -> str:
+        """The text of an LSP range."""
+        text = self.text(uri)
+        return text[self.offset(text, place["start"]) : self.offset(text, place["end"])]
+
     def _units(self, text: str) -> int:
         size = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[self.encoding]
         codec = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}[self.encoding]

@@ -152,6 +152,20 @@ async def test_any_candidate_of_a_kept_job_can_be_inserted(editor: Client) -> No
     assert editor.text(uri) == f'{STUB}    return "AL"\n'
 
 
+async def test_a_candidate_that_came_twice_counts_twice(editor: Client) -> None:
+    async with StandIn([WRONG, "1. Try again.", WRONG, "1. Try again.", HALF]) as standin:
+        editor.settings = told_of(standin, maxIterations=2)
+        uri = await editor.write("names.py", STUB)
+        job = (await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"}))["jobId"]
+        await editor.told()
+        answer = await editor.execute("insert", {"jobId": job, "candidate": 4})
+        assert answer["reason"] == "'candidate' must be a number from 1 to 3."
+        editor.received.clear()
+        assert (await editor.execute("insert", {"jobId": job, "candidate": 3}))["accepted"]
+        await editor.told()
+    assert editor.text(uri) == f'{STUB}    return "AL"\n'
+
+
 async def test_suggested_examples_are_kept_too(editor: Client) -> None:
     async with StandIn(["```\n>>> shout(\"Ada\")\n'ADA!'\n```"]) as standin:
         editor.settings = told_of(standin)
