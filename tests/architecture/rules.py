@@ -20,6 +20,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"strategies"}),
     frozenset({"checks"}),
     frozenset({"service", "report", "doctor"}),
+    frozenset({"arena"}),
     frozenset({"lsp", "cli"}),
     frozenset({"__main__"}),
 )
