@@ -74,6 +74,12 @@ class RowAttempt:
     rules: tuple[str, ...] = ()
     lines: int = 0
     """Lines of the candidate's code."""
+    code: str | None = None
+    """Digest of the candidate's code; None: not known."""
+    message: str | None = None
+    """Digest of what the failure says."""
+    is_empty: bool = False
+    """True if the function does nothing: its body is a docstring, `pass` or `...`."""
 
 
 @dataclass(frozen=True, slots=True)
