@@ -37,6 +37,8 @@ LIBRARY_HOMES = {
     "pyflakes": ("source/imports.py",),
     "click": ("cli/",),
     "rich": ("cli/",),
+    "matplotlib": ("arena/plots.py",),
+    "tomlkit": ("settings/editing.py",),
 }
 """Which library may be imported where."""
 
@@ -395,6 +397,7 @@ READERS = {
     "agents/prompt.py": "our own texts",
     "models/recording/": "the recording that the user named",
     "lsp/stdio.py": "stdin and stdout",
+    "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",
 }
