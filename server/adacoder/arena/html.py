@@ -1,4 +1,4 @@
-"""A report in one HTML file: the tables, and each cell with its journal, to be filtered. It asks no network for anything.
+"""A report in one HTML file: the tables, and each cell with its journal, to be filtered. It asks no network.
 
 What models, tasks and users have a hand in is escaped text in the tables, and data for the cells: the script makes text
 of it and never markup. The page's policy allows that script by its digest, and nothing else.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from adacoder.domain import AdaCoderError
 from adacoder.report import visible
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 FORMATS = ("svg", "png", "pdf")
@@ -96,9 +98,9 @@ def _circles(table: Table, axes: Axes) -> None:
 _DRAWN = {"lines": _lines, "bars": _bars, "circles": _circles}
 
 
-def _legend(axes: Axes, drawn: list[tuple[object, str]]) -> None:
-    handles = [each for each, _ in drawn]
-    legend = axes.legend(handles, [f"\u200c{label}" for _, label in drawn], fontsize="small")
+def _legend(axes: Axes, drawn: Sequence[tuple[Artist | tuple[Artist, ...], str]]) -> None:
+    # Of a label that begins with an underscore matplotlib would say nothing; the joiner before it is not seen.
+    legend = axes.legend([each for each, _ in drawn], [f"\u200c{label}" for _, label in drawn], fontsize="small")
     for text in legend.get_texts():
         text.set_parse_math(False)
 

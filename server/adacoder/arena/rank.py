@@ -1,8 +1,8 @@
 """Which model and workflow is right most often on some functions, found within a time (`adacoder models --rank`).
 
 Successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016), over functions: all arms begin on the same few,
-the better half goes on to twice as many, and so on; so most of the time goes to those that may win. The last two stay to
-the end. What is right is the hidden judge's word. Nothing here runs anything: `evaluate` does, and is told when to stop.
+the better half goes on to twice as many, and so on, so that most of the time goes to those that may win. The last two
+stay to the end. What is right is the hidden judge's word. Nothing here runs anything: `evaluate` does.
 """
 
 from __future__ import annotations
@@ -214,18 +214,16 @@ def _dropped(ordered: Sequence[Standing], keep: int, functions: Sequence[str]) -
 
 
 def _tried(arms: Sequence[Standing], functions: Sequence[str]) -> int:
-    """How many functions, from the first, at least half of the arms have tried: on these they are compared.
+    """How many functions, from the first, more than half of the arms have tried: on these they are compared.
 
     Where the time did not do for all, a fast arm would else win by what others could not even begin.
     """
-    if not arms:
-        return 0
     counts = sorted((sum(name in each.results for name in functions) for each in arms), reverse=True)
-    return counts[math.ceil(len(counts) / 2) - 1]
+    return min(filter(None, counts[: len(counts) // 2 + 1]), default=0)
 
 
 def _ordered(arms: Sequence[Standing], functions: Sequence[str]) -> list[Standing]:
-    """The best first: most right of the functions that half of them have tried, then the fastest.
+    """The best first: most right of the functions that most of them have tried, then the fastest.
 
     An arm that has not tried so many is behind by what it did not do.
     """

@@ -58,7 +58,7 @@ def show_tables(paths: Sequence[Path], view: View) -> int:
         _write(view.html, report)
     if view.plots is not None:
         _draw(found, view.plots, view.kind)
-    _show(found, view.form)
+    show(found, view.form)
     return 0
 
 
@@ -74,7 +74,8 @@ def _read(paths: Sequence[Path], reading: Reading) -> tuple[list[Row], dict[Key,
     return rows, folders
 
 
-def _show(found: Sequence[Table], form: str) -> None:
+def show(found: Sequence[Table], form: str = TERMINAL) -> None:
+    """Print tables."""
     if form == MARKDOWN:
         print("\n".join(map(markdown, found)), end="")
     elif form == CSV:

@@ -24,7 +24,8 @@ def with_settings(text: str, values: Mapping[str, str]) -> str:
     except ImportError:
         raise EditError("Writing settings needs tomlkit: pip install 'adacoder[arena]'.") from None
     try:
-        before = tomllib.loads(text)
+        expected = tomllib.loads(text)
+        expected.setdefault("tool", {}).setdefault("adacoder", {}).update(values)
         document = tomlkit.parse(text)
         tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
         table = tool.setdefault("adacoder", tomlkit.table())
@@ -34,13 +35,6 @@ def with_settings(text: str, values: Mapping[str, str]) -> str:
         after = tomllib.loads(edited)
     except (ValueError, TypeError, AttributeError, TOMLKitError, RecursionError) as error:
         raise EditError(f"[tool.adacoder] cannot be written ({error}); the file was left as it is.") from None
-    if after != _expected(before, values):
+    if after != expected:
         raise EditError("[tool.adacoder] cannot be written here without a change of something else; put it in by hand.")
     return edited
-
-
-def _expected(before: Mapping[str, object], values: Mapping[str, str]) -> Mapping[str, object]:
-    """What the text must mean when it is edited."""
-    tool = before.get("tool", {})
-    assert isinstance(tool, dict)
-    return {**before, "tool": {**tool, "adacoder": {**tool.get("adacoder", {}), **values}}}

@@ -16,8 +16,7 @@ import pytest
 from adacoder.arena.html import journal_below, page
 from adacoder.arena.papers import PAPERS, tables
 from adacoder.arena.plots import PlotError, draw
-from adacoder.arena.rows import Row
-from support.arena_rows import attempt, column, row
+from support.arena_rows import column, row
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>&\"\u2028<!--"
 
@@ -102,23 +101,6 @@ def test_a_journal_is_read_only_below_the_rows(tmp_path: Path) -> None:
     for hostile in ("../secret", str(tmp_path / "secret"), "link", ".", "missing", "a\0b"):
         assert journal_below(folder, row(journal=hostile)) is None
     assert journal_below(folder, row()) is None
-
-
-def _figures(model: str) -> list[Row]:
-    attempts = (attempt(1), attempt(2, failure=None, right=True))
-    names = ("adacoder", "mapcoder", "intervenor", "lpw", "semag")
-    return [each for name in names for each in column(name, "++-+", model=model, attempts=attempts)]
-
-
-@pytest.mark.parametrize("model", ["tame", "_a$x$y\n\\frac{<svg>"])
-def test_every_figure_is_drawn_whatever_its_names(tmp_path: Path, model: str) -> None:
-    pytest.importorskip("matplotlib")
-    drawn = [found for spec in PAPERS if (found := spec.table(_figures(model))).plot and found.lines]
-    assert {found.plot for found in drawn} == {"lines", "bars", "circles"}
-    for found in drawn:
-        path = tmp_path / "figure.svg"
-        draw(found, path)
-        assert path.read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
