@@ -395,6 +395,8 @@ READERS = {
     "agents/prompt.py": "our own texts",
     "models/recording/": "the recording that the user named",
     "lsp/stdio.py": "stdin and stdout",
+    "arena/formats.py": "the tasks that the user named",
+    "arena/rows.py": "the rows that the user named",
     "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",
 }
