@@ -213,10 +213,9 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
 def _tested(solution: str, tests: Sequence[str]) -> str:
     """The function of `solution` that the tests call."""
     functions = {each.name for each in definitions(solution) if not each.is_class and not each.parents}
-    called = (name for test in tests for name in _NAME.findall(test))
-    for name in called:
-        if name in functions:
-            return name
+    for call in (call for test in tests for call in _NAME.finditer(test)):
+        if call.group() in functions:
+            return call.group()
     raise _Unfit("its tests call no function of its solution")
 
 
@@ -309,9 +308,7 @@ def _arguments_and_result(case: Told) -> tuple[str, str]:
 
 
 _FORMATS = (
-    _Format(
-        "plus", frozenset({"prompt", "entry_point", "canonical_solution", "base_input", "plus_input"}), _plus, True
-    ),
+    _Format("plus", frozenset({"prompt", "entry_point", "canonical_solution", "base_input", "plus_input"}), _plus),
     _Format(
         "humaneval-et", frozenset({"prompt", "entry_point", "canonical_solution", "test_case_list"}), _humaneval_et
     ),
