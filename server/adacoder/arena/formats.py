@@ -203,9 +203,9 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
     solution = normalize(told["code"])
     function = _tested(solution, tests)
     setup = [told.get("test_setup_code") or "", *told.get("test_imports", ())]
-    prompt = _classes(solution, tests) + _stub(
-        solution, function, told.get("text") or told["prompt"], tests[0] if shows else ""
-    )
+    shows = shows and not any(setup)  # else the test needs what the docstring does not show
+    text = told.get("text") or told["prompt"]
+    prompt = _classes(solution, [*setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
     hidden = Statements("\n".join([*filter(None, setup), *tests[shows:]]) + "\n")
     return _Raw(f"MBPP/{told['task_id']}", prompt, function, solution, hidden)
 

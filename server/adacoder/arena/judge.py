@@ -8,6 +8,7 @@ are calls or examples; a test that is Python runs in the candidate's own process
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -46,7 +47,8 @@ class Judge:
         self._turns = turns_for_all()
         self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
         """Results of canonical solutions, by task."""
-        self._known: dict[tuple[str, int], asyncio.Task[Judged]] = {}
+        self._running: dict[bytes, asyncio.Task[Judged]] = {}
+        self._known: dict[bytes, Judged] = {}
 
     async def judge(self, task: ArenaTask, candidate: Candidate) -> Judged:
         """What the hidden tests of `task` make of a candidate.
@@ -63,10 +65,16 @@ class Judge:
         Raises:
             SandboxError: as `judge`.
         """
-        key = task.id, hash(text)
+        key = hashlib.sha256(f"{task.id}\0{text}".encode("utf-8", "surrogatepass")).digest()
         if key not in self._known:
-            self._known[key] = asyncio.create_task(self._judged(task, text))
-        return await asyncio.shield(self._known[key])
+            if key not in self._running:
+                self._running[key] = asyncio.create_task(self._judged(task, text))
+            try:
+                self._known[key] = await asyncio.shield(self._running[key])
+            finally:
+                if key in self._running and self._running[key].done():
+                    del self._running[key]
+        return self._known[key]
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
         """Find out beforehand what the canonical solutions give; returns the tasks that their own do not pass.
@@ -80,7 +88,7 @@ class Judge:
 
     async def close(self) -> None:
         """End its processes."""
-        running = [*self._known.values(), *self._truth.values()]
+        running = [*self._running.values(), *self._truth.values()]
         for each in running:
             each.cancel()
         await asyncio.gather(*running, return_exceptions=True)

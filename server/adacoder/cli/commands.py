@@ -300,6 +300,83 @@ def strategies(*, as_json: bool) -> int:
     return show_strategies(as_json=as_json)
 
 
+_COMPARED = (
+    *("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"),
+    *("budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed"),
+)
+"""Settings of a comparison."""
+
+
+@adacoder.command()
+@click.argument("tasks", type=click.Path(path_type=Path))
+@click.option(
+    "--strategy", "strategies", default="adacoder", show_default=True, metavar="A,B", help="Workflows to compare."
+)
+@click.option("--model", "models", required=True, metavar="X,Y", help="Models to compare.")
+@click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Times that each is tried.")
+@click.option("--only", default="*", metavar="ID", help="Only tasks of this id; * stands for any letters.")
+@click.option(
+    "--rows",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("arena.jsonl"),
+    show_default=True,
+    metavar="FILE",
+    help="What came of each cell; a run goes on where this file ends.",
+)
+@click.option(
+    "--record",
+    "records",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Record each cell's conversation with its model in FOLDER.",
+)
+@click.option(
+    "--replay",
+    "replays",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Answer from what --record wrote to FOLDER, without a model.",
+)
+@click.option(
+    "--slots", type=click.IntRange(1, 1024), metavar="N", help="Cells at a time. [default: as the kind of server says]"
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(0),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for which a server that fails is tried again.",
+)
+@_settings(*_COMPARED)
+def arena(
+    tasks: Path,
+    *,
+    strategies: str,
+    models: str,
+    samples: int,
+    only: str,
+    rows: Path,
+    records: Path | None,
+    replays: Path | None,
+    slots: int | None,
+    patience: float,
+    **values: object,
+) -> int:
+    """Compare models and workflows on tasks with hidden tests.
+
+    TASKS is a file of a benchmark's tasks: HumanEval, MBPP, their -ET and EvalPlus variants, or LiveCodeBench.
+
+    Exit codes: 0 every cell has a row, 2 some have none, 130 interrupted.
+    """
+    from adacoder.cli.arena import Wanted, compare
+
+    named = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (strategies, models))
+    of_strategies, of_models = named
+    wanted = Wanted(tasks, only, of_strategies, of_models, samples, rows, records, replays, slots, patience)
+    return compare(wanted, values)
+
+
 adacoder.add_command(
     click.Command(
         "serve",
