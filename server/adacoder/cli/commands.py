@@ -300,6 +300,83 @@ def strategies(*, as_json: bool) -> int:
     return show_strategies(as_json=as_json)
 
 
+_COMPARED = (
+    *("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"),
+    *("budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed"),
+)
+"""Settings of a comparison."""
+
+
+@adacoder.command()
+@click.argument("tasks", type=click.Path(path_type=Path))
+@click.option(
+    "--strategy", "strategies", default="adacoder", show_default=True, metavar="A,B", help="Workflows to compare."
+)
+@click.option("--model", "models", required=True, metavar="X,Y", help="Models to compare.")
+@click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Times that each is tried.")
+@click.option("--only", default="*", metavar="ID", help="Only tasks of this id; * stands for any letters.")
+@click.option(
+    "--rows",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("arena.jsonl"),
+    show_default=True,
+    metavar="FILE",
+    help="What came of each cell; a run goes on where this file ends.",
+)
+@click.option(
+    "--record",
+    "records",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Record each cell's conversation with its model in FOLDER.",
+)
+@click.option(
+    "--replay",
+    "replays",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Answer from what --record wrote to FOLDER, without a model.",
+)
+@click.option(
+    "--slots", type=click.IntRange(1, 1024), metavar="N", help="Cells at a time. [default: as the kind of server says]"
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(0),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for which a server that fails is tried again.",
+)
+@_settings(*_COMPARED)
+def arena(
+    tasks: Path,
+    *,
+    strategies: str,
+    models: str,
+    samples: int,
+    only: str,
+    rows: Path,
+    records: Path | None,
+    replays: Path | None,
+    slots: int | None,
+    patience: float,
+    **values: object,
+) -> int:
+    """Compare models and workflows on tasks with hidden tests.
+
+    TASKS is a file of a benchmark's tasks: HumanEval, MBPP, their -ET and EvalPlus variants, or LiveCodeBench.
+
+    Exit codes: 0 every cell has a row, 2 some have none, 130 interrupted.
+    """
+    from adacoder.cli.arena import Wanted, compare
+
+    named = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (strategies, models))
+    of_strategies, of_models = named
+    wanted = Wanted(tasks, only, of_strategies, of_models, samples, rows, records, replays, slots, patience)
+    return compare(wanted, values)
+
+
 @adacoder.command()
 @click.argument("rows", type=click.Path(dir_okay=False, path_type=Path), nargs=-1, required=True)
 @click.option(
@@ -355,7 +432,9 @@ def tables(
 @adacoder.command()
 @click.argument("tasks", type=click.Path(path_type=Path), required=False)
 @click.option("--rank", is_flag=True, help="Find out which model and workflow is right most often on TASKS.")
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Time for it.")
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Time for it."
+)
 @click.option("--model", "models", default="", metavar="X,Y", help="Models to rank. [default: those installed]")
 @click.option(
     "--strategy",
@@ -396,8 +475,8 @@ def models(
         if tasks is not None or write:
             raise click.UsageError("TASKS and --write go with --rank.", click.get_current_context())
         return _await(list_models(values, as_json=as_json))
-    named = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (models, strategies))
-    contest = Contest(tasks or Path.cwd(), *named, minutes, rows, as_json, write)
+    of_models, of_strategies = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (models, strategies))
+    contest = Contest(tasks or Path.cwd(), of_models, of_strategies, minutes, rows, as_json, write)
     return _await(rank_models(contest, values))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
 TERMINAL, MARKDOWN, CSV = "terminal", "markdown", "csv"
 FORMS = (TERMINAL, MARKDOWN, CSV)
-_NARROWEST = 200
-"""Columns of an output that is no terminal, so that nothing is cut there."""
+_WIDEST = 10_000
+"""Columns of an output that is no terminal, so that nothing is folded there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +81,11 @@ def show(found: Sequence[Table], form: str = TERMINAL) -> None:
         print(as_csv(found), end="")
     else:
         out = screen()
-        width = shutil.get_terminal_size().columns if out.is_terminal else _NARROWEST
+        if not out.is_terminal:
+            out.width = _WIDEST
         for table in found:
             if table.lines:
-                out.print(_drawn(table), width=max(width, 1), soft_wrap=False)
+                out.print(_drawn(table), soft_wrap=False)
             for note in table.notes:
                 out.print(note, style="dim")
             out.print()
