@@ -13,6 +13,7 @@ from pathlib import Path
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import Judge
+from adacoder.arena.own_code import hiding, tasks_of
 from adacoder.arena.rows import RowsFile
 from adacoder.arena.runner import Runner, Standing
 from adacoder.arena.tasks import TasksError, TaskSet
@@ -93,6 +94,8 @@ class _Comparison:
     async def carry_out(self) -> int:
         """Do all cells, and say what came of them; returns the exit code."""
         wanted, settings = self._wanted, self._settings
+        is_own = wanted.tasks.is_dir()
+        settings = hiding(settings) if is_own else settings
         unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
         if unknown is not None:
             raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
@@ -100,7 +103,7 @@ class _Comparison:
         judge, service = Judge(settings), Service(session=Session(leases=Leases(_MOST_SLOTS)))
         try:
             with tempfile.TemporaryDirectory(prefix="adacoder-arena-") as name:
-                tasks = await self._fit(_tasks(wanted, Path(name)), judge)
+                tasks = await self._fit(await _tasks(wanted, settings, Path(name)), judge)
                 journals = wanted.rows.parent / f"{wanted.rows.stem}.journals"
                 bench = Bench(service, judge, settings, journals, wanted.records, wanted.replays)
                 plan = Plan(tasks, wanted.models, wanted.strategies, wanted.samples, settings)
@@ -144,7 +147,7 @@ class _Comparison:
         return 0
 
 
-def _tasks(wanted: Wanted, folder: Path) -> TaskSet:
+async def _tasks(wanted: Wanted, settings: Settings, folder: Path) -> TaskSet:
     """The tasks that are wanted; `folder` is the workspace of those that have none of their own.
 
     Raises:
@@ -152,11 +155,18 @@ def _tasks(wanted: Wanted, folder: Path) -> TaskSet:
     """
     if not wanted.tasks.exists():
         raise TasksError(f"There are no tasks at {wanted.tasks}: name a file of tasks, or a folder of Python code.")
-    found = load(wanted.tasks, folder.resolve())
+    if wanted.tasks.is_dir():
+        found = await tasks_of(_real(wanted.tasks), settings)
+    else:
+        found = await asyncio.to_thread(load, wanted.tasks, _real(folder))
     tasks = [task for task in found.tasks if fnmatchcase(task.id, wanted.only)]
     if not tasks:
         raise TasksError(f"No task in {wanted.tasks} is named '{wanted.only}'.")
     return replace(found, tasks=tasks)
+
+
+def _real(path: Path) -> Path:
+    return path.resolve()
 
 
 class _Shown:
