@@ -138,7 +138,7 @@ class Judge:
             all_count=True,
         )
         verdict = await (await self._host(task)).evaluate(program, examples, timeout=self._settings.timeout)
-        if verdict.passed and len(verdict.results) < len(examples):
+        if verdict.passed and len(verdict.results) < sum(not each.skipped for each in examples):
             ended = Failure(FailureKind.PROTOCOL, "It ended before all tests had run.")
             return replace(verdict, failure=ended)
         return verdict
