@@ -1,6 +1,7 @@
 """The arena on recorded replies of models: the same counts as by the labels that the replies came with.
 
     arena.py [--sources NAME …] [--columns]
+    arena.py --cells NUMBER
 
 `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`, `mbpp.jsonl.gz` and `model_replies.jsonl.gz`. No task shows
 a test that the labels were made by: all hidden tests are hidden here, too.
@@ -11,6 +12,9 @@ after the Debug Specialist (`rules`: adacoder without a round more), and of the 
 that ends right when they are tried in their order (`loop`: resample). It is not pass@1: the data has each reply once.
 
 A reply whose label does not come out is judged again with six times the time, and listed. Prints one JSON line.
+
+With `--cells` so many cells of HumanEval run with a model that answers at once: rows a second, megabytes of memory
+after each tenth of them, and seconds until a run that has nothing left to do has seen that.
 """
 
 from __future__ import annotations
@@ -23,17 +27,20 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+import psutil
+
 from adacoder.arena.cells import Bench, Cell, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import PASSED, Judge
 from adacoder.arena.rows import Reading, RowsFile
-from adacoder.arena.runner import Runner
+from adacoder.arena.runner import Runner, Standing
 from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.domain import Ended, Message, Reply, Tokens
 from adacoder.models.backend import Session
@@ -176,11 +183,10 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
     return counts
 
 
-def tell(standing: object) -> None:
+def tell(standing: Standing) -> None:
     """Say now and then how far it is."""
-    done, total = getattr(standing, "done", 0), getattr(standing, "total", 0)
-    if done % 250 == 0:
-        print(f"columns: {done} of {total}", file=sys.stderr, flush=True)
+    if standing.done % 250 == 0:
+        print(f"{standing.done} of {standing.total} cells", file=sys.stderr, flush=True)
 
 
 async def measure(data: Path, folder: Path, sources: Sequence[str], *, with_columns: bool) -> dict[str, object]:
@@ -224,15 +230,80 @@ async def measure(data: Path, folder: Path, sources: Sequence[str], *, with_colu
     }
 
 
+class Instant(Replayed):
+    """A model that answers at once, and right."""
+
+    def __init__(self, task: ArenaTask) -> None:
+        super().__init__("instant", ())
+        assert task.canonical is not None
+        self._text = f"```python\n{task.canonical.text}```\n"
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
+    ) -> Reply:
+        """The canonical solution."""
+        return Reply(self._text, Tokens(0, 0), Ended.STOP)
+
+
+async def many(data: Path, folder: Path, cells: int) -> dict[str, object]:
+    """Everything that is printed of so many cells."""
+    tasks = load(data / "HumanEval.jsonl.gz", folder)
+    by_target = {id(task.target): task for task in tasks.tasks}
+    settings = Settings(timeout=SECONDS, seed=0)
+    memory: list[float] = []
+    seconds: list[float] = []
+
+    async def opened(
+        name: object, settings: object, session: object, on_wait: object, about: About | None = None
+    ) -> Instant:
+        assert about is not None
+        return Instant(by_target[id(about.target)])
+
+    def hear(standing: Standing) -> None:
+        tell(standing)
+        if standing.done > standing.done_before and standing.done % (standing.total // 10) == 0:
+            memory.append(round(psutil.Process().memory_info().rss / 2**20, 1))
+
+    for _ in range(2):  # the second has nothing to do
+        began = time.perf_counter()
+        judge, service = Judge(settings), Service(opened, Session(leases=Leases(WORKERS)))
+        rows = RowsFile(folder / "rows.jsonl")
+        plan = Plan(tasks, ("instant",), ("adacoder",), -(-cells // len(tasks.tasks)), settings)
+        try:
+            standing = await Runner(plan, Bench(service, judge, settings), rows, 0, WORKERS, hear).run()
+        finally:
+            await asyncio.gather(judge.close(), service.close())
+            await rows.close()
+        seconds.append(time.perf_counter() - began)
+    (column,) = standing.columns.values()
+    return {
+        "cells": standing.done,
+        "right": column.right,
+        "rows_per_second": round(standing.done / seconds[0], 1),
+        "megabytes": memory,
+        "resume_seconds": round(seconds[1], 2),
+    }
+
+
 def main() -> None:
     """Measure, and print the line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sources", nargs="*", default=(), help="only the replies of these systems")
     parser.add_argument("--columns", action="store_true", help="what becomes of the replies in the arena, too")
+    parser.add_argument("--cells", type=int, help="only run so many cells with a model that answers at once")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         data = Path(os.environ["ADACODER_DATA"])
+        if arguments.cells:
+            print(json.dumps(asyncio.run(many(data, folder, arguments.cells))))
+            return
         print(json.dumps(asyncio.run(measure(data, folder, arguments.sources, with_columns=arguments.columns))))
 
 

@@ -127,9 +127,18 @@ class Judge:
 
     async def _run(self, task: ArenaTask, text: str, examples: Sequence[Example]) -> Verdict:
         module, overlays = task.target.module, {**task.project.overlays, task.target.module.path: text}
-        program = Program(module, text, task.target.qualname, 1, len(Lines(text)), overlays=overlays, all_count=True)
+        program = Program(
+            module,
+            text,
+            task.target.qualname,
+            1,
+            len(Lines(text)),
+            overlays=overlays,
+            is_withheld=isinstance(task.hidden, Examples),
+            all_count=True,
+        )
         verdict = await (await self._host(task)).evaluate(program, examples, timeout=self._settings.timeout)
-        if verdict.passed and len(verdict.results) < len(examples):
+        if verdict.passed and len(verdict.results) < sum(not each.skipped for each in examples):
             ended = Failure(FailureKind.PROTOCOL, "It ended before all tests had run.")
             return replace(verdict, failure=ended)
         return verdict

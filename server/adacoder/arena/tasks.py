@@ -40,6 +40,7 @@ class Examples:
     """Hidden tests that are examples of the user's own docstring."""
 
     examples: tuple[Example, ...]
+    """All of the docstring's, in order: the shown ones may make what the hidden ones use."""
 
 
 Hidden: TypeAlias = Statements | Calls | Examples

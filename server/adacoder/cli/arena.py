@@ -13,6 +13,7 @@ from pathlib import Path
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import Judge
+from adacoder.arena.own_code import hiding, tasks_of
 from adacoder.arena.rows import RowsFile
 from adacoder.arena.runner import Runner, Standing
 from adacoder.arena.tasks import TasksError, TaskSet
@@ -93,6 +94,8 @@ class _Comparison:
     async def carry_out(self) -> int:
         """Do all cells, and say what came of them; returns the exit code."""
         wanted, settings = self._wanted, self._settings
+        is_own = wanted.tasks.is_dir()
+        settings = hiding(settings) if is_own else settings
         unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
         if unknown is not None:
             raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
@@ -100,7 +103,7 @@ class _Comparison:
         judge, service = Judge(settings), Service(session=Session(leases=Leases(_MOST_SLOTS)))
         try:
             with tempfile.TemporaryDirectory(prefix="adacoder-arena-") as name:
-                tasks = await fit(tasks_of(wanted.tasks, wanted.only, Path(name)), judge)
+                tasks = await fit(await wanted_tasks(wanted.tasks, wanted.only, settings, Path(name)), judge)
                 journals = wanted.rows.parent / f"{wanted.rows.stem}.journals"
                 bench = Bench(service, judge, settings, journals, wanted.records, wanted.replays)
                 plan = Plan(tasks, wanted.models, wanted.strategies, wanted.samples, settings)
@@ -133,7 +136,7 @@ class _Comparison:
         return 0
 
 
-def tasks_of(path: Path, only: str, folder: Path) -> TaskSet:
+async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
     """The tasks that are wanted; `folder` is the workspace of those that have none of their own.
 
     Raises:
@@ -141,7 +144,10 @@ def tasks_of(path: Path, only: str, folder: Path) -> TaskSet:
     """
     if not path.exists():
         raise TasksError(f"There are no tasks at {path}: name a file of tasks, or a folder of Python code.")
-    found = load(path, folder.resolve())
+    if path.is_dir():
+        found = await tasks_of(_real(path), settings)
+    else:
+        found = await asyncio.to_thread(load, path, _real(folder))
     tasks = [task for task in found.tasks if fnmatchcase(task.id, only)]
     if not tasks:
         raise TasksError(f"No task in {path} is named '{only}'.")
@@ -158,6 +164,10 @@ async def fit(tasks: TaskSet, judge: Judge) -> TaskSet:
     for task in unfit:
         out.print(f"Left out: {task.id}: its own solution does not pass its hidden tests here.")
     return replace(tasks, tasks=[task for task in tasks.tasks if task not in unfit])
+
+
+def _real(path: Path) -> Path:
+    return path.resolve()
 
 
 class _Shown:

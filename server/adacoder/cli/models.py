@@ -18,7 +18,7 @@ from adacoder.arena.rank import Arm, Ranking, Result, Standing, rank
 from adacoder.arena.rows import Reading, Row, RowsFile
 from adacoder.arena.tables import Cell as Figure
 from adacoder.arena.tables import Line, Table
-from adacoder.cli.arena import fit, tasks_of
+from adacoder.cli.arena import fit, wanted_tasks
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.tables import show
 from adacoder.cli.terminal import complain, console, moving_line
@@ -118,7 +118,7 @@ class _Ranking:
         contest, settings = self._contest, self._settings
         judge, service = Judge(settings), Service()
         try:
-            tasks = await fit(tasks_of(contest.tasks, "*", self._folder), judge)
+            tasks = await fit(await wanted_tasks(contest.tasks, "*", settings, self._folder), judge)
             models, strategies = (tuple(dict.fromkeys(each)) for each in zip(*map(_parts, arms), strict=True))
             plan = Plan(tasks, models, strategies, 1, settings)
             cells = {(cell.model, cell.strategy, cell.task.id): cell for cell in plan.cells(models)}
