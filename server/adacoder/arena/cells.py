@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import platform
@@ -18,6 +19,7 @@ from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Outcome, Reply, Status, Step
 from adacoder.journal import Asked, Evaluated, Repaired
+from adacoder.pytext import parsed
 from adacoder.replies.extract import extract
 from adacoder.report.journal import journal
 from adacoder.report.outcome import total_tokens
@@ -139,13 +141,12 @@ class Bench:
     async def _attempts(self, task: ArenaTask, outcome: Outcome, judged: Judged | None) -> list[RowAttempt]:
         """The candidates that were evaluated, each judged."""
         found: list[RowAttempt] = []
+        words = {} if outcome.candidate is None else {outcome.candidate.text: judged}
         for attempt, code in _evaluations(outcome.steps):
-            if outcome.candidate is not None and code == outcome.candidate.text:
-                word = judged
-            else:
+            if code not in words:
                 candidate = await aside(extract, Reply(f"```python\n{code}\n```\n"), task.target)
-                word = await self.judge.judge(task, candidate) if candidate.function else None
-            found.append(replace(attempt, right=word == PASSED))
+                words[code] = await self.judge.judge(task, candidate) if candidate.function else None
+            found.append(replace(attempt, right=words[code] == PASSED, is_empty=await aside(_is_empty, code)))
         return found
 
     def _keep_journal(self, cell: Cell, outcome: Outcome, folder: Path) -> str:
@@ -170,17 +171,20 @@ def _failure_of(outcome: Outcome) -> str | None:
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
-    """The evaluations of a request with their code, each candidate once."""
+    """The evaluations of a request with their code, those of a program that a model wrote once more among them."""
     calls, agent, rules = 0, "", tuple[str, ...]()
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
+    """Calls by the last evaluation of a code."""
     for step in steps:
         match step.details:
             case Asked():
                 calls, agent, rules = calls + 1, step.agent, ()
             case Repaired():
                 rules = step.details.rules
-            case Evaluated(code=code, failure=failure) as found if step.action == "evaluate" and code not in seen:
-                seen.add(code)
+            case Evaluated(code=code, failure=failure) as found if (
+                step.action == "evaluate" and seen.get(code) != calls
+            ):
+                seen[code] = calls
                 yield (
                     RowAttempt(
                         round=step.round,
@@ -191,9 +195,27 @@ def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
                         repaired=bool(rules),
                         rules=rules,
                         lines=sum(bool(line.strip()) for line in code.splitlines()),
+                        code=_short_digest(code),
+                        message=None if failure is None else _short_digest(failure.message),
                     ),
                     code,
                 )
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def _is_empty(code: str) -> bool:
+    """True if the last function of `code` does nothing: its body is a docstring, `pass`, `...` or `return`."""
+    tree = parsed(code)
+    functions = [] if tree is None else [each for each in tree.body if isinstance(each, ast.FunctionDef)]
+    return bool(functions) and all(
+        isinstance(each, ast.Pass)
+        or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        or (isinstance(each, ast.Return) and each.value is None)
+        for each in functions[-1].body
+    )
 
 
 def _row(
@@ -229,7 +251,7 @@ def _row(
         server_seconds=round(sum(each.load + each.prompt + each.generation for each in times), 3),
         attempts=tuple(attempts),
         level=max(levels, default=None),
-        programs=len(attempts),
+        programs=len({each.code for each in attempts}),
         journal=journal_file,
         failure_of=failure_of,
         adacoder=adacoder.__version__,

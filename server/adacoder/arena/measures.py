@@ -124,11 +124,13 @@ def by_program(most: int) -> Measure:
 
 
 def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttempt]:
+    """The attempts up to so many different programs."""
     found: list[RowAttempt] = []
-    programs = 0
-    for attempt in attempts:
-        programs += not attempt.repaired
-        if programs > most:
+    programs: set[str | int] = set()
+    for number, attempt in enumerate(attempts):
+        if not attempt.repaired:
+            programs.add(number if attempt.code is None else attempt.code)
+        if len(programs) > most:
             break
         found.append(attempt)
     return found

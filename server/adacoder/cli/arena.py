@@ -142,9 +142,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
     Raises:
         TasksError: there are none.
     """
-    if not path.exists():
-        raise TasksError(f"There are no tasks at {path}: name a file of tasks, or a folder of Python code.")
-    if path.is_dir():
+    if _is_folder(path):
         found = await tasks_of(_real(path), settings)
     else:
         found = await asyncio.to_thread(load, path, _real(folder))
@@ -164,6 +162,17 @@ async def fit(tasks: TaskSet, judge: Judge) -> TaskSet:
     for task in unfit:
         out.print(f"Left out: {task.id}: its own solution does not pass its hidden tests here.")
     return replace(tasks, tasks=[task for task in tasks.tasks if task not in unfit])
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether the tasks are a folder of the user's code.
+
+    Raises:
+        TasksError: there is nothing.
+    """
+    if not path.exists():
+        raise TasksError(f"There are no tasks at {path}: name a file of tasks, or a folder of Python code.")
+    return path.is_dir()
 
 
 def _real(path: Path) -> Path:

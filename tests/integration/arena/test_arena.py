@@ -12,6 +12,7 @@ import pytest
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import Judge
+from adacoder.arena.measures import INVARIANCE, refinements
 from adacoder.arena.rows import Reading, RowsFile
 from adacoder.arena.runner import Runner, Standing
 from adacoder.domain import Ended, Message, Reply, Tokens
@@ -194,3 +195,14 @@ async def test_a_model_that_only_thinks_has_failed(tmp_path: Path) -> None:
     rows = list(Reading().rows(hall.rows))
     assert [(row.status, row.right, row.failure_of) for row in rows] == [("error", None, "model")] * 2
     assert (standing.model_failures, standing.server_failures) == (2, 0)
+
+
+async def test_attempts_tell_what_a_refinement_changed(tmp_path: Path) -> None:
+    empty = "```python\ndef double(x):\n    pass\n\n\ndef triple(x):\n    pass\n```\n"
+    hall = Hall(tmp_path, lambda _: empty)
+    await hall.run("adacoder-neither")
+    rows = list(Reading().rows(hall.rows))
+    assert [len(row.attempts) for row in rows] == [2, 2]
+    assert [row.programs for row in rows] == [1, 1]
+    assert all(each.is_empty and each.code and each.message for row in rows for each in row.attempts)
+    assert refinements(rows) == {INVARIANCE: 2}

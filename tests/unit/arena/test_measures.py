@@ -122,6 +122,12 @@ def test_a_repair_is_no_program_of_its_own() -> None:
     assert [(each := measures.by_program(most)(rows)) and each.value for most in (1, 2)] == [1.0, 0.0]
 
 
+def test_the_same_program_again_is_no_other_program() -> None:
+    attempts = (attempt(1, code="a"), attempt(2, code="a"), attempt(3, code="b", failure=None, right=True))
+    rows = [row(0, attempts=attempts)]
+    assert [(each := measures.by_program(most)(rows)) and each.value for most in (1, 2)] == [0.0, 1.0]
+
+
 def test_failures_before_and_after_the_debug_specialist() -> None:
     rows = [
         row(0, attempts=(attempt(1, failure="syntax_error"), attempt(1, failure=None, repaired=True))),
