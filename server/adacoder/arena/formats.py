@@ -202,11 +202,12 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
     tests = [each for each in told["test_list"] if each.strip()]
     solution = normalize(told["code"])
     function = _tested(solution, tests)
-    setup = [told.get("test_setup_code") or "", *told.get("test_imports", ())]
-    shows = shows and not any(setup)  # else the test needs what the docstring does not show
+    setup, imports = told.get("test_setup_code") or "", "\n".join(told.get("test_imports", ()))
+    shows = shows and not setup  # else the test needs what the docstring does not show
     text = told.get("text") or told["prompt"]
-    prompt = _classes(solution, [*setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
-    hidden = Statements("\n".join([*filter(None, setup), *tests[shows:]]) + "\n")
+    before = f"{imports}\n\n\n" if imports else ""
+    prompt = before + _classes(solution, [setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
+    hidden = Statements("\n".join([imports, setup, *tests[shows:]]) + "\n")
     return _Raw(f"MBPP/{told['task_id']}", prompt, function, solution, hidden)
 
 
