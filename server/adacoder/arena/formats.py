@@ -95,6 +95,8 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
         raise TasksError(f"The objects in {path} are no tasks of a form that is known ({known}).")
     is_et = form.read is _mbpp and re.search(r"(?i)[_-]et\b", path.name)
     dataset = f"{form.dataset}-et" if is_et else form.dataset
+    if form.read is _plus:  # one form for both
+        dataset = "mbpp-plus" if str(objects[0].get("task_id")).lower().startswith("mbpp") else "humaneval-plus"
     tasks: list[ArenaTask] = []
     left_out: list[str] = []
     for number, each in enumerate(objects, 1):
@@ -202,11 +204,12 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
     tests = [each for each in told["test_list"] if each.strip()]
     solution = normalize(told["code"])
     function = _tested(solution, tests)
-    setup = [told.get("test_setup_code") or "", *told.get("test_imports", ())]
-    shows = shows and not any(setup)  # else the test needs what the docstring does not show
+    setup, imports = told.get("test_setup_code") or "", "\n".join(told.get("test_imports", ()))
+    shows = shows and not setup  # else the test needs what the docstring does not show
     text = told.get("text") or told["prompt"]
-    prompt = _classes(solution, [*setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
-    hidden = Statements("\n".join([*filter(None, setup), *tests[shows:]]) + "\n")
+    before = f"{imports}\n\n\n" if imports else ""
+    prompt = before + _classes(solution, [setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
+    hidden = Statements("\n".join([imports, setup, *tests[shows:]]) + "\n")
     return _Raw(f"MBPP/{told['task_id']}", prompt, function, solution, hidden)
 
 

@@ -32,6 +32,8 @@ HIDES = ("test", "tests", "test_*.py", "*_test.py", "conftest.py", "docs", "*.md
 """Files that may hold hidden examples in any form, as of the setting `hide`."""
 _LEAST = 2
 """Examples that a function needs: one to show, one to hide."""
+_LEAST_TELLING = 4
+"""Characters of an example that tell it from others, such as `sl`."""
 _SPACE = re.compile(r"\s+")
 _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
 
@@ -123,9 +125,9 @@ def _task(found: _Found, folder: Path, texts: dict[Path, str]) -> ArenaTask | st
     target, path = found.target, found.target.module.path
     name = f"{below(folder, path).as_posix()}::{target.qualname}"
     hidden = target.examples[found.shown :]
-    sources = {_bare(example.source) for example in hidden}
+    sources = {bare for example in hidden if len(bare := _bare(example.source)) >= _LEAST_TELLING}
     try:
-        text = apply_edits(target.text, _blanks(target.text, target.docstring_span, hidden))
+        text = apply_edits(target.text, _blanks(target.text, target.docstring_span, _taken(hidden)))
         whole = locate(text, path, folder, qualname=target.qualname)
         stub = Candidate(f"{bodiless(whole)}\n    raise NotImplementedError")
         text = _without(splice(whole, stub).text, path, folder, sources, of=target.qualname)
@@ -156,24 +158,35 @@ def _without(text: str, path: Path, folder: Path, sources: set[str], of: str = "
     for one in documented(text, path, folder):
         target = one.target
         telling = [each for each in target.examples if any(source in _bare(each.source) for source in sources)]
-        if telling and target.qualname != of:
-            edits += _blanks(text, target.docstring_span, telling)
+        if target.qualname != of:
+            edits += _blanks(text, target.docstring_span, _taken(telling) | _quoting(text, target, sources))
     return apply_edits(text, edits)
+
+
+def _quoting(text: str, target: Target, sources: set[str]) -> set[int]:
+    """The lines of a docstring in which one of `sources` stands."""
+    lines = Lines(text)
+    first, last = (lines.line_at(at) for at in (target.docstring_span.start, target.docstring_span.end))
+    return {number for number in range(first, last + 1) if any(source in _bare(lines[number]) for source in sources)}
 
 
 def _bare(source: str) -> str:
     return _SPACE.sub("", source)
 
 
-def _blanks(text: str, docstring: Span, examples: Iterable[Example]) -> list[Edit]:
-    """Edits that blank the lines of examples in a docstring; no line goes."""
-    lines = Lines(text)
-    inside = [*_interiors(text, docstring)]
-    taken = {
+def _taken(examples: Iterable[Example]) -> set[int]:
+    """The lines of examples."""
+    return {
         number
         for example in examples
         for number in range(example.line, example.line + example.source.count("\n") + example.want.count("\n"))
     }
+
+
+def _blanks(text: str, docstring: Span, taken: set[int]) -> list[Edit]:
+    """Edits that blank lines of a docstring; no line goes."""
+    lines = Lines(text)
+    inside = [*_interiors(text, docstring)]
     edits = []
     for number in sorted(taken):
         start, end = lines.starts[number], lines.end(number)
