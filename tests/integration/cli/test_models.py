@@ -107,6 +107,17 @@ def test_the_model_that_is_right_wins_over_the_one_that_only_verifies(desk: Desk
     assert len(list(Reading().rows(desk.folder / "rows.jsonl"))) == 12
 
 
+def test_a_folder_of_own_code_is_ranked_on_hidden_examples(desk: Desk, sent: list[str]) -> None:
+    for number in range(2, 8):
+        shown = f"    >>> f{number}(1)\n    {number}\n    >>> f{number}(73)\n    {73 * number}\n"
+        stub = f'def f{number}(x):\n    """Give {number} times x.\n\n{shown}    """\n    return {number} * x\n'
+        desk.write(stub, f"pkg/own{number}.py")
+    ran = desk.run("models", desk.folder / "pkg", *RANK, "--json")
+    assert ran.code == 0, ran.err
+    best = ran.objects[0]["standings"][0]
+    assert (best["model"], best["right"], best["of"]) == ("openai:good", 6, 6)
+
+
 def test_the_winner_is_written_into_the_settings_and_nothing_else_changes(desk: Desk, sent: list[str]) -> None:
     pytest.importorskip("tomlkit")
     path = desk.write('# mine\n[project]\nname   = "x"\n', "pyproject.toml")
