@@ -20,7 +20,7 @@ from adacoder.arena.rows import Row
 from adacoder.report import inline
 
 Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
-"""Values of a row's members: the one, or one of several."""
+"""Values of a row's dataset, model and strategy: the one, or one of several."""
 
 NOTHING = "–"
 """Text of a cell without rows."""
@@ -118,6 +118,19 @@ class _Spec:
     """How it differs from the paper's."""
 
 
+class _Sorted:
+    """Rows by what slices ask of them, so that no cell of a table looks at all of them."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._alike: dict[tuple[str, str, str], list[Row]] = {}
+        for row in rows:
+            self._alike.setdefault((row.dataset, row.model, row.strategy), []).append(row)
+
+    def matching(self, where: Where) -> list[Row]:
+        """As `_matching`."""
+        return [row for rows in self._alike.values() if _has(rows[0], where) for row in rows]
+
+
 @dataclass(frozen=True)
 class Grid(_Spec):
     """A measure by line and column."""
@@ -135,24 +148,26 @@ class Grid(_Spec):
     def table(self, rows: Sequence[Row]) -> Table:
         """The table of some rows."""
         used = _matching(rows, self.where)
-        columns = _slices(self.columns, used)
-        lines = [(each, [self._cell(used, each, column) for column in columns]) for each in _slices(self.lines, used)]
+        columns, sorted_rows = _slices(self.columns, used), _Sorted(used)
+        lines = [
+            (each, [self._cell(sorted_rows, each, column) for column in columns]) for each in _slices(self.lines, used)
+        ]
         shown = [Line(each.label, tuple(cells)) for each, cells in lines if any(cell.estimate for cell in cells)]
         if shown and self.average and self.base is not None:
             shown.append(_averages(shown, self.relative))
         return _table(self, used, columns, _slices(self.lines, used), shown, self.corner)
 
-    def _cell(self, rows: Sequence[Row], line: Slice, column: Slice) -> Cell:
+    def _cell(self, rows: _Sorted, line: Slice, column: Slice) -> Cell:
         measure = column.measure or line.measure or self.measure
         form = column.form or line.form or self.form
         where = {**line.where, **column.where}
-        mine = _matching(rows, where)
+        mine = rows.matching(where)
         estimate = measure(mine) if measure else None
         if estimate is None or measure is None:
             return Cell()
         relative = None
         if self.base is not None and not all(_has(row, self.base) for row in mine):
-            base = measure(_matching(rows, {**where, **self.base}))
+            base = measure(rows.matching({**where, **self.base}))
             relative = None if base is None else change(estimate.value, base.value)
         return Cell(_written(estimate, form, relative, self.relative), estimate, relative)
 
