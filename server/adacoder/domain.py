@@ -499,6 +499,8 @@ class Outcome:
     """From the request's start to its end."""
     notes: tuple[str, ...] = ()
     """Facts about the request, such as a model that could not be asked."""
+    trouble: AdaCoderError | None = None
+    """The error that ended it, or that ended the replies of a model."""
 
     @property
     def passed(self) -> int:

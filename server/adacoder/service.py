@@ -65,11 +65,11 @@ _WORTH_A_WORD = 20
 class Service(Checks):
     """Runs requests. Keeps between them what Checks keeps, and what is remembered of models."""
 
-    def __init__(self, open_model: OpenModel = open_model) -> None:
+    def __init__(self, open_model: OpenModel = open_model, session: Session | None = None) -> None:
         """`open_model` opens what answers; tests have a model of their own."""
         super().__init__()
         self._open_model = open_model
-        self.session = Session()
+        self.session = session or Session()
 
     @staticmethod
     def most_rounds(mode: Mode, settings: Settings) -> int:
@@ -120,7 +120,9 @@ class Service(Checks):
             task = replace(task, target=await evaluator.with_class_examples(task.target))
             outcome = await work(task)
         except AdaCoderError as error:
-            outcome = Outcome(Status.ERROR, task.target, str(error))
+            cause = error.__cause__
+            trouble = cause if isinstance(cause, AdaCoderError) else error
+            outcome = Outcome(Status.ERROR, task.target, str(error), trouble=trouble)
         return with_evidence(outcome, task)
 
     async def _evaluate(self, task: Task) -> Outcome:
@@ -135,13 +137,13 @@ class Service(Checks):
         Of all Outcomes the one that got furthest is returned, with the model that it is due to.
         """
         best: Outcome | None = None
-        troubles: dict[str, None] = {}
+        troubles: dict[str, ModelError] = {}
         for number, (name, most) in enumerate(rungs, 1):
             async with await self._model(name, number, task) as model:
                 try:
                     outcome = model.concluded(await work(task, model, most))
                 except ModelError as error:
-                    troubles[str(error)] = None
+                    troubles[str(error)] = error
                     task.journal.waiting(str(error))
                     model.concluded(Outcome(Status.ERROR, task.target, str(error)))
                     if isinstance(error, CannotRecord):
@@ -153,7 +155,7 @@ class Service(Checks):
             if outcome.edits or (outcome.verdict is not None and outcome.verdict.final):
                 break
         if best is None:
-            raise ModelError(joined(" ", troubles))
+            raise ModelError(joined(" ", troubles)) from next(reversed(troubles.values()))
         return replace(best, rounds=task.journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     async def _model(self, name: str | None, number: int, task: Task) -> LeasedModel:
@@ -198,7 +200,7 @@ class Service(Checks):
             if request.best is None or not model.has_replied:
                 raise
             trouble = error
-        outcome = conclude(target, request.best or _NOTHING, task.journal.round)
+        outcome = replace(conclude(target, request.best or _NOTHING, task.journal.round), trouble=trouble)
         self.session.note_calls(model.name, task.journal.steps)
         if limit is not None:
             outcome = replace(outcome, notes=(*outcome.notes, limit))

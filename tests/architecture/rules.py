@@ -21,6 +21,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"strategies"}),
     frozenset({"checks"}),
     frozenset({"service", "report", "doctor"}),
+    frozenset({"arena"}),
     frozenset({"lsp", "cli"}),
     frozenset({"__main__"}),
 )
@@ -37,6 +38,8 @@ LIBRARY_HOMES = {
     "pyflakes": ("source/imports.py",),
     "click": ("cli/",),
     "rich": ("cli/",),
+    "matplotlib": ("arena/plots.py",),
+    "tomlkit": ("settings/editing.py",),
 }
 """Which library may be imported where."""
 
@@ -392,6 +395,35 @@ def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
     ]
 
 
+HIDDEN_KINDS = frozenset({"Statements", "Calls", "Examples"})
+MAKES_HIDDEN = ("arena/formats.py", "arena/own_code.py")
+"""Who makes tasks with hidden tests; it sets what it never reads again."""
+
+
+def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
+    """Invariant 14: only `arena/judge.py` reads hidden tests, and only the arena and its commands know of the judge."""
+    found = []
+    for file in files(package):
+        if file.place == "arena/judge.py" or file.room in ("privacy", "sandbox"):  # where files are hidden
+            continue
+        found += [
+            f"{file.place}:{node.lineno} reads hidden tests"
+            for node in file.nodes
+            if isinstance(node, ast.Attribute) and node.attr == "hidden" and file.place not in MAKES_HIDDEN
+        ]
+        for name in file.imports():
+            kind = name.removeprefix("adacoder.arena.tasks.")
+            if kind in HIDDEN_KINDS and file.place not in MAKES_HIDDEN:
+                found.append(f"{file.place} imports {name}")
+            if (
+                name.startswith("adacoder.arena")
+                and file.room != "arena"
+                and file.place not in ("cli/arena.py", "cli/commands.py", "cli/models.py", "cli/tables.py")
+            ):
+                found.append(f"{file.place} imports {name}")
+    return found
+
+
 OPENING = frozenset(
     {"open", "read_text", "read_bytes", "fdopen", "FileIO", "open_code", "getline", "getlines", "mmap", "read_regular"}
 )
@@ -404,6 +436,9 @@ READERS = {
     "agents/prompt.py": "our own texts",
     "models/recording/": "the recording that the user named",
     "lsp/stdio.py": "stdin and stdout",
+    "arena/formats.py": "the tasks that the user named",
+    "arena/rows.py": "the rows that the user named",
+    "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",
 }

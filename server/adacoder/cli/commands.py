@@ -300,6 +300,187 @@ def strategies(*, as_json: bool) -> int:
     return show_strategies(as_json=as_json)
 
 
+_COMPARED = (
+    *("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"),
+    *("budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed"),
+)
+"""Settings of a comparison."""
+
+
+@adacoder.command()
+@click.argument("tasks", type=click.Path(path_type=Path))
+@click.option(
+    "--strategy", "strategies", default="adacoder", show_default=True, metavar="A,B", help="Workflows to compare."
+)
+@click.option("--model", "models", required=True, metavar="X,Y", help="Models to compare.")
+@click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Times that each is tried.")
+@click.option("--only", default="*", metavar="ID", help="Only tasks of this id; * stands for any letters.")
+@click.option(
+    "--rows",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("arena.jsonl"),
+    show_default=True,
+    metavar="FILE",
+    help="What came of each cell; a run goes on where this file ends.",
+)
+@click.option(
+    "--record",
+    "records",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Record each cell's conversation with its model in FOLDER.",
+)
+@click.option(
+    "--replay",
+    "replays",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Answer from what --record wrote to FOLDER, without a model.",
+)
+@click.option(
+    "--slots", type=click.IntRange(1, 1024), metavar="N", help="Cells at a time. [default: as the kind of server says]"
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(0),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for which a server that fails is tried again.",
+)
+@_settings(*_COMPARED)
+def arena(
+    tasks: Path,
+    *,
+    strategies: str,
+    models: str,
+    samples: int,
+    only: str,
+    rows: Path,
+    records: Path | None,
+    replays: Path | None,
+    slots: int | None,
+    patience: float,
+    **values: object,
+) -> int:
+    """Compare models and workflows on tasks with hidden tests.
+
+    TASKS is a file of a benchmark's tasks (HumanEval, MBPP, their -ET and EvalPlus variants, LiveCodeBench), or a
+    folder of your own code: every function with examples that pass, half of which are hidden then.
+
+    Exit codes: 0 every cell has a row, 2 some have none, 130 interrupted.
+    """
+    from adacoder.cli.arena import Wanted, compare
+
+    named = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (strategies, models))
+    of_strategies, of_models = named
+    wanted = Wanted(tasks, only, of_strategies, of_models, samples, rows, records, replays, slots, patience)
+    return compare(wanted, values)
+
+
+@adacoder.command()
+@click.argument("rows", type=click.Path(dir_okay=False, path_type=Path), nargs=-1, required=True)
+@click.option(
+    "--paper",
+    "sets",
+    type=click.Choice(["own", "adacoder", "agentcoder", "codetree", "semag", "all"]),
+    multiple=True,
+    default=("own",),
+    show_default=True,
+    help="Whose tables; may be given several times.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["terminal", "markdown", "csv"]),
+    default="terminal",
+    show_default=True,
+    help="Form of the tables.",
+)
+@click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="Show pass@K, too; may be given several times.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write one HTML report, too."
+)
+@click.option(
+    "--plots", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Draw the figures, too."
+)
+@click.option(
+    "--plot-format",
+    type=click.Choice(["svg", "png", "pdf"]),
+    default="svg",
+    show_default=True,
+    help="Form of the figures.",
+)
+def tables(
+    rows: tuple[Path, ...],
+    *,
+    sets: tuple[str, ...],
+    form: str,
+    ks: tuple[int, ...],
+    html: Path | None,
+    plots: Path | None,
+    plot_format: str,
+) -> int:
+    """Show what the arena's ROWS tell, as tables of our own or as those of the papers.
+
+    Several files of rows are merged; each cell counts once.
+    """
+    from adacoder.cli.tables import View, show_tables
+
+    return show_tables(rows, View(() if "all" in sets else sets, form, ks, html, plots, plot_format))
+
+
+@adacoder.command()
+@click.argument("tasks", type=click.Path(path_type=Path), required=False)
+@click.option("--rank", is_flag=True, help="Find out which model and workflow is right most often on TASKS.")
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Time for it."
+)
+@click.option("--model", "models", default="", metavar="X,Y", help="Models to rank. [default: those installed]")
+@click.option(
+    "--strategy",
+    "strategies",
+    default="adacoder,auto,direct",
+    show_default=True,
+    metavar="A,B",
+    help="Workflows to rank.",
+)
+@click.option(
+    "--rows",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep what came of each cell, and go on from there another time.",
+)
+@click.option("--write", is_flag=True, help="Put the winner into [tool.adacoder] of pyproject.toml.")
+@_as_json
+@_settings("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud")
+def models(
+    tasks: Path | None,
+    *,
+    rank: bool,
+    minutes: float,
+    models: str,
+    strategies: str,
+    rows: Path | None,
+    write: bool,
+    as_json: bool,
+    **values: object,
+) -> int:
+    """List the installed models; with --rank, find the best of them on TASKS.
+
+    TASKS is a folder of your own code, by default this one, or a file of a benchmark's tasks.
+    """
+    from adacoder.cli.models import Contest, list_models, rank_models
+
+    if not rank:
+        if tasks is not None or write:
+            raise click.UsageError("TASKS and --write go with --rank.", click.get_current_context())
+        return _await(list_models(values, as_json=as_json))
+    of_models, of_strategies = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (models, strategies))
+    contest = Contest(tasks or Path.cwd(), of_models, of_strategies, minutes, rows, as_json, write)
+    return _await(rank_models(contest, values))
+
+
 adacoder.add_command(
     click.Command(
         "serve",

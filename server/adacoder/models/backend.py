@@ -58,6 +58,9 @@ class Session:
 class Backend(ABC):
     """One kind of backend, for one request or one examination."""
 
+    slots = 1
+    """Requests that a server of this kind works on at a time without each taking longer for the others."""
+
     def __init__(self, settings: Settings, session: Session, on_wait: OnWait) -> None:
         """`on_wait` hears what requests wait for."""
         self.settings = settings

@@ -88,7 +88,9 @@ class Leases:
     requests by turns forgets each time what those of one request have in common.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, places: int = 1) -> None:
+        """`places`: how many requests may hold a model at a time; more than one only where its server has as many."""
+        self._places = places
         self._queues: dict[Hashable, list[asyncio.Event]] = {}
 
     @asynccontextmanager
@@ -101,7 +103,7 @@ class Leases:
         moved = asyncio.Event()
         queue.append(moved)
         try:
-            while ahead := queue.index(moved):
+            while (ahead := queue.index(moved) + 1 - self._places) > 0:
                 moved.clear()
                 on_wait(f"waiting for the model, {ahead} ahead")
                 await moved.wait()

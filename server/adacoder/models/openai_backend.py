@@ -21,6 +21,7 @@ class OpenAIBackend(ServedBackend):
 
     kind = OPENAI
     prefix = "openai"
+    slots = 4  # those that batch requests take more, and llama.cpp's server has so many by default
 
     async def open_model(self, name: str) -> ChatModel:
         """As `Backend.open_model`; there is none that it prefers."""

@@ -12,6 +12,8 @@ from adacoder.models.replay import recorded
 class ReplayBackend(Backend):
     """Recorded conversations, by their paths."""
 
+    slots = 4
+
     async def open_model(self, name: str) -> ChatModel:
         """As `Backend.open_model`."""
         return recorded(name)

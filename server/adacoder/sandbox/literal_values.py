@@ -36,15 +36,28 @@ def same_value(one: str, other: str) -> bool:
 
 def _form_of(written: str) -> Hashable | None:
     """Canonical form of the value of a literal; None if the text is none."""
+    try:
+        return _form(value_of(written))
+    except (ValueError, TypeError):
+        return None
+
+
+def value_of(written: str) -> object:
+    """The value of a literal.
+
+    Raises:
+        ValueError: it is none, or too long.
+    """
     text = written.strip()
     if len(text) > _LONGEST or not _is_plain(text):
-        return None
+        raise ValueError("no plain literal")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            return _form(ast.literal_eval(text))
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
+            value: object = ast.literal_eval(text)
+    except (TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError("no literal") from error
+    return value
 
 
 def _is_plain(text: str) -> bool:

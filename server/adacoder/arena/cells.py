@@ -1,0 +1,264 @@
+"""A cell: one task, model, strategy and sample; done by a request, judged, and told as a Row."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import adacoder
+from adacoder.arena.blame import Blame, blame
+from adacoder.arena.judge import PASSED, Judge
+from adacoder.arena.rows import Judged, Key, Row, RowAttempt, Spent
+from adacoder.arena.tasks import ArenaTask, TaskSet
+from adacoder.aside import aside
+from adacoder.domain import AdaCoderError, Outcome, Reply, Status, Step
+from adacoder.journal import Asked, Evaluated, Repaired
+from adacoder.pytext import parsed
+from adacoder.replies.extract import extract
+from adacoder.report.journal import journal
+from adacoder.report.outcome import total_tokens
+from adacoder.service import Service
+from adacoder.settings import Settings
+from adacoder.task import Task
+
+_COUNTING = (
+    *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout", "rules"),
+    *("context_tokens", "temperature", "instructions", "reply_timeout"),
+)
+"""Settings that a cell's row depends on, besides those that are members of the row."""
+_LEVEL = "level "
+"""Begin of a branch that is a strategy's level."""
+
+
+class ServerTrouble(Exception):
+    """A cell came to nothing, and it was not the model's doing: it has no row."""
+
+    def __init__(self, error: AdaCoderError, *, passes: bool) -> None:
+        """`passes`: it may be over soon."""
+        super().__init__(str(error))
+        self.passes = passes
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a comparison."""
+
+    task: ArenaTask
+    key: Key
+
+    @property
+    def model(self) -> str:
+        """Id of its model."""
+        return self.key[3]
+
+    @property
+    def strategy(self) -> str:
+        """Name of its strategy."""
+        return self.key[4]
+
+    @property
+    def name(self) -> str:
+        """A name for its files: the same in each run."""
+        return hashlib.sha256(json.dumps(self.key).encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A comparison: every task with each strategy and each model, several times."""
+
+    tasks: TaskSet
+    models: tuple[str, ...]
+    strategies: tuple[str, ...]
+    samples: int
+    settings: Settings
+
+    def __len__(self) -> int:
+        return len(self.tasks.tasks) * len(self.models) * len(self.strategies) * self.samples
+
+    def cells(self, models: Iterable[str]) -> Iterator[Cell]:
+        """The cells of some models, one model after the other, so that each is loaded once."""
+        digest, tasks = _digest(self.settings), self.tasks
+        first = self.settings.seed or 0
+        for model in models:
+            for sample in range(self.samples):
+                for task in tasks.tasks:
+                    for strategy in self.strategies:
+                        place = tasks.dataset, tasks.checksum, task.id
+                        yield Cell(task, (*place, model, strategy, sample, digest, first + sample))
+
+
+def _digest(settings: Settings) -> str:
+    told = {name: getattr(settings, name) for name in _COUNTING}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What cells are done with."""
+
+    service: Service
+    judge: Judge
+    settings: Settings
+    journals: Path | None = None
+    """Folder of the journals; None: none are kept."""
+    records: Path | None = None
+    """Folder of recorded conversations that are written."""
+    replays: Path | None = None
+    """Folder of recorded conversations that answer in place of models."""
+
+    async def done(self, cell: Cell) -> Row:
+        """Do a cell.
+
+        Raises:
+            ServerTrouble: it came to nothing by no fault of its model.
+            SandboxError: candidates could not be judged.
+        """
+        record = f"{cell.name}.conversation"
+        settings = replace(
+            self.settings,
+            models=(f"replay:{self.replays / record}" if self.replays else cell.model,),
+            strategy=cell.strategy,
+            seed=cell.key[7],
+            record=None if self.records is None else self.records / record,
+        )
+        if settings.record is not None:
+            settings.record.parent.mkdir(parents=True, exist_ok=True)
+            settings.record.unlink(missing_ok=True)  # of a try that came to nothing
+        outcome = await self.service.run(Task(cell.task.target, settings, cell.task.project))
+        failure_of = _failure_of(outcome)
+        candidate = None if outcome.status is Status.ERROR else outcome.candidate
+        judged = None if candidate is None else await self.judge.judge(cell.task, candidate)
+        attempts = await self._attempts(cell.task, outcome, judged)
+        name = None if self.journals is None else self._keep_journal(cell, outcome, self.journals)
+        return _row(cell, outcome, judged, attempts, failure_of, name)
+
+    async def _attempts(self, task: ArenaTask, outcome: Outcome, judged: Judged | None) -> list[RowAttempt]:
+        """The candidates that were evaluated, each judged."""
+        found: list[RowAttempt] = []
+        words = {} if outcome.candidate is None else {outcome.candidate.text: judged}
+        for attempt, code in _evaluations(outcome.steps):
+            if code not in words:
+                candidate = await aside(extract, Reply(f"```python\n{code}\n```\n"), task.target)
+                words[code] = await self.judge.judge(task, candidate) if candidate.function else None
+            found.append(replace(attempt, right=words[code] == PASSED, is_empty=await aside(_is_empty, code)))
+        return found
+
+    def _keep_journal(self, cell: Cell, outcome: Outcome, folder: Path) -> str:
+        path = folder / f"{cell.name}.md"
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(journal(outcome, cell.task.project.folder), encoding="utf-8")
+        return f"{folder.name}/{path.name}"
+
+
+def _failure_of(outcome: Outcome) -> str | None:
+    """`model`, if the model came to no reply.
+
+    Raises:
+        ServerTrouble: something else stood in the way.
+    """
+    if outcome.trouble is None:
+        return None
+    whose = blame(outcome.trouble)
+    if whose is Blame.MODEL:
+        return "model"
+    raise ServerTrouble(outcome.trouble, passes=whose is Blame.PASSING)
+
+
+def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
+    """The evaluations of a request with their code, those of a program that a model wrote once more among them."""
+    calls, agent, rules = 0, "", tuple[str, ...]()
+    seen: dict[str, int] = {}
+    """Calls by the last evaluation of a code."""
+    for step in steps:
+        match step.details:
+            case Asked():
+                calls, agent, rules = calls + 1, step.agent, ()
+            case Repaired():
+                rules = step.details.rules
+            case Evaluated(code=code, failure=failure) as found if (
+                step.action == "evaluate" and seen.get(code) != calls
+            ):
+                seen[code] = calls
+                yield (
+                    RowAttempt(
+                        round=step.round,
+                        call=calls,
+                        agent="debug_specialist" if rules else agent,
+                        failure=None if failure is None else failure.kind.value,
+                        examples=(found.passed, found.total),
+                        repaired=bool(rules),
+                        rules=rules,
+                        lines=sum(bool(line.strip()) for line in code.splitlines()),
+                        code=_short_digest(code),
+                        message=None if failure is None else _short_digest(failure.message),
+                    ),
+                    code,
+                )
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def _is_empty(code: str) -> bool:
+    """True if the last function of `code` does nothing: its body is a docstring, `pass`, `...` or `return`."""
+    tree = parsed(code)
+    functions = [] if tree is None else [each for each in tree.body if isinstance(each, ast.FunctionDef)]
+    return bool(functions) and all(
+        isinstance(each, ast.Pass)
+        or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        or (isinstance(each, ast.Return) and each.value is None)
+        for each in functions[-1].body
+    )
+
+
+def _row(
+    cell: Cell,
+    outcome: Outcome,
+    judged: Judged | None,
+    attempts: Sequence[RowAttempt],
+    failure_of: str | None,
+    journal_file: str | None,
+) -> Row:
+    dataset, checksum, task, model, strategy, sample, settings, seed = cell.key
+    tokens = total_tokens(outcome)
+    times = [step.time for step in outcome.steps if step.time is not None]
+    levels = [int(name.removeprefix(_LEVEL)) for step in outcome.steps for name in step.branch[:1] if _is_level(name)]
+    return Row(
+        task=task,
+        dataset=dataset,
+        checksum=checksum,
+        model=model,
+        strategy=strategy,
+        sample=sample,
+        settings=settings,
+        seed=seed,
+        status=outcome.status.value,
+        right=None if judged is None else judged == PASSED,
+        reason=outcome.reason,
+        judged=judged,
+        candidate=None if judged is None or outcome.candidate is None else outcome.candidate.text,
+        rounds=outcome.rounds,
+        calls=sum(isinstance(step.details, Asked) for step in outcome.steps),
+        tokens=Spent(tokens.prompt, tokens.cached, tokens.completion, tokens.estimated),
+        seconds=round(outcome.seconds, 3),
+        server_seconds=round(sum(each.load + each.prompt + each.generation for each in times), 3),
+        attempts=tuple(attempts),
+        level=max(levels, default=None),
+        programs=len({each.code for each in attempts}),
+        journal=journal_file,
+        failure_of=failure_of,
+        adacoder=adacoder.__version__,
+        python=platform.python_version(),
+        at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+
+
+def _is_level(name: str) -> bool:
+    return name.startswith(_LEVEL) and name.removeprefix(_LEVEL).isdigit()

@@ -1,0 +1,71 @@
+"""Two columns of a table compared on the tasks that both have, and what several columns solve alone and together."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from adacoder.arena.measures import Task, counts, task_of
+from adacoder.arena.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Two columns on the same tasks."""
+
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+    @property
+    def of(self) -> int:
+        """Number of tasks."""
+        return self.both + self.only_first + self.only_second + self.neither
+
+    @property
+    def p(self) -> float:
+        """Probability of a difference as large as this one or larger, if both were equally good (McNemar, exact)."""
+        return mcnemar(self.only_first, self.only_second)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Two-sided exact p of McNemar's test: a sign test on the pairs that differ.
+
+    >>> mcnemar(1, 9)
+    0.021484375
+    """
+    differ = only_first + only_second
+    tail = sum(math.comb(differ, each) for each in range(min(only_first, only_second) + 1))
+    return min(1.0, 2 * tail / (1 << differ))
+
+
+def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
+    """Whether the first sample that counts is right, by task: more samples of a task are no further trials."""
+    found: dict[Task, Row] = {}
+    for row in rows:
+        task = task_of(row)
+        if counts(row) and (task not in found or row.sample < found[task].sample):
+            found[task] = row
+    return {task: bool(row.right) for task, row in found.items()}
+
+
+def paired(first: Sequence[Row], second: Sequence[Row]) -> Pairs:
+    """Compare two columns on the tasks that both have."""
+    one, other = first_samples(first), first_samples(second)
+    found = Counter((one[task], other[task]) for task in one.keys() & other.keys())
+    return Pairs(found[True, True], found[True, False], found[False, True], found[False, False])
+
+
+def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
+    """Tasks that all columns have, by the set of columns that solve them."""
+    solved = {name: first_samples(rows) for name, rows in columns.items()}
+    common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
+    return Counter(frozenset(name for name, each in solved.items() if each[task]) for task in common)
+
+
+def change(value: float, base: float) -> float | None:
+    """Relative change against a base, such as 0.25 for a quarter more; None against nothing."""
+    return (value - base) / base if base else None

@@ -1,0 +1,117 @@
+"""A report in one HTML file: the tables, and each cell with its journal, to be filtered. It asks no network.
+
+What models, tasks and users have a hand in is escaped text in the tables, and data for the cells: the script makes text
+of it and never markup. The page's policy allows that script by its digest, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from adacoder.arena.rows import Row
+from adacoder.arena.tables import Line, Table
+from adacoder.report import visible
+
+_LONGEST_JOURNAL = 200_000
+"""Characters of a journal that a report has."""
+
+FILTERS = ("dataset", "model", "strategy", "status", "right")
+"""Members of a row by which cells are filtered, besides the task's name."""
+
+
+def page(
+    tables: Iterable[Table],
+    rows: Iterable[Row],
+    journal: Callable[[Row], str | None] = lambda row: None,
+    notes: Sequence[str] = (),
+) -> str:
+    """The report as a document; `journal` gives the text of a cell's journal."""
+    style, script = _own("report.css"), _own("report.js")
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
+    return "".join(
+        (
+            "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n",
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">\n',
+            "<meta name='viewport' content='width=device-width, initial-scale=1'>\n",
+            f"<title>AdaCoder arena</title>\n<style>{style}</style>\n</head>\n<body>\n<h1>AdaCoder arena</h1>\n",
+            *(f"<p class='note'>{_text(note)}</p>\n" for note in notes),
+            *map(_table, tables),
+            "<section><h2>Cells</h2><form id='filters'></form><p id='count'></p><div id='cells'></div>",
+            "<button id='more' type='button' hidden>More</button></section>\n",
+            f"<script type='application/json' id='rows'>{_data(rows, journal)}</script>\n",
+            f"<script type='application/json' id='by'>{json.dumps(FILTERS)}</script>\n",
+            f"<script>{script}</script>\n</body>\n</html>\n",
+        )
+    )
+
+
+def journal_below(folder: Path, row: Row) -> str | None:
+    """The text of a row's journal, if it lies below `folder`: rows may come from anybody."""
+    if row.journal is None:
+        return None
+    try:
+        path = (folder / row.journal).resolve()
+        if not path.is_relative_to(folder.resolve()) or not path.is_file():
+            return None
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(_LONGEST_JOURNAL + 1)
+    except (OSError, ValueError):
+        return None
+    return text if len(text) <= _LONGEST_JOURNAL else f"{text[:_LONGEST_JOURNAL]}\n… (it goes on in {row.journal})"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th scope='col'>{_text(label)}</th>" for label in (table.corner, *table.columns))
+    body = "".join(map(_line, table.lines))
+    notes = "".join(f"<p class='note'>{_text(note)}</p>" for note in table.notes)
+    grid = f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    shown = f"<details{' open' if table.lines else ''}><summary>{_text(table.name)}: {_text(table.title)}</summary>"
+    return f"<section>{shown}{grid if table.lines else ''}{notes}</details></section>\n"
+
+
+def _line(line: Line) -> str:
+    cells = "".join(f"<td>{_text(cell.text)}</td>" for cell in line.cells)
+    return f"<tr><th scope='row'>{_text(line.label)}</th>{cells}</tr>"
+
+
+def _text(text: str) -> str:
+    return escape(visible(text), quote=True)
+
+
+def _data(rows: Iterable[Row], journal: Callable[[Row], str | None]) -> str:
+    """The cells as JSON that no reader of HTML finds a tag in."""
+    cells = [{**asdict(row), "right": _word(row), "journal": journal(row)} for row in rows]
+    return _in_a_script(json.dumps(_seen(cells), separators=(",", ":")))
+
+
+def _word(row: Row) -> str:
+    return "not judged" if row.right is None else "right" if row.right else "wrong"
+
+
+def _seen(value: object) -> object:
+    """The value with all of its texts visible."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {key: _seen(each) for key, each in value.items()}
+    return [_seen(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _in_a_script(told: str) -> str:
+    return told.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _own(name: str) -> str:
+    """One of our own texts beside this file."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

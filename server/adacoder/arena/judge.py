@@ -1,0 +1,198 @@
+"""The judge: runs hidden tests on candidates, in the sandbox.
+
+Nothing of a hidden test leaves it but whether a candidate passed. No agent, strategy or journal can reach it: they
+stand on lower floors, and it is asked after a request has ended. What the tests want stays in this process where they
+are calls or examples; a test that is Python runs in the candidate's own process, after the candidate was imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from adacoder.arena.rows import Judged
+from adacoder.arena.tasks import ArenaTask, Calls, Examples, Statements
+from adacoder.aside import aside
+from adacoder.domain import Candidate, Example, Failure, FailureKind, Verdict
+from adacoder.pytext import Lines
+from adacoder.sandbox.host import Host, Program, turns_for_all
+from adacoder.sandbox.interpreter import find
+from adacoder.sandbox.literal_values import value_of
+from adacoder.settings import Settings
+from adacoder.source.splice import splice
+
+PASSED = Judged("passed")
+_WRONG = Judged("failed", FailureKind.WRONG_OUTPUT.value)
+_HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
+_RELATIVE = 1e-6
+"""How far a float may be off, by its size, where the tests say nothing else."""
+_PRINTS = (
+    "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
+    "(float('inf'), float('nan')))\n"
+)
+
+
+class Judge:
+    """Judges candidates. Several may be judged at a time; the same is not judged twice."""
+
+    def __init__(self, settings: Settings) -> None:
+        """`settings` say which interpreter, and how it is isolated at least."""
+        self._settings = settings
+        self._hosts: dict[Path, Host] = {}
+        self._turns = turns_for_all()
+        self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
+        """Results of canonical solutions, by task."""
+        self._running: dict[bytes, asyncio.Task[Judged]] = {}
+        self._known: dict[bytes, Judged] = {}
+
+    async def judge(self, task: ArenaTask, candidate: Candidate) -> Judged:
+        """What the hidden tests of `task` make of a candidate.
+
+        Raises:
+            SandboxError: nothing could be run: no isolation, no interpreter.
+        """
+        placed = await aside(splice, task.target, candidate)
+        return await self.judge_text(task, placed.text)
+
+    async def judge_text(self, task: ArenaTask, text: str) -> Judged:
+        """As `judge`, of the whole text of a module.
+
+        Raises:
+            SandboxError: as `judge`.
+        """
+        key = hashlib.sha256(f"{task.id}\0{text}".encode("utf-8", "surrogatepass")).digest()
+        if key not in self._known:
+            if key not in self._running:
+                self._running[key] = asyncio.create_task(self._judged(task, text))
+            try:
+                self._known[key] = await asyncio.shield(self._running[key])
+            finally:
+                if key in self._running and self._running[key].done():
+                    del self._running[key]
+        return self._known[key]
+
+    async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
+        """Find out beforehand what the canonical solutions give; returns the tasks that their own do not pass.
+
+        Raises:
+            SandboxError: as `judge`.
+        """
+        known = [task for task in tasks if task.canonical is not None]
+        found = await asyncio.gather(*(self.judge(task, task.canonical) for task in known if task.canonical))
+        return [task for task, judged in zip(known, found, strict=True) if judged != PASSED]
+
+    async def close(self) -> None:
+        """End its processes."""
+        running = [*self._running.values(), *self._truth.values()]
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*(host.close() for host in self._hosts.values()))
+
+    async def _judged(self, task: ArenaTask, text: str) -> Judged:
+        match task.hidden:
+            case Statements(text=tests):
+                example = Example(f"exec({tests!r}, globals())\n", "", 0)
+                verdict = await self._run(task, text, [example])
+            case Examples(examples=examples):
+                verdict = await self._run(task, text, examples)
+            case Calls() as calls:
+                wanted = calls.wanted if calls.wanted is not None else await self._true(task, calls)
+                verdict = await self._called(task, text, calls)
+                if verdict.passed and wanted is not None:
+                    right = await aside(_all_right, _printed(verdict), wanted, calls.tolerance)
+                    return PASSED if right else _WRONG
+        return _word(verdict)
+
+    async def _true(self, task: ArenaTask, calls: Calls) -> tuple[str, ...] | None:
+        """What the canonical solution gives; None if it fails."""
+        if task.id not in self._truth:
+            self._truth[task.id] = asyncio.create_task(self._find_truth(task, calls))
+        return await asyncio.shield(self._truth[task.id])
+
+    async def _find_truth(self, task: ArenaTask, calls: Calls) -> tuple[str, ...] | None:
+        if task.canonical is None:
+            return None
+        placed = await aside(splice, task.target, task.canonical)
+        return _printed(await self._called(task, placed.text, calls))
+
+    async def _called(self, task: ArenaTask, text: str, calls: Calls) -> Verdict:
+        source = _PRINTS.format(call=calls.call, arguments=", ".join(calls.arguments))
+        return await self._run(task, text, [Example(source, "", 0)])
+
+    async def _run(self, task: ArenaTask, text: str, examples: Sequence[Example]) -> Verdict:
+        module, overlays = task.target.module, {**task.project.overlays, task.target.module.path: text}
+        program = Program(
+            module,
+            text,
+            task.target.qualname,
+            1,
+            len(Lines(text)),
+            overlays=overlays,
+            is_withheld=isinstance(task.hidden, Examples),
+            all_count=True,
+        )
+        verdict = await (await self._host(task)).evaluate(program, examples, timeout=self._settings.timeout)
+        if verdict.passed and len(verdict.results) < sum(not each.skipped for each in examples):
+            ended = Failure(FailureKind.PROTOCOL, "It ended before all tests had run.")
+            return replace(verdict, failure=ended)
+        return verdict
+
+    async def _host(self, task: ArenaTask) -> Host:
+        folder, settings = task.project.folder, self._settings
+        if folder not in self._hosts:
+            interpreter = await asyncio.to_thread(find, settings.interpreter, task.target.module.path.parent, folder)
+            if folder not in self._hosts:  # nobody else was faster
+                self._hosts[folder] = Host(
+                    interpreter, folder, least=settings.isolation, turns=self._turns, wishes=settings.wishes
+                )
+        return self._hosts[folder]
+
+
+def _word(verdict: Verdict) -> Judged:
+    failure = verdict.failure
+    return PASSED if failure is None else Judged(_HOW.get(failure.kind, "failed"), failure.kind.value)
+
+
+def _printed(verdict: Verdict) -> tuple[str, ...]:
+    """The results that were printed last; none where something else was. It comes from code that is hostile."""
+    lines = verdict.results[-1].got.splitlines() if verdict.results else []
+    try:
+        told = json.loads(lines[-1]) if lines else None
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(each for each in told if isinstance(each, str)) if isinstance(told, list) else ()
+
+
+def _all_right(given: Sequence[str], wanted: Sequence[str], tolerance: float) -> bool:
+    return len(given) == len(wanted) and all(
+        one == other or _is_right(one, other, tolerance) for one, other in zip(given, wanted, strict=True)
+    )
+
+
+def _is_right(one: str, other: str, tolerance: float) -> bool:
+    try:
+        return _close(value_of(one), value_of(other), tolerance)
+    except ValueError:
+        return False
+
+
+def _close(one: object, other: object, tolerance: float) -> bool:
+    """As `==`, but that floats may be off; a list is no tuple, but a tuple is right where a list is wanted."""
+    match one, other:
+        case ((int() | float()), (int() | float())) if isinstance(one, float) or isinstance(other, float):
+            are_close = math.isclose(one, other, rel_tol=0 if tolerance else _RELATIVE, abs_tol=tolerance or 1e-9)
+            return are_close or (math.isnan(one) and math.isnan(other))
+        case (list() | tuple(), list() | tuple()):
+            return len(one) == len(other) and all(
+                _close(each, wanted, tolerance) for each, wanted in zip(one, other, strict=True)
+            )
+        case (dict(), dict()):
+            return one.keys() == other.keys() and all(_close(one[key], other[key], tolerance) for key in one)
+        case _:
+            return one == other

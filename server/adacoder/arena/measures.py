@@ -1,0 +1,290 @@
+"""Figures of rows: shares with intervals, costs, and curves.
+
+A share over tasks has Wilson's interval for 95 %. Where a task has several samples, the interval is that of as many
+tasks with one sample each: samples of a task are no independent trials, so it is wide rather than narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist, fmean
+from typing import TypeAlias
+
+from adacoder.arena.rows import Row, RowAttempt
+
+Task: TypeAlias = tuple[str, str, str]
+"""Identity of a task: dataset, checksum, name."""
+
+LEVEL = 0.95
+"""Of all intervals."""
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+PASSED = "passed"
+"""Class of a candidate that failed no shown example."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure, how many tasks or cells it is of, and its interval, if it is a share of them."""
+
+    value: float
+    of: int
+    low: float | None = None
+    high: float | None = None
+
+
+Measure: TypeAlias = Callable[[Sequence[Row]], Estimate | None]
+"""Gives None where the rows do not tell it."""
+
+
+def task_of(row: Row) -> Task:
+    """Identity of the row's task."""
+    return row.dataset, row.checksum, row.task
+
+
+def counts(row: Row) -> bool:
+    """True if the row tells something of its model and strategy.
+
+    What a server's failure ended, a user cancelled, or the judge could not run, tells nothing. A model that brought no
+    candidate about was wrong.
+    """
+    if row.failure_of == "server" or row.status == "cancelled":
+        return False
+    return row.right is not None or row.candidate is None
+
+
+def pass_at_k(samples: int, right: int, k: int) -> float:
+    """Probability that one of `k` of a task's `samples` is right, if `right` of them are (Chen et al., 2021).
+
+    >>> pass_at_k(5, 2, 1)
+    0.4
+    >>> pass_at_k(5, 2, 4)
+    1.0
+    """
+    return 1 - math.comb(samples - right, k) / math.comb(samples, k)
+
+
+def wilson(hits: float, of: int) -> tuple[float, float]:
+    """Bounds of Wilson's interval for a share of `hits` in `of` trials (Wilson, 1927).
+
+    >>> [round(bound, 3) for bound in wilson(8, 10)]
+    [0.49, 0.943]
+    """
+    found, square = hits / of, _Z * _Z
+    middle = (found + square / (2 * of)) / (1 + square / of)
+    reach = _Z / (1 + square / of) * math.sqrt(found * (1 - found) / of + square / (4 * of * of))
+    return max(0.0, min(found, middle - reach)), min(1.0, max(found, middle + reach))  # whatever is rounded
+
+
+def share(hits: float, of: int) -> Estimate | None:
+    """A share with its interval; None of nothing."""
+    return Estimate(hits / of, of, *wilson(hits, of)) if of else None
+
+
+def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
+    """The rows that count, by task."""
+    found: dict[Task, list[Row]] = defaultdict(list)
+    for row in rows:
+        if counts(row):
+            found[task_of(row)].append(row)
+    return found
+
+
+def pass_at(k: int) -> Measure:
+    """pass@k over the tasks that have k samples or more."""
+    return _pass_at(k, lambda row: bool(row.right))
+
+
+def _pass_at(k: int, is_right: Callable[[Row], bool | None]) -> Measure:
+    """pass@k by a word on each row; None if that is not known of all."""
+
+    def measure(rows: Sequence[Row]) -> Estimate | None:
+        tasks = [[is_right(row) for row in each] for each in by_task(rows).values() if len(each) >= k]
+        if any(None in words for words in tasks):
+            return None
+        return share(math.fsum(pass_at_k(len(words), sum(map(bool, words)), k) for words in tasks), len(tasks))
+
+    return measure
+
+
+pass_at_1 = pass_at(1)
+
+
+def by_round(most: int) -> Measure:
+    """pass@1 as it would be with at most `most` rounds after the first, from what the rounds up to there gave."""
+    return _pass_at(1, lambda row: _right_of(row, [each for each in row.attempts if each.round <= most + 1]))
+
+
+def by_program(most: int) -> Measure:
+    """pass@1 as it would be after `most` programs. What rules make of a program is no other program."""
+    return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)))
+
+
+def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttempt]:
+    """The attempts up to so many different programs."""
+    found: list[RowAttempt] = []
+    programs: set[str | int] = set()
+    for number, attempt in enumerate(attempts):
+        if not attempt.repaired:
+            programs.add(number if attempt.code is None else attempt.code)
+        if len(programs) > most:
+            break
+        found.append(attempt)
+    return found
+
+
+def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
+    """Whether a request that ended after these attempts would be right: the one that got furthest, of equals the first.
+
+    With all of its attempts the row's own outcome counts, which knows what its strategy prefers. None: not judged.
+    """
+    if len(attempts) == len(row.attempts):
+        return bool(row.right)
+    best = max(attempts, key=lambda each: (each.failure is None, each.examples[0]), default=None)
+    return False if best is None else best.right
+
+
+def verified(rows: Sequence[Row]) -> Estimate | None:
+    """Share of cells that ended verified by the shown examples."""
+    counted = [row for row in rows if counts(row)]
+    return _of_cells([row.status == "verified" for row in counted], counted)
+
+
+def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
+    """Of the cells that ended verified, the share that the hidden judge calls wrong."""
+    counted = [row for row in rows if counts(row) and row.status == "verified"]
+    return _of_cells([not row.right for row in counted], counted)
+
+
+def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
+    """A share of cells; its interval is that of their tasks."""
+    if not rows:
+        return None
+    value = sum(hits) / len(rows)
+    tasks = len({task_of(row) for row in rows})
+    return Estimate(value, len(rows), *wilson(value * tasks, tasks))
+
+
+def mean(of: Callable[[Row], float]) -> Measure:
+    """Mean over the cells that count."""
+
+    def measure(rows: Sequence[Row]) -> Estimate | None:
+        values = [of(row) for row in rows if counts(row)]
+        return Estimate(fmean(values), len(values)) if values else None
+
+    return measure
+
+
+calls = mean(lambda row: row.calls)
+rounds = mean(lambda row: row.rounds)
+programs = mean(lambda row: row.programs)
+seconds = mean(lambda row: row.seconds)
+server_seconds = mean(lambda row: row.server_seconds)
+prompt_tokens = mean(lambda row: row.tokens.prompt)
+cached_tokens = mean(lambda row: row.tokens.cached)
+completion_tokens = mean(lambda row: row.tokens.completion)
+tokens = mean(lambda row: row.tokens.prompt + row.tokens.completion)
+
+
+def cells(rows: Sequence[Row]) -> Estimate | None:
+    """Number of cells that count."""
+    counted = sum(map(counts, rows))
+    return Estimate(counted, counted) if counted else None
+
+
+def left_out(rows: Sequence[Row]) -> Estimate | None:
+    """Number of cells that tell nothing: failures of servers, cancelled ones, those that could not be judged."""
+    return Estimate(sum(not counts(row) for row in rows), len(rows)) if rows else None
+
+
+def right_tests(rows: Sequence[Row]) -> Estimate | None:
+    """Share of designed tests that the canonical solution passes; the tests of a task are no independent trials."""
+    known = [
+        (row.tests.designed, row.tests.right_on_canonical)
+        for row in rows
+        if counts(row) and row.tests is not None and row.tests.right_on_canonical is not None
+    ]
+    designed = sum(each for each, _ in known)
+    return Estimate(sum(each for _, each in known) / designed, designed) if designed else None
+
+
+def covered_by_tests(rows: Sequence[Row]) -> Estimate | None:
+    """Share of the canonical solution's lines that designed tests reach, as the mean over cells."""
+    known = [
+        row.tests.lines_covered
+        for row in rows
+        if counts(row) and row.tests is not None and row.tests.lines_covered is not None
+    ]
+    return Estimate(fmean(known), len(known)) if known else None
+
+
+Counting: TypeAlias = Callable[[Sequence[Row]], Counter[str]]
+"""Counts things of rows by their kind."""
+
+
+def levels(rows: Sequence[Row]) -> Counter[str]:
+    """Cells by the level at which they ended."""
+    return Counter(f"Level {row.level}" for row in rows if counts(row) and row.level is not None)
+
+
+def failures_before(rows: Sequence[Row]) -> Counter[str]:
+    """Programs as they were written, by the class of their failure."""
+    return Counter(before for before, _ in _repairs(rows))
+
+
+def failures_after(rows: Sequence[Row]) -> Counter[str]:
+    """The same programs after the Debug Specialist, by the class of the failure that is left."""
+    return Counter(after for _, after in _repairs(rows))
+
+
+def _repairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """The class of each program's failure as it was written, and after rules were tried."""
+    return [pair for row in rows if counts(row) for pair in _repairs_of(row)]
+
+
+def _repairs_of(row: Row) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for attempt in row.attempts:
+        failure = attempt.failure or PASSED
+        if attempt.repaired and found:
+            found[-1] = (found[-1][0], failure)
+        else:
+            found.append((failure, failure))
+    return found
+
+
+INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER = (
+    "Code Invariance",
+    "Error Message Persistence",
+    "Error Type Consistency",
+    "Function Emptying",
+    "Miscellaneous Refinement",
+)
+REFINEMENTS = (INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER)
+"""Kinds of refinement that did not succeed, each without those before it (AdaCoder paper, Table IV)."""
+
+
+def refinements(rows: Sequence[Row]) -> Counter[str]:
+    """Pairs of programs that follow each other and both fail, by what the refinement changed."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        if not counts(row):
+            continue
+        written = [each for each in row.attempts if not each.repaired]
+        for before, after in pairwise(written):
+            if before.failure and after.failure and before.code and after.code:
+                found[_refinement(before, after)] += 1
+    return found
+
+
+def _refinement(before: RowAttempt, after: RowAttempt) -> str:
+    if before.code == after.code:
+        return INVARIANCE
+    if before.message is not None and before.message == after.message:
+        return SAME_MESSAGE
+    if before.failure == after.failure:
+        return SAME_TYPE
+    return EMPTIED if after.is_empty else OTHER

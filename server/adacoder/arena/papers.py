@@ -1,0 +1,491 @@
+"""The tables and figures of the four papers, as data, and our own: what each is of, not what it came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from adacoder.arena import measures
+from adacoder.arena.compare import overlap
+from adacoder.arena.measures import by_program, by_round
+from adacoder.arena.rows import Row
+from adacoder.arena.tables import Form, Grid, Relative, Slice, Table, Tally, comparison
+
+HUMANEVAL, MBPP = "humaneval", "mbpp"
+_BOTH = {"HumanEval": HUMANEVAL, "MBPP": MBPP}
+_WITH_ET = {"HumanEval": HUMANEVAL, "HumanEval-ET": "humaneval-et", "MBPP": MBPP, "MBPP-ET": "mbpp-et"}
+_WITH_PLUS = {"HumanEval": HUMANEVAL, "HumanEval+": "humaneval-plus", "MBPP": MBPP, "MBPP+": "mbpp-plus"}
+DIRECT = {"strategy": "direct"}
+MOST_ROUNDS = 5
+"""The papers' t."""
+MOST_PROGRAMS = 20
+"""CodeTree's budget."""
+
+
+def _on(datasets: Mapping[str, str]) -> tuple[Slice, ...]:
+    return tuple(Slice(name, {"dataset": dataset}) for name, dataset in datasets.items())
+
+
+def _by(strategies: Mapping[str, str]) -> tuple[Slice, ...]:
+    return tuple(Slice(name, {"strategy": strategy}) for name, strategy in strategies.items())
+
+
+def _by_and_on(strategies: Mapping[str, str], datasets: Mapping[str, str]) -> tuple[Slice, ...]:
+    return tuple(
+        Slice(f"{name} · {where}", {"strategy": strategy, "dataset": dataset})
+        for name, strategy in strategies.items()
+        for where, dataset in datasets.items()
+    )
+
+
+_FRAMEWORKS = {
+    "Direct": "direct",
+    "AgentCoder": "agentcoder",
+    "MapCoder": "mapcoder",
+    "INTERVENOR": "intervenor",
+    "Self-Collaboration": "self-collaboration",
+}
+_ADACODER = {"Direct": "direct", "AdaCoder": "adacoder"}
+_ABLATION = {
+    "AdaCoder": "adacoder",
+    "w/o Prompt": "adacoder-no-planner",
+    "w/o Debug": "adacoder-no-debugger",
+    "w/o Prompt & Debug": "adacoder-neither",
+}
+_ROUNDS = tuple(Slice(f"t={most}", measure=by_round(most)) for most in range(MOST_ROUNDS + 1))
+_PROGRAMS = tuple(Slice(str(most), measure=by_program(most)) for most in range(1, MOST_PROGRAMS + 1))
+_PREFIX = "Each point is what the first rounds gave, cut there; no run of its own."
+
+
+def _change(number: str, dataset: str, of: str) -> Grid:
+    return Grid(
+        f"AdaCoder, Table {number}",
+        f"pass@1 of multi-agent frameworks on {of}, with the change against direct",
+        _by(_FRAMEWORKS),
+        {"dataset": dataset},
+        measure=measures.pass_at_1,
+        base=DIRECT,
+        average=True,
+    )
+
+
+def _tokens(number: str, dataset: str, of: str) -> Grid:
+    return Grid(
+        f"AdaCoder, Table {number}",
+        f"Tokens a task of multi-agent frameworks on {of}, with the multiple of increase",
+        _by(_FRAMEWORKS),
+        {"dataset": dataset},
+        measure=measures.tokens,
+        form=Form.TOKENS,
+        base=DIRECT,
+        relative=Relative.MULTIPLE,
+        average=True,
+    )
+
+
+def _time(number: str, dataset: str, of: str) -> Grid:
+    return Grid(
+        f"AdaCoder, Table {number}",
+        f"Seconds a task of multi-agent frameworks on {of}, with the multiple of increase",
+        _by(_FRAMEWORKS),
+        {"dataset": dataset},
+        measure=measures.seconds,
+        form=Form.SECONDS,
+        base=DIRECT,
+        relative=Relative.MULTIPLE,
+        average=True,
+    )
+
+
+PLANNING, NOT_PLANNING = "Planning", "Non-planning"
+
+
+def _regions(rows: Sequence[Row]) -> Counter[str]:
+    """Tasks by which kind of framework solves them; of each kind the first row of a task counts."""
+    columns = {
+        PLANNING: [row for row in rows if row.strategy == "mapcoder"],
+        NOT_PLANNING: [row for row in rows if row.strategy in ("agentcoder", "intervenor", "self-collaboration")],
+    }
+    return Counter({_REGIONS[solved]: count for solved, count in overlap(columns).items()})
+
+
+_REGIONS = {
+    frozenset({PLANNING}): "only planning",
+    frozenset({PLANNING, NOT_PLANNING}): "both",
+    frozenset({NOT_PLANNING}): "only non-planning",
+    frozenset[str](): "neither",
+}
+
+_ADACODER_TABLES = (
+    _change("I", HUMANEVAL, "HumanEval"),
+    _tokens("II", HUMANEVAL, "HumanEval"),
+    _time("III", HUMANEVAL, "HumanEval"),
+    Grid(
+        "AdaCoder, Figure 1",
+        "pass@1 against the rounds of refinement on HumanEval",
+        _ROUNDS,
+        {"dataset": HUMANEVAL, "strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration")},
+        needs="the judge's word on each attempt",
+        plot="lines",
+        remark=_PREFIX,
+        lines="strategy,model",
+    ),
+    Tally(
+        "AdaCoder, Table IV",
+        "Kinds of refinement among pairs of programs that both fail",
+        (Slice("Proportion", counting=measures.refinements),),
+        {"strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration", "adacoder")},
+        needs="digests of the attempts' code and messages",
+        remark="Failures are those of the shown examples; the paper's are those of the hidden tests.",
+        kinds=measures.REFINEMENTS,
+        corner="Refinement Type",
+    ),
+    Grid(
+        "AdaCoder, Figure 2",
+        "pass@1 of MapCoder against t on HumanEval",
+        _ROUNDS,
+        {"dataset": HUMANEVAL, "strategy": "mapcoder"},
+        needs="the judge's word on each attempt",
+        plot="lines",
+        remark=_PREFIX,
+    ),
+    Tally(
+        "AdaCoder, Figure 4",
+        "HumanEval's tasks solved by planning (MapCoder) and non-planning frameworks",
+        "model",
+        {"dataset": HUMANEVAL, "strategy": ("mapcoder", "agentcoder", "intervenor", "self-collaboration")},
+        needs="tasks that frameworks of both kinds have",
+        plot="circles",
+        counting=_regions,
+        kinds=tuple(_REGIONS.values()),
+        corner="Solved by",
+    ),
+    Grid(
+        "AdaCoder, Table V",
+        "pass@1 of AdaCoder, with the change against direct",
+        _by_and_on(_ADACODER, _BOTH),
+        measure=measures.pass_at_1,
+        base=DIRECT,
+        average=True,
+    ),
+    _change("VI", MBPP, "MBPP"),
+    Grid(
+        "AdaCoder, Figure 6",
+        "pass@1 of AdaCoder against t on HumanEval",
+        _ROUNDS,
+        {"dataset": HUMANEVAL, "strategy": "adacoder"},
+        needs="the judge's word on each attempt",
+        plot="lines",
+        remark=_PREFIX,
+    ),
+    _tokens("VII", MBPP, "MBPP"),
+    _time("VIII", MBPP, "MBPP"),
+    Grid(
+        "AdaCoder, Table IX",
+        "Tokens a task of AdaCoder, with the multiple of increase",
+        _by_and_on(_ADACODER, _BOTH),
+        measure=measures.tokens,
+        form=Form.TOKENS,
+        base=DIRECT,
+        relative=Relative.MULTIPLE,
+        average=True,
+    ),
+    Grid(
+        "AdaCoder, Table X",
+        "Seconds a task of AdaCoder, with the multiple of increase",
+        _by_and_on(_ADACODER, _BOTH),
+        measure=measures.seconds,
+        form=Form.SECONDS,
+        base=DIRECT,
+        relative=Relative.MULTIPLE,
+        average=True,
+    ),
+    Grid(
+        "AdaCoder, Table XI",
+        "pass@1 of AdaCoder without its agents on HumanEval, with the change against all of them",
+        _by(_ABLATION),
+        {"dataset": HUMANEVAL},
+        measure=measures.pass_at_1,
+        base={"strategy": "adacoder"},
+        average=True,
+    ),
+)
+
+_TESTERS = {"Single Agent": "agentcoder-one-agent", "Multiple Agents": "agentcoder"}
+
+
+def _of_tests(number: int, title: str, measure: measures.Measure, strategies: Mapping[str, str]) -> Grid:
+    return Grid(
+        f"AgentCoder, Table {number}",
+        title,
+        _on(_BOTH),
+        needs="designed tests that were run on canonical solutions",
+        lines=_by(strategies),
+        corner="Strategies",
+        measure=measure,
+    )
+
+
+_AGENTCODER_TABLES = (
+    Grid(
+        "AgentCoder, Table 1",
+        "pass@1 of strategies, with the change against direct",
+        _on(_WITH_ET),
+        lines="model,strategy",
+        corner="Models and strategies",
+        measure=measures.pass_at_1,
+        base=DIRECT,
+    ),
+    Grid(
+        "AgentCoder, Table 2",
+        "pass@1 of AgentCoder's agents, with the change against direct",
+        _on(_WITH_ET),
+        lines=_by(
+            {
+                "programmer agent only": "agentcoder-programmer",
+                "programmer + test designer": "agentcoder-designer",
+                "programmer + test executor": "agentcoder-executor",
+                "AgentCoder": "agentcoder",
+            }
+        ),
+        corner="Agents",
+        measure=measures.pass_at_1,
+        base=DIRECT,
+    ),
+    Grid(
+        "AgentCoder, Table 3",
+        "pass@1 of AgentCoder against the number of iterations, with the change against direct",
+        _on(_WITH_ET),
+        needs="the judge's word on each attempt",
+        remark=_PREFIX,
+        lines=tuple(Slice(str(most), {"strategy": "agentcoder"}, by_round(most)) for most in range(1, MOST_ROUNDS + 1)),
+        corner="Iterations",
+        base=DIRECT,
+    ),
+    _of_tests(4, "Share of designed tests that the canonical solution passes", measures.right_tests, _TESTERS),
+    _of_tests(5, "Lines of the canonical solution that all designed tests reach", measures.covered_by_tests, _TESTERS),
+    Grid(
+        "AgentCoder, Table 6",
+        "pass@1 of a single agent and of several",
+        _on(_WITH_ET),
+        lines=_by(_TESTERS),
+        corner="Strategies",
+        measure=measures.pass_at_1,
+    ),
+    _of_tests(7, "Accuracy of the tests of a single agent and of several", measures.right_tests, _TESTERS),
+    _of_tests(8, "Lines reached by the tests of a single agent and of several", measures.covered_by_tests, _TESTERS),
+)
+
+_CODETREES = {
+    "Direct": "direct",
+    "CoT": "cot",
+    "Reflexion": "reflexion",
+    "MapCoder": "mapcoder",
+    "Resample": "resample",
+    "CodeTree-BFS": "codetree-bfs",
+    "CodeTree-DFS": "codetree-dfs",
+    "Strategy List": "strategy-list",
+    "CodeTree": "codetree",
+}
+
+_CODETREE_TABLES = (
+    Grid(
+        "CodeTree, Table 2",
+        "pass@1 within a budget of programs",
+        _on(_WITH_PLUS),
+        {"strategy": tuple(_CODETREES.values())},
+        lines="model,strategy",
+        corner="Models and methods",
+        measure=measures.pass_at_1,
+        remark="CodeContests is out of scope.",
+    ),
+    Grid(
+        "CodeTree, Table 3",
+        "pass@1 of CodeTree without its critic, breadth first and depth first",
+        _on({name: _WITH_PLUS[name] for name in ("HumanEval", "HumanEval+")}),
+        lines=_by({"CodeTree-BFS": "codetree-bfs", "CodeTree-DFS": "codetree-dfs"}),
+        corner="Search",
+        measure=measures.pass_at_1,
+        remark="Depth and width are those of the strategies; the paper varies them.",
+    ),
+    Grid(
+        "CodeTree, Table 4",
+        "pass@1 of CodeTree without tasks of its critic",
+        _on({name: _WITH_PLUS[name] for name in ("HumanEval", "HumanEval+")}),
+        lines=_by(
+            {
+                "CodeTree": "codetree",
+                "w/o verification": "codetree-no-verification",
+                "w/o node abort": "codetree-no-abort",
+                "w/o scoring": "codetree-no-scoring",
+            }
+        ),
+        corner="Ablation",
+        measure=measures.pass_at_1,
+        base={"strategy": "codetree"},
+    ),
+    Grid(
+        "CodeTree, Figure 5",
+        "pass@1 against the number of programs on HumanEval+",
+        _PROGRAMS,
+        {"dataset": _WITH_PLUS["HumanEval+"], "strategy": tuple(_CODETREES.values())},
+        needs="the judge's word on each attempt",
+        plot="lines",
+        remark=_PREFIX,
+        lines="strategy,model",
+    ),
+    Grid(
+        "CodeTree, Figure 5 on HumanEval",
+        "pass@1 against the number of programs on HumanEval",
+        _PROGRAMS,
+        {"dataset": HUMANEVAL, "strategy": tuple(_CODETREES.values())},
+        needs="the judge's word on each attempt",
+        plot="lines",
+        remark=_PREFIX,
+        lines="strategy,model",
+    ),
+)
+
+_SEMAGS = {
+    "Direct": "direct",
+    "Self-Planning": "self-planning",
+    "MapCoder": "mapcoder",
+    "LDB": "ldb",
+    "LPW": "lpw",
+    "SEMAG": "semag",
+}
+_SEMAG_ABLATION = {
+    "none": "semag-no-verification-no-suggestion-no-discussion",
+    "verification": "semag-no-suggestion-no-discussion",
+    "suggestion": "semag-no-verification-no-discussion",
+    "discussion": "semag-no-verification-no-suggestion",
+    "verification, suggestion": "semag-no-discussion",
+    "verification, discussion": "semag-no-suggestion",
+    "suggestion, discussion": "semag-no-verification",
+    "all": "semag",
+}
+
+_SEMAG_TABLES = (
+    Grid(
+        "SEMAG, Table 1",
+        "pass@1 of strategies, with the change against direct",
+        _on(_WITH_ET),
+        {"strategy": tuple(_SEMAGS.values())},
+        lines="model,strategy",
+        corner="Models and methods",
+        measure=measures.pass_at_1,
+        base=DIRECT,
+    ),
+    Grid(
+        "SEMAG, Table 2",
+        "pass@1 on competition-level tasks, with the change against direct",
+        _on({"LiveCodeBench": "livecodebench"}),
+        {"strategy": tuple(_SEMAGS.values())},
+        lines="model,strategy",
+        corner="Models and methods",
+        measure=measures.pass_at_1,
+        base=DIRECT,
+        remark="APPS and CodeContests are out of scope.",
+    ),
+    Tally(
+        "SEMAG, Table 3",
+        "Tasks by the level at which SEMAG ended",
+        _on({**_WITH_ET, "LiveCodeBench": "livecodebench"}),
+        {"strategy": "semag"},
+        needs="the level at which a cell ended",
+        counting=measures.levels,
+        kinds=tuple(f"Level {level}" for level in range(1, 5)),
+        corner="Level",
+    ),
+    Grid(
+        "SEMAG, Table 4",
+        "pass@1 of SEMAG with some of its parts on HumanEval, with the change against all of them",
+        _by(_SEMAG_ABLATION),
+        {"dataset": HUMANEVAL},
+        measure=measures.pass_at_1,
+        base={"strategy": "semag"},
+    ),
+    Grid(
+        "SEMAG, Figure 4",
+        "Tokens a task of LPW and SEMAG",
+        _on({**_WITH_ET, "LiveCodeBench": "livecodebench"}),
+        plot="bars",
+        lines=_by({"LPW": "lpw", "SEMAG": "semag"}),
+        corner="Methods",
+        measure=measures.tokens,
+        form=Form.TOKENS,
+        base={"strategy": "lpw"},
+    ),
+)
+
+SUMMARY = Grid(
+    "Summary",
+    "What each model and strategy came to",
+    (
+        Slice("cells", measure=measures.cells, form=Form.COUNT),
+        Slice("pass@1, %", measure=measures.pass_at_1),
+        Slice("verified, %", measure=measures.verified),
+        Slice("verified but wrong, %", measure=measures.verified_but_wrong),
+        Slice("left out", measure=measures.left_out, form=Form.COUNT),
+    ),
+    lines="dataset,model,strategy",
+    corner="Tasks, model and strategy",
+)
+COST = Grid(
+    "Cost",
+    "Means of a task",
+    (
+        Slice("calls", measure=measures.calls, form=Form.NUMBER),
+        Slice("rounds", measure=measures.rounds, form=Form.NUMBER),
+        Slice("programs", measure=measures.programs, form=Form.NUMBER),
+        Slice("prompt tokens", measure=measures.prompt_tokens, form=Form.TOKENS),
+        Slice("cached", measure=measures.cached_tokens, form=Form.TOKENS),
+        Slice("written", measure=measures.completion_tokens, form=Form.TOKENS),
+        Slice("seconds", measure=measures.seconds, form=Form.SECONDS),
+        Slice("of the server", measure=measures.server_seconds, form=Form.SECONDS),
+    ),
+    lines="dataset,model,strategy",
+    corner="Tasks, model and strategy",
+)
+ERRORS = Tally(
+    "Errors",
+    "Programs by the class of their failure on the shown examples, before and after the Debug Specialist",
+    (
+        Slice("before", counting=measures.failures_before),
+        Slice("after", counting=measures.failures_after),
+    ),
+    {"strategy": ("adacoder", "adacoder-no-planner")},
+    needs="attempts",
+    corner="Class",
+)
+
+OWN = (SUMMARY, COST, ERRORS)
+PAPERS = (*_ADACODER_TABLES, *_AGENTCODER_TABLES, *_CODETREE_TABLES, *_SEMAG_TABLES)
+SETS = {
+    "own": OWN,
+    "adacoder": _ADACODER_TABLES,
+    "agentcoder": _AGENTCODER_TABLES,
+    "codetree": _CODETREE_TABLES,
+    "semag": _SEMAG_TABLES,
+}
+"""By the name of the paper; `own` are ours."""
+
+
+def pass_at_ks(ks: Sequence[int]) -> Grid:
+    """pass@k for several k."""
+    return Grid(
+        "pass@k",
+        "pass@k over the tasks that have as many samples",
+        tuple(Slice(f"pass@{k}, %", measure=measures.pass_at(k)) for k in ks),
+        lines="dataset,model,strategy",
+        corner="Tasks, model and strategy",
+    )
+
+
+def tables(rows: Sequence[Row], sets: Sequence[str] = tuple(SETS), ks: Sequence[int] = ()) -> list[Table]:
+    """The tables of these sets; of our own also pass@k and each column against `direct`."""
+    found = [each.table(rows) for name in sets for each in SETS[name]]
+    if "own" in sets:
+        more = [pass_at_ks(ks).table(rows)] if ks else []
+        found[len(OWN) : len(OWN)] = [*more, comparison(rows, DIRECT)]
+    return found

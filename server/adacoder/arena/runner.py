@@ -1,0 +1,177 @@
+"""Runs the cells of a comparison on this machine, as many at a time as each model server works on.
+
+Cells that have a row are not done again. A cell whose server failed has no row: it is tried again for a while, and
+left to the next run after that. Whatever ends a run, the rows that were written are whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from adacoder.arena.cells import Bench, Cell, Plan, ServerTrouble
+from adacoder.arena.rows import Reading, Row, RowsFile
+from adacoder.models.backends import BACKENDS, kind_and_name
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+"""Seconds between tries at a server that failed; each is twice as long as the one before."""
+_GIVES_UP = 3
+"""Cells of a model in a row that fail lastingly, after which the rest of its cells is not tried."""
+
+
+@dataclass
+class Column:
+    """A model with a strategy, so far."""
+
+    done: int = 0
+    right: int = 0
+    verified: int = 0
+    verified_but_wrong: int = 0
+
+    def count(self, row: Row) -> None:
+        """Count a row."""
+        self.done += 1
+        self.right += row.right is True
+        self.verified += row.status == "verified"
+        self.verified_but_wrong += row.status == "verified" and row.right is False
+
+    @property
+    def share(self) -> float:
+        """Share of its cells that are right."""
+        return self.right / self.done if self.done else 0.0
+
+
+@dataclass
+class Standing:
+    """How far a run is."""
+
+    total: int
+    """Cells of the whole comparison."""
+    done: int = 0
+    """Cells with a row, those of earlier runs among them."""
+    done_before: int = 0
+    tokens: int = 0
+    model_failures: int = 0
+    """Cells in which the model came to no reply."""
+    server_failures: int = 0
+    """Tries that came to nothing by the doing of a server, or of what is around it."""
+    waiting: str = ""
+    """What is waited for, where a server has failed."""
+    troubles: dict[str, int] = field(default_factory=dict)
+    """Reasons for which cells were left without a row, each with their number."""
+    columns: dict[tuple[str, str], Column] = field(default_factory=dict)
+    """By model and strategy."""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def eta(self) -> float | None:
+        """Seconds until the end, by what cells took so far; None before the first."""
+        new = self.done - self.done_before
+        return (time.monotonic() - self.began) / new * (self.total - self.done) if new else None
+
+    @property
+    def best(self) -> tuple[tuple[str, str], Column] | None:
+        """The best column so far."""
+        return max(self.columns.items(), key=lambda item: item[1].share, default=None)
+
+    def count(self, row: Row) -> None:
+        """Count a row."""
+        self.done += 1
+        self.tokens += row.tokens.prompt + row.tokens.completion
+        self.model_failures += row.failure_of == "model"
+        self.columns.setdefault((row.model, row.strategy), Column()).count(row)
+
+
+Hear = Callable[[Standing], None]
+"""Called whenever a run stands otherwise."""
+
+
+@dataclass
+class Runner:
+    """One run."""
+
+    plan: Plan
+    bench: Bench
+    rows: RowsFile
+    patience: float = 600.0
+    """Seconds for which a failing server is tried again."""
+    slots: int | None = None
+    """Cells at a time for each server; None: as its kind says."""
+    hear: Hear = lambda standing: None
+
+    async def run(self) -> Standing:
+        """Do all cells that have no row; returns how it stands at the end.
+
+        Raises:
+            RowsError: a row cannot be written.
+            SandboxError: candidates cannot be judged.
+        """
+        standing = Standing(len(self.plan))
+        if self.rows.done:
+            mine = {cell.key for cell in self.plan.cells(self.plan.models)}
+            for row in Reading().rows(self.rows.path):
+                if row.key in mine:
+                    standing.count(row)
+        standing.done_before = standing.done
+        self.hear(standing)
+        async with asyncio.TaskGroup() as group:
+            for kind, models in _by_server(self.plan.models).items():
+                server = _Server(self, standing, self.plan.cells(models))
+                for _ in range(self.slots or BACKENDS[kind].slots):
+                    group.create_task(server.work())
+        return standing
+
+
+def _by_server(models: Iterable[str]) -> Mapping[str, list[str]]:
+    """The models by their kind: those of a kind are on one server."""
+    found: dict[str, list[str]] = {}
+    for model in models:
+        found.setdefault(kind_and_name(model)[0], []).append(model)
+    return found
+
+
+class _Server:
+    """One server's cells, worked on by as many workers as it has slots."""
+
+    def __init__(self, runner: Runner, standing: Standing, cells: Iterator[Cell]) -> None:
+        self._runner = runner
+        self._standing = standing
+        self._cells = cells
+        self._failed: dict[str, int] = {}
+        """Lasting failures in a row, by model."""
+
+    async def work(self) -> None:
+        """Do one cell after the other, as long as there are any."""
+        for cell in self._cells:
+            if cell.key in self._runner.rows.done or self._failed.get(cell.model, 0) >= _GIVES_UP:
+                continue
+            row = await self._patiently(cell)
+            if row is not None:
+                await self._runner.rows.add(row)
+                self._standing.count(row)
+                self._runner.hear(self._standing)
+
+    async def _patiently(self, cell: Cell) -> Row | None:
+        """Do a cell, again while its server fails; None if it came to nothing."""
+        began, pause, standing = time.monotonic(), _FIRST_PAUSE, self._standing
+        while True:
+            try:
+                row = await self._runner.bench.done(cell)
+            except ServerTrouble as trouble:
+                standing.server_failures += 1
+                left = self._runner.patience - (time.monotonic() - began)
+                if not trouble.passes or left <= 0:
+                    self._failed[cell.model] = self._failed.get(cell.model, 0) + 1
+                    standing.troubles[str(trouble)] = standing.troubles.get(str(trouble), 0) + 1
+                    self._runner.hear(standing)
+                    return None
+                standing.waiting = str(trouble)
+                self._runner.hear(standing)
+                await asyncio.sleep(min(pause, left))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                self._failed[cell.model], standing.waiting = 0, ""
+                return row

@@ -1,0 +1,374 @@
+"""Tables of rows: what a table is of is data (`papers` has the papers' tables), and one form that all doors print.
+
+A `Grid` measures the rows of each line and column; a `Tally` counts things by kind. Cells are compared with a base, as
+the papers compare with `direct`. A table of which there are no rows says which are missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from statistics import fmean
+from typing import TypeAlias
+
+from adacoder.arena.compare import change, paired
+from adacoder.arena.measures import Counting, Estimate, Measure, counts, task_of
+from adacoder.arena.rows import Row
+from adacoder.report import inline
+
+Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
+"""Values of a row's dataset, model and strategy: the one, or one of several."""
+
+NOTHING = "–"
+"""Text of a cell without rows."""
+
+
+class Form(StrEnum):
+    """How a figure is written."""
+
+    PERCENT = "percent"
+    TOKENS = "tokens"
+    SECONDS = "seconds"
+    NUMBER = "number"
+    COUNT = "count"
+    CHANCE = "chance"
+
+
+_WRITTEN: Mapping[Form, Callable[[float], str]] = {
+    Form.PERCENT: lambda value: f"{100 * value:.2f}",
+    Form.TOKENS: lambda value: f"{value / 1000:.2f}K",
+    Form.SECONDS: lambda value: f"{value:.2f}s",
+    Form.NUMBER: lambda value: f"{value:.2f}",
+    Form.COUNT: lambda value: f"{value:,.0f}",
+    Form.CHANCE: lambda value: f"{value:.3g}",
+}
+
+
+class Relative(StrEnum):
+    """How a figure is compared with its base."""
+
+    CHANGE = "change"
+    """In percent of the base, as pass@1 in the papers."""
+    MULTIPLE = "multiple"
+    """By how many times the base it is more, as tokens in the AdaCoder paper: three times as much is ↑2×."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A line or a column: the rows that it is of, and a measure of its own where the table has several."""
+
+    label: str
+    where: Where = field(default_factory=dict)
+    measure: Measure | None = None
+    form: Form | None = None
+    counting: Counting | None = None
+
+
+Axis: TypeAlias = tuple[Slice, ...] | str
+"""Slices, or a member of rows: a slice for each of its values; several members are joined by commas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One figure: as text, and what it is made of."""
+
+    text: str = NOTHING
+    estimate: Estimate | None = None
+    relative: float | None = None
+    """Relative change against the base."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a table."""
+
+    label: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as it is printed; without lines it only says what is missing."""
+
+    name: str
+    title: str
+    corner: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+    plot: str = ""
+    """`lines`, `bars` or `circles`, if it stands for a figure."""
+
+
+@dataclass(frozen=True)
+class _Spec:
+    name: str
+    """Such as `AdaCoder, Table I`."""
+    title: str
+    columns: Axis
+    where: Where = field(default_factory=dict)
+    """What all of its rows have."""
+    needs: str = ""
+    """What rows must tell besides, in words; said where they do not."""
+    plot: str = ""
+    remark: str = ""
+    """How it differs from the paper's."""
+
+
+class _Sorted:
+    """Rows by what slices ask of them, so that no cell of a table looks at all of them."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._alike: dict[tuple[str, str, str], list[Row]] = {}
+        for row in rows:
+            self._alike.setdefault((row.dataset, row.model, row.strategy), []).append(row)
+
+    def matching(self, where: Where) -> list[Row]:
+        """As `_matching`."""
+        return [row for rows in self._alike.values() if _has(rows[0], where) for row in rows]
+
+
+@dataclass(frozen=True)
+class Grid(_Spec):
+    """A measure by line and column."""
+
+    lines: Axis = "model"
+    corner: str = "Models"
+    measure: Measure | None = None
+    form: Form = Form.PERCENT
+    base: Where | None = None
+    """What the rows of a cell's base have instead."""
+    relative: Relative = Relative.CHANGE
+    average: bool = False
+    """True for a last line with the mean change of each column."""
+
+    def table(self, rows: Sequence[Row]) -> Table:
+        """The table of some rows."""
+        used = _matching(rows, self.where)
+        columns, sorted_rows = _slices(self.columns, used), _Sorted(used)
+        lines = [
+            (each, [self._cell(sorted_rows, each, column) for column in columns]) for each in _slices(self.lines, used)
+        ]
+        shown = [Line(each.label, tuple(cells)) for each, cells in lines if any(cell.estimate for cell in cells)]
+        if shown and self.average and self.base is not None:
+            shown.append(_averages(shown, self.relative))
+        return _table(self, used, columns, _slices(self.lines, used), shown, self.corner)
+
+    def _cell(self, rows: _Sorted, line: Slice, column: Slice) -> Cell:
+        measure = column.measure or line.measure or self.measure
+        form = column.form or line.form or self.form
+        where = {**line.where, **column.where}
+        mine = rows.matching(where)
+        estimate = measure(mine) if measure else None
+        if estimate is None or measure is None:
+            return Cell()
+        relative = None
+        if self.base is not None and not all(_has(row, self.base) for row in mine):
+            base = measure(rows.matching({**where, **self.base}))
+            relative = None if base is None else change(estimate.value, base.value)
+        return Cell(_written(estimate, form, relative, self.relative), estimate, relative)
+
+
+@dataclass(frozen=True)
+class Tally(_Spec):
+    """Counts by kind, with the share that each kind has of its column."""
+
+    counting: Counting | None = None
+    kinds: tuple[str, ...] = ()
+    """Those that come first, in this order."""
+    corner: str = "Kind"
+
+    def table(self, rows: Sequence[Row]) -> Table:
+        """The table of some rows."""
+        used = _matching(rows, self.where)
+        columns = _slices(self.columns, used)
+        found = [
+            counting(_matching(used, column.where))
+            for column in columns
+            if (counting := column.counting or self.counting)
+        ]
+        kinds = dict.fromkeys((*self.kinds, *sorted({kind for each in found for kind in each})))
+        totals = [each.total() for each in found]
+        lines = [
+            Line(kind, tuple(_counted(each[kind], of) for each, of in zip(found, totals, strict=True)))
+            for kind in kinds
+        ]
+        return _table(self, used, columns, (), lines if any(totals) else [], self.corner)
+
+
+def _counted(count: int, of: int) -> Cell:
+    return Cell(f"{count:,} ({100 * count / of:.2f}%)", Estimate(count, of)) if of else Cell()
+
+
+def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Table:
+    """Each model and strategy against the base on the same tasks, with McNemar's exact test."""
+    lines = []
+    for each in _slices("dataset,model,strategy", rows):
+        mine = _matching(rows, each.where)
+        if all(_has(row, base) for row in mine):
+            continue
+        pairs = paired(mine, _matching(rows, {**each.where, **base}))
+        if pairs.of:
+            figures = (pairs.of, pairs.both, pairs.only_first, pairs.only_second, pairs.neither)
+            cells = [Cell(f"{count:,}", Estimate(count, pairs.of)) for count in figures]
+            cells.append(Cell(_WRITTEN[Form.CHANCE](pairs.p), Estimate(pairs.p, pairs.of)))
+            lines.append(Line(each.label, tuple(cells)))
+    told = _told(base)
+    columns = ("tasks", "both right", "only this", f"only {told}", "neither", "p")
+    if lines:
+        note = "p: how likely chance makes a difference as large (McNemar, exact, two-sided), each line by itself."
+    else:
+        note = f"{name}: there are no rows that share tasks with those of {told}."
+    return Table(name, f"On the same tasks against {told}", "Column", columns, tuple(lines), (note,))
+
+
+def _table(
+    spec: _Spec,
+    used: Sequence[Row],
+    columns: Sequence[Slice],
+    lines: Sequence[Slice],
+    shown: Sequence[Line],
+    corner: str,
+) -> Table:
+    labels = tuple(column.label for column in columns)
+    base = spec.base if isinstance(spec, Grid) and spec.base else {}
+    needed = [spec.where, {**spec.where, **base}, *({**spec.where, **each.where} for each in (*columns, *lines))]
+    absent = _absent(used, needed)
+    notes = [spec.remark] if spec.remark and shown else []
+    if absent:
+        notes.append(f"{spec.name}: there are no rows of {absent}")
+    elif not shown:
+        lacking = spec.needs or "what it is made of"
+        notes.append(f"{spec.name}: the rows do not have {lacking}." if used else f"{spec.name}: there are no rows.")
+    if shown:
+        notes += _doubts(used)
+    return Table(spec.name, spec.title, corner, labels, tuple(shown), tuple(notes), spec.plot)
+
+
+def _absent(rows: Sequence[Row], wheres: Iterable[Where]) -> str:
+    """What there are no rows of, and the command that makes them; empty if nothing is missing."""
+    missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
+    for where in wheres:
+        if where and not _matching(rows, where):
+            for member, names in missing.items():
+                value = where.get(member, ())
+                names.update(dict.fromkeys((value,) if isinstance(value, str) else value))
+    strategies, datasets = missing["strategy"], missing["dataset"]
+    if not strategies and not datasets:
+        return ""
+    told = " on ".join(", ".join(names) for names in (strategies, datasets) if names)
+    made = f"`adacoder arena {' '.join(datasets) or 'TASKS'} --strategy {','.join(strategies) or 'NAME'} --model NAME`"
+    return f"{told}; {made} makes them."
+
+
+def _doubts(rows: Sequence[Row]) -> Iterator[str]:
+    """What a reader must know before they compare the cells of a table."""
+    tasks: dict[str, dict[tuple[str, str], set[str]]] = {}
+    settings: dict[tuple[str, str], set[str]] = {}
+    left_out = 0
+    for row in rows:
+        column = (row.model, row.strategy)
+        settings.setdefault(column, set()).add(row.settings)
+        if counts(row):
+            tasks.setdefault(row.dataset, {}).setdefault(column, set()).add(task_of(row)[2])
+        else:
+            left_out += 1
+    for dataset, columns in tasks.items():
+        sizes = sorted({len(each) for each in columns.values()})
+        if len({frozenset(each) for each in columns.values()}) > 1:
+            spread = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f"{sizes[0]} each, but not the same"
+            yield f"Not all cells are of the same tasks of {dataset}: they have {spread}. Compare them with care."
+    if any(len(each) > 1 for each in settings.values()):
+        yield "Rows of several settings are counted together."
+    if left_out:
+        yield f"{left_out:,} cells tell nothing and are left out: a server failed, they were cancelled, or not judged."
+
+
+def _averages(lines: Sequence[Line], how: Relative) -> Line:
+    cells = []
+    for column in zip(*(line.cells for line in lines), strict=True):
+        known = [cell.relative for cell in column if cell.relative is not None]
+        cells.append(Cell(_compared(fmean(known), how), None, fmean(known)) if known else Cell())
+    return Line("Δ Average", tuple(cells))
+
+
+def _written(estimate: Estimate, form: Form, relative: float | None, how: Relative) -> str:
+    text = _WRITTEN[form](estimate.value)
+    if estimate.low is not None and estimate.high is not None:
+        text += f" ({100 * estimate.low:.1f}–{100 * estimate.high:.1f})"
+    return text if relative is None else f"{text} {_compared(relative, how)}"
+
+
+def _compared(relative: float, how: Relative) -> str:
+    arrow = "↑" if relative >= 0 else "↓"
+    return arrow + (f"{abs(relative):.2f}×" if how is Relative.MULTIPLE else f"{abs(relative):.2%}")
+
+
+def _slices(axis: Axis, rows: Sequence[Row]) -> tuple[Slice, ...]:
+    if not isinstance(axis, str):
+        return axis
+    members = axis.split(",")
+    found = sorted({tuple(str(getattr(row, member)) for member in members) for row in rows})
+    return tuple(Slice(" · ".join(values), dict(zip(members, values, strict=True))) for values in found)
+
+
+def _matching(rows: Sequence[Row], where: Where) -> list[Row]:
+    return [row for row in rows if _has(row, where)]
+
+
+def _has(row: Row, where: Where) -> bool:
+    return all(
+        (value == wanted if isinstance(wanted, str) else value in wanted)
+        for member, wanted in where.items()
+        for value in [str(getattr(row, member))]
+    )
+
+
+def _told(where: Where) -> str:
+    return ", ".join(value if isinstance(value, str) else "/".join(value) for value in where.values())
+
+
+def markdown(table: Table) -> str:
+    """The table in Markdown; nothing in a name is obeyed."""
+    parts = [f"### {inline(table.name)}", inline(table.title)]
+    if table.lines:
+        head = (table.corner, *table.columns)
+        marks = ("---", *("---:" for _ in table.columns))
+        body = [(line.label, *(cell.text for cell in line.cells)) for line in table.lines]
+        lines = [tuple(map(inline, head)), marks, *(tuple(map(inline, each)) for each in body)]
+        parts.append("\n".join(f"| {' | '.join(each)} |" for each in lines))
+    if table.notes:
+        parts.append("\n".join(f"* {inline(note)}" for note in table.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+CSV_COLUMNS = ("table", "line", "column", "value", "low", "high", "of", "relative")
+"""`value` and `relative` are plain numbers: a share of 1, tokens, seconds; 0.5 is half as much again."""
+
+
+def as_csv(tables: Iterable[Table]) -> str:
+    """The cells of tables, one a line, with plain numbers."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for table in tables:
+        for line in table.lines:
+            for column, cell in zip(table.columns, line.cells, strict=True):
+                known = cell.estimate
+                figures = (None,) * 4 if known is None else (known.value, known.low, known.high, known.of)
+                writer.writerow(
+                    [*map(_harmless, (table.name, line.label, column)), *map(_number, (*figures, cell.relative))]
+                )
+    return out.getvalue()
+
+
+def _harmless(text: str) -> str:
+    """`text` as no spreadsheet takes it for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else repr(value)

@@ -1,0 +1,229 @@
+"""`adacoder arena`: compares models and workflows on tasks, and shows how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from adacoder.arena.cells import Bench, Plan
+from adacoder.arena.formats import load
+from adacoder.arena.judge import Judge
+from adacoder.arena.own_code import hiding, tasks_of
+from adacoder.arena.rows import RowsFile
+from adacoder.arena.runner import Runner, Standing
+from adacoder.arena.tasks import TasksError, TaskSet
+from adacoder.cli import COULD_NOT_RUN, INTERRUPTED
+from adacoder.cli.choices import Choices, Told
+from adacoder.cli.terminal import complain, console, moving_line
+from adacoder.domain import AdaCoderError
+from adacoder.messages import counted
+from adacoder.models.backend import Session
+from adacoder.models.base import Leases
+from adacoder.service import Service
+from adacoder.settings import Settings
+from adacoder.strategies import LISTED, STRATEGIES
+
+_MOST_SLOTS = 1024
+_EVERY_SECONDS = 30.0
+"""Between two lines of progress where there is no terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a user wants compared."""
+
+    tasks: Path
+    only: str
+    strategies: tuple[str, ...]
+    models: tuple[str, ...]
+    samples: int
+    rows: Path
+    records: Path | None
+    replays: Path | None
+    slots: int | None
+    patience: float
+
+
+def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
+    """Compare; returns the exit code."""
+    comparison = _Comparison(wanted, Choices(values, Told()).settings(Path.cwd()))
+    try:
+        return asyncio.run(comparison.carry_out())
+    except KeyboardInterrupt:
+        complain(f"Interrupted. {comparison.kept}")
+        return INTERRUPTED
+    except AdaCoderError as error:
+        complain(f"{error} {comparison.kept}".rstrip())
+    except ExceptionGroup as group:
+        known, rest = group.split(AdaCoderError)
+        if rest is not None or known is None:
+            raise
+        complain(f"{_first(known)} {comparison.kept}".rstrip())
+    return COULD_NOT_RUN
+
+
+def _first(group: BaseExceptionGroup[AdaCoderError]) -> AdaCoderError:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+class _Comparison:
+    """One comparison at work."""
+
+    def __init__(self, wanted: Wanted, settings: Settings) -> None:
+        self._wanted = wanted
+        self._settings = settings
+        self._standing: Standing | None = None
+
+    @property
+    def kept(self) -> str:
+        """What is kept of it, and how to go on."""
+        standing = self._standing
+        if standing is None:
+            return ""
+        return (
+            f"{standing.done} of {counted(standing.total, 'cell')} are in {self._wanted.rows}:"
+            " run the same command again to go on."
+        )
+
+    async def carry_out(self) -> int:
+        """Do all cells, and say what came of them; returns the exit code."""
+        wanted, settings = self._wanted, self._settings
+        is_own = wanted.tasks.is_dir()
+        settings = hiding(settings) if is_own else settings
+        unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
+        if unknown is not None:
+            raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
+        rows = RowsFile(wanted.rows)
+        judge, service = Judge(settings), Service(session=Session(leases=Leases(_MOST_SLOTS)))
+        try:
+            with tempfile.TemporaryDirectory(prefix="adacoder-arena-") as name:
+                tasks = await fit(await wanted_tasks(wanted.tasks, wanted.only, settings, Path(name)), judge)
+                journals = wanted.rows.parent / f"{wanted.rows.stem}.journals"
+                bench = Bench(service, judge, settings, journals, wanted.records, wanted.replays)
+                plan = Plan(tasks, wanted.models, wanted.strategies, wanted.samples, settings)
+                with _Shown() as shown:
+                    runner = Runner(plan, bench, rows, wanted.patience, wanted.slots, lambda to: self._hear(to, shown))
+                    standing = await runner.run()
+        finally:
+            await asyncio.gather(judge.close(), service.close())
+            await rows.close()
+        return self._end(standing, rows)
+
+    def _hear(self, standing: Standing, shown: _Shown) -> None:
+        self._standing = standing
+        shown.show(standing)
+
+    def _end(self, standing: Standing, rows: RowsFile) -> int:
+        out = console()
+        for (model, strategy), column in standing.columns.items():
+            out.print(
+                f"{model} · {strategy}: {column.right} of {column.done} right ({column.share:.1%}),"
+                f" {column.verified} verified, of these {column.verified_but_wrong} wrong"
+            )
+        for why in rows.reading.troubles:
+            complain(why)
+        for why, number in standing.troubles.items():
+            complain(f"{counted(number, 'cell')} without a row: {why}")
+        if standing.done < standing.total:
+            complain(self.kept)
+            return COULD_NOT_RUN
+        return 0
+
+
+async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
+    """The tasks that are wanted; `folder` is the workspace of those that have none of their own.
+
+    Raises:
+        TasksError: there are none.
+    """
+    if _is_folder(path):
+        found = await tasks_of(_real(path), settings)
+    else:
+        found = await asyncio.to_thread(load, path, _real(folder))
+    tasks = [task for task in found.tasks if fnmatchcase(task.id, only)]
+    if not tasks:
+        raise TasksError(f"No task in {path} is named '{only}'.")
+    return replace(found, tasks=tasks)
+
+
+async def fit(tasks: TaskSet, judge: Judge) -> TaskSet:
+    """`tasks` without those that their own solution does not pass."""
+    out = console(stderr=True)
+    for why in tasks.left_out:
+        out.print(f"Left out: {why}")
+    out.print(f"{counted(len(tasks.tasks), 'task')} of {tasks.dataset}: trying their own solutions first.")
+    unfit = await judge.unfit(tasks.tasks)
+    for task in unfit:
+        out.print(f"Left out: {task.id}: its own solution does not pass its hidden tests here.")
+    return replace(tasks, tasks=[task for task in tasks.tasks if task not in unfit])
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether the tasks are a folder of the user's code.
+
+    Raises:
+        TasksError: there is nothing.
+    """
+    if not path.exists():
+        raise TasksError(f"There are no tasks at {path}: name a file of tasks, or a folder of Python code.")
+    return path.is_dir()
+
+
+def _real(path: Path) -> Path:
+    return path.resolve()
+
+
+class _Shown:
+    """How far a comparison is: a moving line on a terminal, else a line now and then."""
+
+    def __init__(self) -> None:
+        self._console = console(stderr=True)
+        self._line = moving_line(self._console)
+        self._told = time.monotonic()
+
+    def __enter__(self) -> _Shown:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.hide()
+
+    def show(self, standing: Standing) -> None:
+        """Show how it stands."""
+        text = told(standing)
+        if self._console.is_terminal:
+            self._line.show(text)
+        elif time.monotonic() - self._told >= _EVERY_SECONDS:
+            self._told = time.monotonic()
+            self._console.print(text)
+
+
+def told(standing: Standing) -> str:
+    """How far a comparison is, on one line."""
+    parts = [f"{standing.done:,} of {counted(standing.total, 'cell')}"]
+    if standing.eta is not None:
+        parts.append(f"{_duration(standing.eta)} left")
+    parts.append(f"{standing.tokens:,} tokens")
+    if standing.best is not None:
+        (model, strategy), column = standing.best
+        parts.append(f"best so far {model} · {strategy} with {column.share:.1%} right")
+    if standing.model_failures:
+        parts.append(f"{counted(standing.model_failures, 'failure')} of models")
+    if standing.server_failures:
+        parts.append(f"{counted(standing.server_failures, 'failure')} of servers")
+    if standing.waiting:
+        parts.append(f"waiting: {standing.waiting}")
+    return " · ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min" if minutes else f"{rest} s"

@@ -1,0 +1,221 @@
+"""`adacoder models`: the models that are installed; with `--rank`, which of them is right most often, and by which
+workflow, on the user's own functions."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from adacoder.arena.cells import Bench, Cell, Plan, ServerTrouble
+from adacoder.arena.judge import Judge
+from adacoder.arena.rank import Arm, Ranking, Result, Standing, rank
+from adacoder.arena.rows import Reading, Row, RowsFile
+from adacoder.arena.tables import Cell as Figure
+from adacoder.arena.tables import Line, Table
+from adacoder.cli.arena import fit, wanted_tasks
+from adacoder.cli.choices import Choices, Told
+from adacoder.cli.tables import show
+from adacoder.cli.terminal import complain, console, moving_line
+from adacoder.domain import AdaCoderError
+from adacoder.models import catalog
+from adacoder.project import pyproject_file
+from adacoder.report import VERSION
+from adacoder.service import Service
+from adacoder.settings import Settings
+from adacoder.settings.editing import with_settings
+from adacoder.source.text import read, write
+from adacoder.strategies import LISTED, STRATEGIES
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What is to be ranked, and how."""
+
+    tasks: Path
+    models: tuple[str, ...]
+    """None: those that are installed."""
+    strategies: tuple[str, ...]
+    minutes: float
+    rows: Path | None
+    as_json: bool
+    writes: bool
+
+
+async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
+    """Show the models of the server, the best for code first. Returns the exit code."""
+    settings = Choices(values, Told()).settings(Path.cwd())
+    found = await catalog.installed(settings.host)
+    for model in found if as_json else ():
+        print(json.dumps({"version": VERSION, **asdict(model), "chats": model.chats}))
+    if not as_json:
+        fit_for_code = catalog.rank(found)
+        for model in (*fit_for_code, *(each for each in found if each not in fit_for_code)):
+            size = f"{model.billions:g}B" if model.billions else "size unknown"
+            large = "  too large for this machine" if model.is_too_large else ""
+            print(f"{model.name}  {size}{large}")
+    if not found:
+        complain("The server has no models: `ollama pull qwen2.5-coder` installs one.")
+    return 0
+
+
+async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
+    """Rank models and workflows, and show what came of it. Returns the exit code: 1 if nothing was right.
+
+    Raises:
+        AdaCoderError: it could not be done.
+    """
+    settings = Choices(values, Told()).settings(Path.cwd())
+    unknown = next((name for name in contest.strategies if name not in STRATEGIES), None)
+    if unknown is not None:
+        raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
+    models = contest.models or await _installed(settings)
+    arms = [Arm(model, strategy) for model in models for strategy in contest.strategies]
+    with tempfile.TemporaryDirectory(prefix="adacoder-rank-") as name:
+        ranking = await _Ranking(contest, settings, Path(name)).rank(arms)
+    if contest.as_json:
+        print(json.dumps(_told(ranking)))
+    else:
+        show([_table(ranking)])
+    complain(ranking.sentence)
+    if contest.writes and ranking.best is not None:
+        _write(ranking.best.arm)
+    return 0 if ranking.best is not None else 1
+
+
+async def _installed(settings: Settings) -> Sequence[str]:
+    """The models that may be used by default.
+
+    Raises:
+        AdaCoderError: there are none.
+    """
+    found = [model.name for model in catalog.rank(await catalog.installed(settings.host)) if not model.is_too_large]
+    if not found:
+        raise AdaCoderError("No model that fits this machine is installed: name some with --model.")
+    return [f"ollama:{name}" for name in found]
+
+
+class _Ranking:
+    """One ranking at work."""
+
+    def __init__(self, contest: Contest, settings: Settings, folder: Path) -> None:
+        """`folder` is a temporary one."""
+        self._contest = contest
+        self._settings = settings
+        self._folder = folder.resolve()
+        self._rows = RowsFile(contest.rows or self._folder / "rows.jsonl")
+        self._known: dict[tuple[object, ...], Row] = {row.key: row for row in Reading().rows(self._rows.path)}
+        self._line = moving_line(console(stderr=True))
+        self._told = Told()
+
+    async def rank(self, arms: Sequence[Arm]) -> Ranking:
+        """Rank `arms` on the contest's functions."""
+        contest, settings = self._contest, self._settings
+        judge, service = Judge(settings), Service()
+        try:
+            tasks = await fit(await wanted_tasks(contest.tasks, "*", settings, self._folder), judge)
+            models, strategies = (tuple(dict.fromkeys(each)) for each in zip(*map(_parts, arms), strict=True))
+            plan = Plan(tasks, models, strategies, 1, settings)
+            cells = {(cell.model, cell.strategy, cell.task.id): cell for cell in plan.cells(models)}
+            bench = Bench(service, judge, settings)
+
+            async def evaluate(arm: Arm, function: str) -> Result | None:
+                self._line.show(f"{arm} writes {function}")
+                return await self._evaluated(bench, cells[arm.model, arm.strategy, function])
+
+            functions = sorted((task.id for task in tasks.tasks), key=_shuffled)
+            return await rank(arms, functions, evaluate, 60 * contest.minutes, time.monotonic, self._tell)
+        finally:
+            self._line.hide()
+            await asyncio.gather(judge.close(), service.close())
+            await self._rows.close()
+
+    async def _evaluated(self, bench: Bench, cell: Cell) -> Result | None:
+        row = self._known.get(cell.key)
+        if row is None:
+            try:
+                row = await bench.done(cell)
+            except ServerTrouble as trouble:
+                self._told(f"{cell.model}: {trouble}")
+                return None
+            await self._rows.add(row)
+        spent = row.tokens.prompt + row.tokens.completion
+        return Result(bool(row.right), row.status == "verified", row.seconds, spent)
+
+    def _tell(self, message: str) -> None:
+        self._line.hide()
+        complain(message)
+
+
+def _parts(arm: Arm) -> tuple[str, str]:
+    return arm.model, arm.strategy
+
+
+def _shuffled(name: str) -> str:
+    """A key that sorts names the same way each time, and by nothing that has to do with them."""
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+_COLUMNS = ("right", "of", "95 % interval", "verified but wrong", "seconds", "tokens", "")
+
+
+def _table(ranking: Ranking) -> Table:
+    lines = tuple(Line(str(each.arm), tuple(map(Figure, _figures(each)))) for each in ranking.standings)
+    tried = max((len(each.results) for each in ranking.standings), default=0)
+    title = f"the best first, {tried} of {ranking.functions} functions tried"
+    return Table("Ranking", title, "Model and workflow", _COLUMNS, lines)
+
+
+def _figures(each: Standing) -> tuple[str, ...]:
+    interval = each.interval
+    shown = "–" if interval is None else f"{interval[0]:.0%}–{interval[1]:.0%}"
+    cost = (f"{each.seconds:.1f}", f"{each.tokens:,.0f}")
+    return str(each.right), str(len(each.counted)), shown, str(each.wrongly_verified), *cost, each.dropped
+
+
+def _told(ranking: Ranking) -> Mapping[str, object]:
+    standings = [
+        {
+            **asdict(each.arm),
+            "right": each.right,
+            "of": len(each.counted),
+            "interval": each.interval,
+            "verifiedButWrong": each.wrongly_verified,
+            "seconds": each.seconds,
+            "tokens": each.tokens,
+            "dropped": each.dropped or None,
+        }
+        for each in ranking.standings
+    ]
+    return {
+        "version": VERSION,
+        "functions": ranking.functions,
+        "complete": ranking.is_complete,
+        "sentence": ranking.sentence,
+        "standings": standings,
+    }
+
+
+def _write(arm: Arm) -> None:
+    """Put the winner into the settings of the project that we are in.
+
+    Raises:
+        AdaCoderError: it cannot be; the file is as it was.
+    """
+    values = {"model": arm.model, "strategy": arm.strategy}
+    path = pyproject_file(Path.cwd())
+    if path is None:
+        lines = "".join(f"\n{key} = {json.dumps(value)}" for key, value in values.items())
+        raise AdaCoderError(f"There is no pyproject.toml here to write to. Put this into one:\n[tool.adacoder]{lines}")
+    if arm.model.startswith("replay:"):
+        raise AdaCoderError("A recorded conversation is no model for a project's settings: nothing was written.")
+    file = read(path)
+    if file.encoding != "utf-8":
+        raise AdaCoderError(f"{path} is not written in UTF-8, as TOML is; it was left as it is.")
+    write(file, with_settings(file.text, values), path.parent)
+    complain(f"Wrote model and strategy into {path}.")

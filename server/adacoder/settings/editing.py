@@ -1,0 +1,40 @@
+"""Settings put into the text of a pyproject.toml, of which nothing else changes. Imports tomlkit, an extra."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+
+from adacoder.domain import AdaCoderError
+
+
+class EditError(AdaCoderError):
+    """The settings cannot be put in; the text stays as it is."""
+
+
+def with_settings(text: str, values: Mapping[str, str]) -> str:
+    """The text of a pyproject.toml with these settings in `[tool.adacoder]`.
+
+    Raises:
+        EditError: tomlkit is not installed, or the text cannot be edited without a change of something else.
+    """
+    try:
+        import tomlkit
+        from tomlkit.exceptions import TOMLKitError
+    except ImportError:
+        raise EditError("Writing settings needs tomlkit: pip install 'adacoder[arena]'.") from None
+    try:
+        expected = tomllib.loads(text)
+        expected.setdefault("tool", {}).setdefault("adacoder", {}).update(values)
+        document = tomlkit.parse(text)
+        tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
+        table = tool.setdefault("adacoder", tomlkit.table())
+        for key, value in values.items():
+            table[key] = value
+        edited = document.as_string()
+        after = tomllib.loads(edited)
+    except (ValueError, TypeError, AttributeError, TOMLKitError, RecursionError) as error:
+        raise EditError(f"[tool.adacoder] cannot be written ({error}); the file was left as it is.") from None
+    if after != expected:
+        raise EditError("[tool.adacoder] cannot be written here without a change of something else; put it in by hand.")
+    return edited

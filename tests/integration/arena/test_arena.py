@@ -1,0 +1,208 @@
+"""The arena from tasks to rows, with a model that answers at once: what is judged, kept, and never sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from adacoder.arena.cells import Bench, Plan
+from adacoder.arena.formats import load
+from adacoder.arena.judge import Judge
+from adacoder.arena.measures import INVARIANCE, refinements
+from adacoder.arena.rows import Reading, RowsFile
+from adacoder.arena.runner import Runner, Standing
+from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.models.backend import Session
+from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.errors import ModelError, NotRunning, OnlyThought
+from adacoder.models.window import Window
+from adacoder.service import Service
+from adacoder.settings import Settings
+
+CANARY = "canary_7f3a91"
+TASKS = [
+    {
+        "task_id": "HumanEval/0",
+        "prompt": 'def double(x):\n    """Twice x.\n\n    >>> double(2)\n    4\n    """\n',
+        "entry_point": "double",
+        "canonical_solution": "    return 2 * x\n",
+        "test": f"def check(candidate):\n    {CANARY} = 21\n    assert candidate({CANARY}) == 42, '{CANARY}'\n",
+    },
+    {
+        "task_id": "HumanEval/1",
+        "prompt": 'def triple(x):\n    """Three times x.\n\n    >>> triple(2)\n    6\n    """\n',
+        "entry_point": "triple",
+        "canonical_solution": "    return 3 * x\n",
+        "test": f"def check(candidate):\n    {CANARY} = 7\n    assert candidate({CANARY}) == 21, '{CANARY}'\n",
+    },
+]
+RIGHT = "```python\ndef double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n```\n"
+MEMORISED = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    return x + 4\n```\n"
+"""Passes the shown examples, and nothing else."""
+
+
+class Model:
+    """Answers by what `says` gives, and keeps all that it was sent."""
+
+    name = "instant"
+    lease_key = "instant"
+
+    def __init__(self, says: Callable[[int], str | ModelError]) -> None:
+        self._says = says
+        self.sent: list[str] = []
+
+    async def window(self) -> Window:
+        return Window(8192)
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
+    ) -> Reply:
+        self.sent += [each.content for each in messages]
+        await asyncio.sleep(0)
+        said = self._says(len(self.sent))
+        if isinstance(said, ModelError):
+            raise said
+        return Reply(said, Tokens(10, 5), Ended.STOP)
+
+    async def close(self) -> None:
+        pass
+
+
+class Hall:
+    """An arena in a folder."""
+
+    def __init__(self, folder: Path, says: Callable[[int], str | ModelError] = lambda _: RIGHT) -> None:
+        self.folder = folder
+        self.tasks = folder / "tasks.jsonl"
+        self.tasks.write_text("".join(json.dumps(each) + "\n" for each in TASKS))
+        self.rows = folder / "rows.jsonl"
+        self.model = Model(says)
+        self.settings = Settings(max_iterations=1)
+        self.patience = 5.0
+
+    def stored(self) -> dict[Path, str]:
+        """All that was written but the tasks."""
+        found = (path for path in self.folder.rglob("*") if path.is_file() and path != self.tasks)
+        return {path: path.read_text() for path in found}
+
+    async def run(
+        self, *strategies: str, samples: int = 1, hear: Callable[[Standing], None] = lambda _: None
+    ) -> Standing:
+        async def open_model(*_: object) -> Model:
+            return self.model
+
+        (self.folder / "work").mkdir(exist_ok=True)
+        judge, service = Judge(self.settings), Service(open_model, Session(leases=Leases(9)))
+        rows = RowsFile(self.rows)
+        bench = Bench(service, judge, self.settings, self.folder / "journals", self.folder / "records")
+        tasks = load(self.tasks, self.folder / "work")
+        plan = Plan(tasks, ("openai:instant",), strategies or ("direct",), samples, self.settings)
+        try:
+            return await Runner(plan, bench, rows, self.patience, None, hear).run()
+        finally:
+            await judge.close()
+            await service.close()
+            await rows.close()
+
+
+async def test_rows_tell_right_from_verified(tmp_path: Path) -> None:
+    right = Hall(tmp_path)
+    standing = await right.run("direct", "adacoder")
+    rows = list(Reading().rows(right.rows))
+    assert [row.right for row in rows] == [True] * 4
+    assert {row.status for row in rows} == {"verified"}
+    assert standing.done == standing.total == 4
+    assert {row.journal for row in rows} == {f"journals/{path.name}" for path in (tmp_path / "journals").iterdir()}
+
+
+async def test_what_only_passes_the_shown_examples_is_verified_but_wrong(tmp_path: Path) -> None:
+    hall = Hall(tmp_path, lambda _: MEMORISED)
+    standing = await hall.run()
+    rows = list(Reading().rows(hall.rows))
+    assert [(row.status, row.right) for row in rows] == [("verified", False)] * 2
+    assert [each.right for row in rows for each in row.attempts] == [False, False]
+    (column,) = standing.columns.values()
+    assert (column.right, column.verified_but_wrong) == (0, 2)
+
+
+@pytest.mark.parametrize("reply", [RIGHT, MEMORISED, "no code"])
+async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> None:
+    hall = Hall(tmp_path, lambda _: reply)
+    await hall.run("direct", "adacoder", "agentcoder")
+    assert CANARY in hall.tasks.read_text()  # the control
+    assert hall.model.sent
+    assert not [text for text in hall.model.sent if CANARY in text]
+    stored = hall.stored()
+    assert len(stored) > 6
+    assert not [path for path, text in stored.items() if CANARY in text]
+
+
+async def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
+    hall = Hall(tmp_path)
+
+    class Stop(Exception):
+        pass
+
+    def stop(standing: Standing) -> None:
+        if standing.done == 3:
+            raise Stop
+
+    with pytest.raises(ExceptionGroup):
+        await hall.run(samples=5, hear=stop)
+    before = hall.rows.read_text()
+    assert before.count("\n") >= 3
+    sent = len(hall.model.sent)
+    standing = await hall.run(samples=5)
+    assert hall.rows.read_text().startswith(before)
+    keys = [row.key for row in Reading().rows(hall.rows)]
+    assert len(keys) == len(set(keys)) == standing.done == 10
+    assert len(hall.model.sent) > sent
+    sent = len(hall.model.sent)
+    await hall.run(samples=5)  # nothing is left
+    assert len(hall.model.sent) == sent
+
+
+async def test_a_server_that_was_gone_costs_no_row(tmp_path: Path) -> None:
+    answers = iter([NotRunning("x"), NotRunning("x")])
+    hall = Hall(tmp_path, lambda _: next(answers, RIGHT))
+    standing = await hall.run()
+    assert [row.right for row in Reading().rows(hall.rows)] == [True, True]
+    assert standing.server_failures == 2
+    assert standing.model_failures == 0
+
+
+async def test_a_server_that_stays_away_leaves_the_cells_to_the_next_run(tmp_path: Path) -> None:
+    hall = Hall(tmp_path, lambda _: NotRunning("x"))
+    hall.patience = 0.1
+    standing = await hall.run()
+    assert list(Reading().rows(hall.rows)) == []
+    assert sum(standing.troubles.values()) == 2
+
+
+async def test_a_model_that_only_thinks_has_failed(tmp_path: Path) -> None:
+    hall = Hall(tmp_path, lambda _: OnlyThought("instant"))
+    standing = await hall.run()
+    rows = list(Reading().rows(hall.rows))
+    assert [(row.status, row.right, row.failure_of) for row in rows] == [("error", None, "model")] * 2
+    assert (standing.model_failures, standing.server_failures) == (2, 0)
+
+
+async def test_attempts_tell_what_a_refinement_changed(tmp_path: Path) -> None:
+    empty = "```python\ndef double(x):\n    pass\n\n\ndef triple(x):\n    pass\n```\n"
+    hall = Hall(tmp_path, lambda _: empty)
+    await hall.run("adacoder-neither")
+    rows = list(Reading().rows(hall.rows))
+    assert [len(row.attempts) for row in rows] == [2, 2]
+    assert [row.programs for row in rows] == [1, 1]
+    assert all(each.is_empty and each.code and each.message for row in rows for each in row.attempts)
+    assert refinements(rows) == {INVARIANCE: 2}

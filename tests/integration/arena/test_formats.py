@@ -1,0 +1,159 @@
+"""Files of tasks in every form, made by hand: what is shown, and that the hidden tests tell right from wrong."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import pickle
+import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adacoder.arena.formats import load
+from adacoder.arena.judge import Judge
+from adacoder.arena.rows import Judged
+from adacoder.arena.tasks import ArenaTask, TasksError
+from adacoder.domain import Candidate
+from adacoder.settings import Settings
+
+HUMANEVAL = {
+    "task_id": "HumanEval/0",
+    "prompt": 'def double(x):\n    """Twice x.\n\n    >>> double(2)\n    4\n    """\n',
+    "entry_point": "double",
+    "canonical_solution": "    return 2 * x\n",
+}
+CHECKED = {**HUMANEVAL, "test": "def check(candidate):\n    assert candidate(21) == 42\n"}
+ET = {**HUMANEVAL, "test_case_list": ["assert double(21) == 42"]}
+PLUS = {**HUMANEVAL, "base_input": [[2]], "plus_input": [[21], [0.1]], "atol": 1e-6}
+MBPP = {
+    "task_id": 2,
+    "text": 'Write "double".',
+    "code": "def double(x):\r\n\treturn 2 * x",
+    "test_list": ["assert double(2) == 4", "assert double(21) == 42", "assert double(0) == 0"],
+    "test_setup_code": "",
+    "challenge_test_list": [],
+}
+SANITIZED = {
+    "task_id": 2,
+    "prompt": "Write double.",
+    "code": "def double(x):\n    return 2 * x",
+    "test_imports": ["import math"],
+    "test_list": ["assert math.isclose(double(2), 4)", "assert math.isclose(double(21), 42)"],
+}
+MBPP_PLUS = {
+    "task_id": "Mbpp/2",
+    "prompt": '"""\nWrite double.\nassert double(2) == 4\n"""\n',
+    "entry_point": "double",
+    "canonical_solution": "def double(x):\n    return 2 * x\n",
+    "base_input": [[2], [21]],
+    "plus_input": [[0]],
+    "atol": 0,
+    "assertion": "assert double(2) == 4",
+}
+
+
+def live(private: str) -> dict[str, Any]:
+    return {
+        "question_id": "q1",
+        "question_content": "Twice x.",
+        "starter_code": "class Solution:\n    def double(self, x: int) -> int:\n        ",
+        "metadata": json.dumps({"func_name": "double"}),
+        "public_test_cases": json.dumps([{"input": "2", "output": "4", "testtype": "functional"}]),
+        "private_test_cases": private,
+    }
+
+
+CASES = json.dumps([{"input": "21", "output": "42", "testtype": "functional"}])
+PACKED = base64.b64encode(zlib.compress(pickle.dumps(CASES))).decode()
+FORMS = [
+    ("humaneval", "tasks.jsonl", CHECKED),
+    ("humaneval-et", "HumanEval_ET.jsonl", ET),
+    ("humaneval-plus", "HumanEvalPlus.jsonl", PLUS),
+    ("mbpp", "mbpp.jsonl", MBPP),
+    ("mbpp-et", "MBPP_ET.jsonl", MBPP),
+    ("mbpp-sanitized", "sanitized-mbpp.jsonl", SANITIZED),
+    ("mbpp-plus", "MbppPlus.jsonl", MBPP_PLUS),
+    ("livecodebench", "test.jsonl", live(CASES)),
+    ("livecodebench", "test.jsonl", live(PACKED)),
+]
+RIGHT, WRONG = "return x * 2", "return x + 2"
+"""Both give 4 for 2."""
+
+
+@pytest.fixture
+async def judge() -> AsyncIterator[Judge]:
+    opened = Judge(Settings())
+    yield opened
+    await opened.close()
+
+
+def task_in(folder: Path, name: str, told: object) -> ArenaTask:
+    path = folder / name
+    path.write_text(json.dumps(told) + "\n")
+    (task,) = load(path, folder).tasks
+    return task
+
+
+@pytest.mark.parametrize(("dataset", "name", "told"), FORMS)
+async def test_hidden_tests_tell_right_from_wrong(
+    dataset: str, name: str, told: dict[str, Any], tmp_path: Path, judge: Judge
+) -> None:
+    task = task_in(tmp_path, name, told)
+    assert load(tmp_path / name, tmp_path).dataset == dataset
+    found = [await judge.judge(task, Candidate(f"def double(x):\n    {body}")) for body in (RIGHT, WRONG)]
+    assert found[0] == Judged("passed")
+    assert found[1].how == "failed"
+    assert await judge.unfit([task]) == []
+
+
+@pytest.mark.parametrize(("name", "told"), [(name, told) for _, name, told in FORMS])
+def test_one_test_is_shown_and_no_hidden_one(name: str, told: dict[str, Any], tmp_path: Path) -> None:
+    target = task_in(tmp_path, name, told).target
+    assert len([example for example in target.examples if example.has_want]) == 1
+    assert "21" not in target.text
+    assert target.is_stub
+
+
+def test_a_list_of_tasks_that_is_packed(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json.gz"
+    path.write_bytes(gzip.compress(json.dumps([SANITIZED, SANITIZED]).encode()))
+    assert len(load(path, tmp_path).tasks) == 2
+
+
+def test_a_class_that_tests_use_belongs_to_the_task(tmp_path: Path) -> None:
+    code = "class Pair:\n    pass\n\ndef double(x):\n    return x"
+    told = {**MBPP, "code": code, "test_list": ["assert double(Pair())"]}
+    assert "class Pair" in task_in(tmp_path, "mbpp.jsonl", told).target.text
+
+
+def test_a_program_that_reads_its_input_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "test.jsonl"
+    path.write_text(json.dumps({**live(CASES), "starter_code": ""}) + "\n")
+    found = load(path, tmp_path)
+    assert (len(found.tasks), len(found.left_out)) == (0, 1)
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, ...]:
+        return print, ("it ran",)
+
+
+def test_packed_cases_run_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = base64.b64encode(zlib.compress(pickle.dumps(Evil()))).decode()
+    path = tmp_path / "test.jsonl"
+    path.write_text(json.dumps(live(packed)) + "\n")
+    with pytest.raises(TasksError):
+        load(path, tmp_path)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("text", ["", "[]", "no JSON", '{"a": 1}', "[1]", '{"prompt": 1, "entry_point": 2'])
+def test_what_holds_no_tasks(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(text)
+    with pytest.raises(TasksError):
+        load(path, tmp_path)

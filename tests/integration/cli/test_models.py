@@ -1,0 +1,152 @@
+"""`adacoder models`: what is installed, and which of it is right most often on tasks with hidden tests."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from adacoder.arena.rows import Reading
+from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.models import backends
+from adacoder.models.base import Enough, Sampling
+from adacoder.models.window import Window
+from support.commandline import Desk, new_desk
+
+HIDDEN = "canary_91ac"
+TASKS = [
+    {
+        "task_id": f"HumanEval/{number}",
+        "prompt": f'def f{number}(x):\n    """Give {number} times x.\n\n    >>> f{number}(1)\n    {number}\n    """\n',
+        "entry_point": f"f{number}",
+        "canonical_solution": f"    return {number} * x\n",
+        "test": f"def check(candidate):\n    {HIDDEN} = 3\n    assert candidate({HIDDEN}) == {3 * number}\n",
+    }
+    for number in range(2, 8)
+]
+RIGHT = "\n\n".join(f"def f{number}(x):\n    return {number} * x\n" for number in range(2, 8))
+SHALLOW = "\n\n".join(f"def f{number}(x):\n    return x + {number - 1}\n" for number in range(2, 8))
+"""Passes the shown examples, and nothing else."""
+
+
+class Model:
+    """Says the same thing each time."""
+
+    def __init__(self, name: str, says: str, sent: list[str]) -> None:
+        self.name = self.lease_key = name
+        self._says = says
+        self._sent = sent
+
+    async def window(self) -> Window:
+        return Window(8192)
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
+    ) -> Reply:
+        self._sent += [each.content for each in messages]
+        return Reply(f"```python\n{self._says}```\n", Tokens(10, 5), Ended.STOP)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return new_desk(tmp_path, capsys, monkeypatch)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """All that models were sent; `openai:good` is right, and all others only seem so."""
+    sent: list[str] = []
+
+    class Backend:
+        slots = 1
+
+        def __init__(self, *_: object) -> None:
+            pass
+
+        async def open_model(self, name: str) -> Model:
+            return Model(name, RIGHT if name == "good" else SHALLOW, sent)
+
+    monkeypatch.setitem(backends.BACKENDS, "openai", Backend)
+    return sent
+
+
+def _tasks(desk: Desk) -> Path:
+    return desk.write("".join(json.dumps(each) + "\n" for each in TASKS), "tasks.jsonl")
+
+
+RANK = ("--rank", "--model", "openai:shallow,openai:good", "--strategy", "direct", "--minutes", "5")
+
+
+def test_the_model_that_is_right_wins_over_the_one_that_only_verifies(desk: Desk, sent: list[str]) -> None:
+    ran = desk.run("models", _tasks(desk), *RANK, "--rows", "rows.jsonl", "--json")
+    assert ran.code == 0, ran.err
+    (told,) = ran.objects
+    assert [(each["model"], each["right"], each["verifiedButWrong"]) for each in told["standings"]] == [
+        ("openai:good", 6, 0),
+        ("openai:shallow", 0, 6),
+    ]
+    assert told["sentence"].startswith("openai:good with direct: 6 of 6 functions right")
+    assert told["sentence"] in ran.err
+    assert sent
+    assert not [text for text in sent if HIDDEN in text]
+    again = len(sent)
+    assert desk.run("models", _tasks(desk), *RANK, "--rows", "rows.jsonl", "--json").objects[0] == told
+    assert len(sent) == again  # the rows were kept
+    assert len(list(Reading().rows(desk.folder / "rows.jsonl"))) == 12
+
+
+def test_a_folder_of_own_code_is_ranked_on_hidden_examples(desk: Desk, sent: list[str]) -> None:
+    for number in range(2, 8):
+        shown = f"    >>> f{number}(1)\n    {number}\n    >>> f{number}(73)\n    {73 * number}\n"
+        stub = f'def f{number}(x):\n    """Give {number} times x.\n\n{shown}    """\n    return {number} * x\n'
+        desk.write(stub, f"pkg/own{number}.py")
+    ran = desk.run("models", desk.folder / "pkg", *RANK, "--json")
+    assert ran.code == 0, ran.err
+    best = ran.objects[0]["standings"][0]
+    assert (best["model"], best["right"], best["of"]) == ("openai:good", 6, 6)
+
+
+def test_the_winner_is_written_into_the_settings_and_nothing_else_changes(desk: Desk, sent: list[str]) -> None:
+    pytest.importorskip("tomlkit")
+    path = desk.write('# mine\n[project]\nname   = "x"\n', "pyproject.toml")
+    ran = desk.run("models", _tasks(desk), *RANK, "--write")
+    assert ran.code == 0, ran.err
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('# mine\n[project]\nname   = "x"\n')
+    assert tomllib.loads(text)["tool"]["adacoder"] == {"model": "openai:good", "strategy": "direct"}
+    assert f"Wrote model and strategy into {path}." in ran.err
+
+
+def test_nobody_wins_where_nothing_is_right(desk: Desk, sent: list[str]) -> None:
+    before = (desk.folder / "pyproject.toml").read_bytes()
+    one = ("--rank", "--model", "openai:shallow", "--strategy", "direct", "--write")
+    ran = desk.run("models", _tasks(desk), *one)
+    assert ran.code == 1
+    assert "No model wrote a right function" in ran.err
+    assert (desk.folder / "pyproject.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--write",), "TASKS and --write go with --rank"),
+        (("--rank", "--model", "openai:good", "--strategy", "none"), "There is no strategy 'none'"),
+        ((), "11434"),
+    ],
+)
+def test_what_cannot_be_done_is_said(desk: Desk, arguments: tuple[str, ...], says: str) -> None:
+    ran = desk.run("models", *arguments)
+    assert ran.code == 2
+    assert says.replace("11434", "127.0.0.1:1") in ran.err

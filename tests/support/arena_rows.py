@@ -1,0 +1,60 @@
+"""Rows of the arena, made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adacoder.arena.rows import DesignedTests, Row, RowAttempt, Spent
+
+_ROW = Row(
+    task="T/0",
+    dataset="humaneval",
+    checksum="sha256:0",
+    model="ollama:small",
+    strategy="direct",
+    sample=0,
+    settings="s",
+    seed=1,
+    status="verified",
+    right=True,
+    candidate="def f(): ...",
+    rounds=1,
+    calls=1,
+    tokens=Spent(100, 10, 50),
+    seconds=2.0,
+    programs=1,
+)
+
+
+def row(task: int = 0, *, right: bool | None = True, **changed: object) -> Row:
+    """A row of task number `task`; verified if it is right, else failed."""
+    status = "verified" if right else "failed"
+    return replace(_ROW, **{"task": f"T/{task}", "right": right, "status": status, **changed})  # type: ignore[arg-type]
+
+
+def column(strategy: str, words: str, **changed: object) -> list[Row]:
+    """A row a task: `+` right and verified, `-` failed, `!` verified but wrong, `?` a server's failure."""
+    meanings: dict[str, dict[str, object]] = {
+        "+": {},
+        "-": {"right": False},
+        "!": {"right": False, "status": "verified"},
+        "?": {"right": None, "status": "error", "failure_of": "server", "candidate": None},
+    }
+    return [
+        row(task, **{"strategy": strategy, **meanings[word], **changed})  # type: ignore[arg-type]
+        for task, word in enumerate(words)
+    ]
+
+
+def attempt(
+    number: int, *, right: bool | None = False, failure: str | None = "wrong_output", **more: object
+) -> RowAttempt:
+    """An attempt of round `number`, which fails the shown examples if nothing else is said."""
+    examples = (2, 2) if failure is None else (0, 2)
+    made = RowAttempt(number, number, "programming_assistant", failure, examples, right)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def designed(count: int, right: int, covered: float) -> DesignedTests:
+    """Designed tests, as they did on the canonical solution."""
+    return DesignedTests(count, right, covered)

@@ -1,0 +1,109 @@
+"""The HTML report and the plots, with hostile names."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from adacoder.arena.html import journal_below, page
+from adacoder.arena.papers import PAPERS, tables
+from adacoder.arena.plots import PlotError, draw
+from support.arena_rows import column, row
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>&\"\u2028<!--"
+
+
+class Read(HTMLParser):
+    """Counts tags, and keeps texts and the contents of scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: set[str] = set()
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.texts: list[str] = []
+        self.policy = ""
+        self._script: dict[str, str | None] | None = None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes |= {name for name, _ in attrs}
+        if dict(attrs).get("http-equiv"):
+            self.policy = dict(attrs)["content"] or ""
+        self._script = dict(attrs) if tag == "script" else None
+
+    def handle_endtag(self, tag: str) -> None:
+        self._script = None
+
+    def handle_data(self, data: str) -> None:
+        if self._script is not None:
+            self.scripts.append((self._script, data))
+        else:
+            self.texts.append(data)
+
+
+def _page(name: str) -> str:
+    rows = [*column("direct", "+!", model=name, candidate=name), row(1, dataset=name, reason=name)]
+    return page(tables(rows, ["own"]), rows, lambda row: name, [name])
+
+
+def test_hostile_names_are_text() -> None:
+    tame, hostile = Read(_page("tame")), Read(_page(HOSTILE))
+    assert hostile.tags == tame.tags
+    assert hostile.attributes == tame.attributes
+    assert "onerror" not in hostile.attributes
+    assert any("<img src=x onerror='alert(2)'>" in text for text in hostile.texts)
+
+
+def test_the_cells_are_data_and_come_out_as_they_went_in() -> None:
+    scripts = Read(_page(HOSTILE)).scripts
+    data = next(text for attributes, text in scripts if attributes.get("id") == "rows")
+    assert not re.search("[<>&\u2028]", data)
+    cells = json.loads(data)
+    assert len(cells) == 3
+    assert cells[0]["candidate"] == HOSTILE.replace("\u2028", "\\u2028")
+    assert cells[0]["journal"].startswith("</script>")
+    assert [cell["right"] for cell in cells] == ["right", "wrong", "right"]
+
+
+def test_the_policy_allows_our_script_alone() -> None:
+    read = Read(_page(HOSTILE))
+    script = next(text for attributes, text in read.scripts if not attributes)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in read.policy
+    assert "default-src 'none'" in read.policy
+    assert not {"src", "href"} & read.attributes
+
+
+def test_the_script_makes_no_markup() -> None:
+    script = next(text for attributes, text in Read(_page("tame")).scripts if not attributes)
+    assert not re.search("innerHTML|outerHTML|insertAdjacent|document.write|eval|Function|fetch|XMLHttp", script)
+    assert "textContent" in script
+
+
+def test_a_journal_is_read_only_below_the_rows(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "a.md").write_text("what was done", encoding="utf-8")
+    (tmp_path / "secret").write_text("secret", encoding="utf-8")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    assert journal_below(folder, row(journal="a.md")) == "what was done"
+    for hostile in ("../secret", str(tmp_path / "secret"), "link", ".", "missing", "a\0b"):
+        assert journal_below(folder, row(journal=hostile)) is None
+    assert journal_below(folder, row()) is None
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(PlotError, match=r"pip install 'adacoder\[arena\]'"):
+        draw(PAPERS[0].table(column("direct", "+")), tmp_path / "figure.svg")

@@ -1,0 +1,163 @@
+"""Tables of rows made by hand, in every form that they are printed in."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from adacoder.arena.papers import PAPERS, SETS, tables
+from adacoder.arena.rows import VERSION, Reading, Row
+from adacoder.arena.tables import Table, as_csv, comparison, markdown
+from adacoder.report import inline
+from adacoder.strategies import STRATEGIES
+from support.arena_rows import attempt, column, designed, row
+
+
+def _named(name: str, rows: list[Row]) -> Table:
+    return next(spec.table(rows) for spec in PAPERS if spec.name == name)
+
+
+def _texts(table: Table) -> dict[str, list[str]]:
+    return {line.label: [cell.text for cell in line.cells] for line in table.lines}
+
+
+def test_the_papers_tables_are_all_there() -> None:
+    names = [spec.name for spec in PAPERS]
+    numerals = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI"]
+    assert {f"AdaCoder, Table {each}" for each in numerals} <= set(names)
+    assert {f"AdaCoder, Figure {each}" for each in (1, 2, 4, 6)} <= set(names)
+    assert {f"AgentCoder, Table {each}" for each in range(1, 9)} <= set(names)
+    assert {f"CodeTree, Table {each}" for each in (2, 3, 4)} | {"CodeTree, Figure 5"} <= set(names)
+    assert {f"SEMAG, Table {each}" for each in range(1, 5)} | {"SEMAG, Figure 4"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_every_strategy_of_a_table_is_one() -> None:
+    named = set()
+    for spec in PAPERS:
+        slices = [*(spec.columns if isinstance(spec.columns, tuple) else ())]
+        slices += getattr(spec, "lines", ()) if isinstance(getattr(spec, "lines", ""), tuple) else ()
+        for where in (spec.where, getattr(spec, "base", None) or {}, *(each.where for each in slices)):
+            value = where.get("strategy", ())
+            named |= {value} if isinstance(value, str) else set(value)
+    assert named <= set(STRATEGIES)
+    assert "mapcoder" in named
+
+
+def test_table_i_compares_each_framework_with_direct() -> None:
+    rows = [*column("direct", "++--"), *column("mapcoder", "+++-"), *column("agentcoder", "+---")]
+    found = _named("AdaCoder, Table I", rows)
+    assert found.columns == ("Direct", "AgentCoder", "MapCoder", "INTERVENOR", "Self-Collaboration")
+    assert _texts(found) == {
+        "ollama:small": [
+            "50.00 (15.0–85.0)",
+            "25.00 (4.6–69.9) ↓50.00%",
+            "75.00 (30.1–95.4) ↑50.00%",
+            "–",
+            "–",
+        ],
+        "Δ Average": ["–", "↓50.00%", "↑50.00%", "–", "–"],
+    }
+    missing = "intervenor, self-collaboration on humaneval"
+    made = "`adacoder arena humaneval --strategy intervenor,self-collaboration --model NAME` makes them."
+    assert found.notes == (f"AdaCoder, Table I: there are no rows of {missing}; {made}",)
+
+
+def test_tokens_are_compared_as_multiples() -> None:
+    rows = [*column("direct", "+"), *column("mapcoder", "+", tokens=row().tokens.__class__(400, 0, 50))]
+    assert _texts(_named("AdaCoder, Table II", rows))["ollama:small"][:3] == ["0.15K", "–", "0.45K ↑2.00×"]
+
+
+def test_a_table_without_rows_says_what_is_missing() -> None:
+    found = _named("AdaCoder, Table XI", column("direct", "+"))
+    assert found.lines == ()
+    assert "adacoder-no-planner" in found.notes[0]
+    assert "--strategy adacoder,adacoder-no-planner" in found.notes[0]
+
+
+def test_a_table_whose_rows_do_not_tell_it_says_so() -> None:
+    rows = [*column("agentcoder", "+"), *column("agentcoder", "+", dataset="mbpp")]
+    rows += [*column("agentcoder-one-agent", "+"), *column("agentcoder-one-agent", "+", dataset="mbpp")]
+    found = _named("AgentCoder, Table 4", rows)
+    assert found.lines == ()
+    lacking = "designed tests that were run on canonical solutions"
+    assert found.notes == (f"AgentCoder, Table 4: the rows do not have {lacking}.",)
+    told = _named("AgentCoder, Table 4", column("agentcoder", "+", tests=designed(4, 3, 1.0)))
+    assert _texts(told) == {"Multiple Agents": ["75.00", "–"]}
+
+
+def test_a_reader_is_warned_of_cells_that_are_not_of_the_same_tasks() -> None:
+    alike = [*column("direct", "++"), *column("adacoder", "++")]
+    others = [*column("direct", "++"), *column("adacoder", "+")]
+    assert not [note for note in _named("AdaCoder, Table XI", alike).notes if "same tasks" in note]
+    assert [note for note in tables(others, ["own"])[0].notes if "same tasks" in note]
+
+
+def test_levels_are_counts_with_shares() -> None:
+    rows = [row(task, strategy="semag", level=1 if task else 4) for task in range(4)]
+    assert _texts(_named("SEMAG, Table 3", rows))["Level 1"][0] == "3 (75.00%)"
+
+
+def test_figure_4_has_the_regions_of_two_circles() -> None:
+    rows = [*column("mapcoder", "++--"), *column("intervenor", "+-+-")]
+    found = _named("AdaCoder, Figure 4", rows)
+    assert [(line.label, line.cells[0].estimate and line.cells[0].estimate.value) for line in found.lines] == [
+        ("only planning", 1),
+        ("both", 1),
+        ("only non-planning", 1),
+        ("neither", 1),
+    ]
+
+
+def test_figure_6_has_a_point_for_each_t() -> None:
+    attempts = (attempt(1), attempt(2, failure=None, right=True))
+    found = _named("AdaCoder, Figure 6", [row(0, strategy="adacoder", attempts=attempts)])
+    assert found.columns == ("t=0", "t=1", "t=2", "t=3", "t=4", "t=5")
+    assert [cell.estimate and cell.estimate.value for cell in found.lines[0].cells] == [0, 1, 1, 1, 1, 1]
+
+
+def test_the_comparison_is_paired_and_exact() -> None:
+    rows = [*column("direct", "--------++"), *column("adacoder", "++++++++++")]
+    found = comparison(rows, {"strategy": "direct"})
+    assert _texts(found) == {"humaneval · ollama:small · adacoder": ["10", "2", "8", "0", "0", "0.00781"]}
+    assert comparison(column("adacoder", "+"), {"strategy": "direct"}).lines == ()
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_set_prints_in_every_form(name: str) -> None:
+    for rows in ([], column("direct", "+-?"), [*column("direct", "+-"), *column("adacoder", "++")]):
+        found = tables(rows, [name], ks=(1, 2))
+        assert all(each.lines or each.notes for each in found)
+        assert all(inline(each.name) in markdown(each) for each in found)
+        assert next(csv.reader(io.StringIO(as_csv(found))))[0] == "table"
+
+
+HOSTILE = "=cmd|' /C calc'!A0 | <img src=x onerror=alert(1)>\n# [a](javascript:b) \x1b[2J"
+
+
+def test_names_mean_nothing_in_markdown_and_to_spreadsheets() -> None:
+    found = tables([*column("direct", "+", model=HOSTILE), *column("adacoder", "+", model=HOSTILE)], ["adacoder"])[0]
+    text = markdown(found)
+    line = next(each for each in text.splitlines() if "calc" in each)
+    other = markdown(_named("AdaCoder, Table I", column("direct", "+")))
+    plain = next(each for each in other.splitlines() if "small" in each)
+    assert line.replace("\\|", "").count("|") == plain.count("|")
+    assert "<img" not in text.replace("\\<", "")
+    assert "\x1b" not in text
+    cells = list(csv.reader(io.StringIO(as_csv([found]))))
+    assert cells[1][1] == f"'{HOSTILE}"
+    assert not [each for each in cells if each[1].startswith("=")]
+
+
+def test_rows_of_a_newer_version_are_told_of(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    newer = row(1).line().replace(f'"version":{VERSION}', f'"version":{VERSION + 1}', 1)
+    file.write_text(row(0).line() + newer, encoding="utf-8")
+    reading = Reading()
+    assert [each.task for each in reading.rows(file)] == ["T/0"]
+    assert reading.troubles == (
+        f"A row has version {VERSION + 1}, this AdaCoder reads up to {VERSION}: update it to read that row.",
+    )
