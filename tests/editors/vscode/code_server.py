@@ -21,6 +21,7 @@ _USER_SETTINGS = {
     "chat.commandCenter.enabled": False,
     "editor.accessibilitySupport": "off",
     "editor.minimap.enabled": False,
+    "editor.wordBasedSuggestions": "off",
     "extensions.autoCheckUpdates": False,
     "extensions.ignoreRecommendations": True,
     "files.autoSave": "off",
@@ -74,12 +75,14 @@ class CodeServer:
         """Install extensions, and run."""
         _write(self.root / "user" / "User" / "settings.json", _USER_SETTINGS)
         self.set()
-        for extension in vsix:
-            done = subprocess.run(self._command(tools, "--install-extension", str(extension)), **self._how())
-            assert done.returncode == 0, self._log.read_text(encoding="utf-8")
         options = ("--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check")
-        command = self._command(tools, *options, "--disable-getting-started-override")
-        self.process = subprocess.Popen(command, **self._how())
+        with self._log.open("ab") as log:
+            how = {**self._how(), "stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            for extension in vsix:
+                done = subprocess.run(self._command(tools, "--install-extension", str(extension)), check=False, **how)
+                assert done.returncode == 0, self._log.read_text(encoding="utf-8")
+            command = self._command(tools, *options, "--disable-getting-started-override")
+            self.process = subprocess.Popen(command, **how)
         wait_until(self._listens, "code-server listens")
 
     def _listens(self) -> bool:
@@ -94,14 +97,12 @@ class CodeServer:
         places = ("--user-data-dir", "user", "--extensions-dir", "extensions", "--config", "config.yaml")
         return ["node", str(entry(tools)), *places, *arguments]
 
-    def _how(self) -> Any:
-        self.root.mkdir(parents=True, exist_ok=True)
-        log = self._log.open("ab")
+    def _how(self) -> dict[str, Any]:
+        """Nothing of whoever runs the tests but where programs are, and the cache that the tests share."""
         own = {f"XDG_{kind}_HOME": str(self.root / "home") for kind in ("CONFIG", "DATA", "STATE")}
         rest = {"HOME": str(self.root / "home"), "EXTENSIONS_GALLERY": "{}", **self.environment}
         inherited = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "XDG_CACHE_HOME")}
-        streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-        return {"cwd": self.root, "env": {**inherited, **own, **rest}, **streams}
+        return {"cwd": self.root, "env": {**inherited, **own, **rest}}
 
     def processes(self, *words: str) -> list[int]:
         """The processes below it whose command line has all of these words."""

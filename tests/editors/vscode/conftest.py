@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,20 +51,52 @@ def model() -> Model:
     return Model()
 
 
+class Ollama:
+    """A stand-in that can be stopped, and started again at the same address."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._running = ExitStack()
+        self.server = StandIn(model)
+        self.start()
+
+    def start(self) -> None:
+        installed = [Installed("qwen2.5-coder:7b"), Installed("qwen2.5-coder:1.5b", parameter_size="1.5B")]
+        standin = StandIn(self._model, models=installed, port=self.server.port)
+        self.server = self._running.enter_context(standin.in_thread())
+
+    def stop(self) -> None:
+        self._running.close()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Not running during the block."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+
 @pytest.fixture(scope="session")
-def ollama(model: Model) -> Iterator[StandIn]:
-    with StandIn(model, models=[Installed("qwen2.5-coder:7b"), Installed("qwen2.5-coder:1.5b")]).in_thread() as server:
-        yield server
+def ollama(model: Model) -> Iterator[Ollama]:
+    ollama = Ollama(model)
+    yield ollama
+    ollama.stop()
 
 
 @pytest.fixture(scope="session")
 def editor(
-    tools: Path, vsix: Path, ollama: StandIn, pictures: Path, tmp_path_factory: pytest.TempPathFactory
+    tools: Path, vsix: Path, ollama: Ollama, pictures: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CodeServer]:
     """A code-server with the extension, and AdaCoder on its PATH."""
     root = tmp_path_factory.mktemp("code-server")
+    (root / "home").mkdir()
+    # As a person has it who has installed AdaCoder: VS Code asks the login shell for the PATH.
+    installed = f'PATH="{Path(sys.executable).parent}:$PATH"\n'
+    (root / "home" / ".profile").write_text(installed, encoding="utf-8")
     try:
-        with code_server(root, tools, [vsix], {"OLLAMA_HOST": ollama.host}, {}) as server:
+        with code_server(root, tools, [vsix], {"OLLAMA_HOST": ollama.server.host}, {}) as server:
             yield server
     finally:
         shutil.copytree(root / "user" / "logs", pictures / "logs", dirs_exist_ok=True)

@@ -20,12 +20,12 @@ def {name}(seconds: float) -> str:
     '00:01:00,000'
     """
 '''
-ROUNDED = '''\
+ROUNDED = """\
     whole, milliseconds = divmod(round(seconds * 1000), 1000)
     minutes, whole = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours:02}:{minutes:02}:{whole:02},{milliseconds:03}"
-'''
+"""
 TRUNCATED = ROUNDED.replace("round(seconds * 1000)", "int(seconds * 1000)")
 """Wrong in the last example."""
 WRONG = '    return ""\n'

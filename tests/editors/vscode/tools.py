@@ -2,8 +2,8 @@
 
     python tests/editors/vscode/tools.py
 
-installs them once into a folder of the user's cache, whose path is the last line that it prints. Without something that
-only the system can bring it says so, in one sentence.
+installs them once into a folder of the user's cache. The last lines that it prints are that folder, and the one of the
+driver's Python modules. Without something that only the system can bring it says so, in one sentence.
 """
 
 from __future__ import annotations
@@ -136,6 +136,7 @@ def _output(*command: str) -> str:
 
 if __name__ == "__main__":
     if missing := what_is_missing():
-        sys.exit(missing)
+        print(missing)
+        sys.exit(1)
     install(folder())
-    print(folder())
+    print(folder(), driver(folder()), sep="\n")

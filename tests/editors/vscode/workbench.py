@@ -10,12 +10,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import TimeoutError as NotSeen
 
 from editors.vscode.code_server import PATIENCE, CodeServer, wait_until
 
 expect.set_options(timeout=PATIENCE * 1000)
 SIZE = {"width": 1280, "height": 800}
 NO_BREAK = "\u00a0"
+_LISTED = 5_000
+"""Milliseconds for a list to show what was typed."""
 
 
 class Workbench:
@@ -77,17 +80,30 @@ class Workbench:
 
     def _pick(self, key: str, typed: str, label: str) -> None:
         """Have a list shown, and take the row of that very label."""
+        wait_until(lambda: self._is_listed(key, typed, label), f"{label} in the list for {typed}")
+        self.choose(label)
+
+    def _is_listed(self, key: str, typed: str, label: str) -> bool:
+        """Have a list shown, and see whether it has a row; what a list has is settled when it opens."""
+        self.page.keyboard.press("Escape")
         self.page.keyboard.press(key)
         expect(self.list).to_be_visible()
         self.list.locator("input").first.fill(typed)
-        self.choose(label)
+        try:
+            self._row(label).wait_for(timeout=_LISTED)
+        except NotSeen:
+            return False
+        return True
 
     def choose(self, label: str) -> None:
         """Take a row of the list that is shown."""
-        row = self.list.locator(".monaco-list-row").filter(has=self.page.get_by_text(label, exact=True)).first
+        row = self._row(label)
         expect(row).to_be_visible()
         row.click()
         expect(row).to_be_hidden()
+
+    def _row(self, label: str) -> Locator:
+        return self.list.locator(".monaco-list-row").filter(has=self.page.get_by_text(label, exact=True)).first
 
     def put_cursor(self, text: str) -> None:
         """Put the cursor at the beginning of a line."""
@@ -104,7 +120,7 @@ class Workbench:
 
     def light_bulb(self) -> None:
         """Click the light bulb that has appeared by the cursor."""
-        bulb = self.editor.locator('[class*="codicon-light-bulb"], [class*="codicon-gutter-lightbulb"]').first
+        bulb = self.editor.locator('.lightBulbWidget, [class*="codicon-gutter-lightbulb"]').first
         expect(bulb).to_be_visible()
         bulb.click()
         expect(self.menu).to_be_visible()
