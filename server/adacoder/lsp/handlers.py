@@ -46,6 +46,7 @@ def register(server: AdaCoderServer) -> None:
         "examples": on_examples,
         "check": on_check,
         "evidence": on_evidence,
+        "kept": on_kept,
     }
     for name, answer in requests.items():
         add_request(server, OWN + name, answer)
@@ -114,13 +115,14 @@ async def on_code_action(
 
 
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, workDoneToken?}`.
+    """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, workDoneToken?}`.
 
     Cancelling the request cancels the job; the answer then comes when nothing of it is left.
     """
     place, mode, apply, token = _read_run(params)
+    candidate = _read_candidate(params, mode)
     try:
-        job = await _started(ls, place, mode, apply=apply, announced=False, token=token)
+        job = await _started(ls, place, mode, apply=apply, announced=False, token=token, candidate=candidate)
     except AdaCoderError as error:
         return _not_started(str(error))
     job.may_begin.set()
@@ -148,6 +150,20 @@ async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     return await evidence(ls, params)
 
 
+async def on_kept(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/kept` `{textDocument?: {uri}}`: the results that are kept, of a document or of all."""
+    document = params.get("textDocument") if isinstance(params, Mapping) else None
+    return {"items": ls.offering.listed(None if document is None else read_uri(document))}
+
+
+def _read_candidate(params: object, mode: Mode) -> str | None:
+    """What to begin with in place of the function as it stands."""
+    text = params.get("candidate") if isinstance(params, Mapping) else None
+    if text is not None and (not isinstance(text, str) or mode not in (Mode.FIX, Mode.REPAIR)):
+        raise ParametersError("'candidate' must be a text, and goes with the modes 'fix' and 'repair'.")
+    return text
+
+
 def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.ProgressToken | None]:
     """The members of the parameters, checked."""
     members = params if isinstance(params, Mapping) else {}
@@ -165,7 +181,14 @@ def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.Progress
 
 def _not_started(reason: str) -> dict[str, Any]:
     """The answer where there is no Target, so that there can be no Outcome."""
-    nothing: dict[str, Any] = {"edits": [], "applied": False, "failureReason": None, "jobId": None, "kept": False}
+    nothing: dict[str, Any] = {
+        "edits": [],
+        "remedies": [],
+        "applied": False,
+        "failureReason": None,
+        "jobId": None,
+        "kept": False,
+    }
     return {"status": "error", "reason": reason, "summary": reason, **nothing}
 
 
@@ -205,11 +228,14 @@ async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.difference` `{jobId}`: show what the kept result of a job would change; the diff."""
+    """`.difference` `{jobId, show?}`: what the kept result of a job would change; shown, unless `show` is false."""
+    shows = not (isinstance(argument, Mapping) and argument.get("show") is False)
     try:
-        return {"difference": await ls.offering.show_difference(ls.offering.result(_job_id(argument))), "reason": None}
+        found = await ls.offering.difference(ls.offering.result(_job_id(argument)), shows=shows)
+        return {**found, "reason": None}
     except AdaCoderError as error:
-        ls.show(str(error), warning=True)
+        if shows:
+            ls.show(str(error), warning=True)
         return {"difference": None, "reason": str(error)}
 
 
@@ -218,6 +244,7 @@ async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     job_id = _job_id(argument) or ""
     was_kept = ls.kept.get(job_id) is not None
     ls.kept.drop(job_id)
+    ls.shown.refresh()
     return {"discarded": was_kept}
 
 
@@ -229,12 +256,13 @@ async def _started(
     apply: bool,
     announced: bool,
     token: types.ProgressToken | None = None,
+    candidate: str | None = None,
 ) -> Job:
     """Start a job on a function of the text as it is now, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
     async with ls.looking_up:
         target = await asyncio.to_thread(find, snapshot, place)
-        job = Job(mode, snapshot, target, apply, announced, token)
+        job = Job(mode, snapshot, target, apply, announced, token, reply=candidate)
         ls.jobs.start(job)
         return job
 
