@@ -109,7 +109,14 @@ class Batches:
     def status(self) -> list[JSON]:
         """The running batches, the oldest first."""
         return [
-            {"jobId": batch.id, "target": batch.snapshot.path.name, "mode": MODE, "message": batch.message}
+            {
+                "jobId": batch.id,
+                "uri": batch.snapshot.uri,
+                "qualifiedName": None,
+                "target": batch.snapshot.path.name,
+                "mode": MODE,
+                "message": batch.message,
+            }
             for batch in self._running.values()
         ]
 

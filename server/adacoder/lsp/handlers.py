@@ -18,6 +18,7 @@ from lsprotocol import types
 
 from adacoder.domain import AdaCoderError, TargetError
 from adacoder.lsp.actions import COMMAND, KINDS, FileState, code_actions
+from adacoder.lsp.choosing import on_models, on_pull, on_strategies
 from adacoder.lsp.docstrings import docstring_for, insert_docstring
 from adacoder.lsp.habits import Habits
 from adacoder.lsp.jobs import Job
@@ -25,12 +26,11 @@ from adacoder.lsp.pygls_fixes import OWN
 from adacoder.lsp.registration import Answer, add_command, add_request, begin_after_answer
 from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.showing import on_clear, on_journal, register_shown
-from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, read_uri, take
+from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, read_place, read_uri, take
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.batch import Batch
-    from adacoder.models.catalog import Described
 
 
 def register(server: AdaCoderServer) -> None:
@@ -60,6 +60,8 @@ def register(server: AdaCoderServer) -> None:
         "cancel": on_cancel,
         "status": on_status,
         "models": on_models,
+        "pull": on_pull,
+        "strategies": on_strategies,
         "doctor": on_doctor,
         "clear": on_clear,
         "journal": on_journal,
@@ -312,36 +314,6 @@ async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     from adacoder.lsp.health import interpreter_for
 
     return {"jobs": [*ls.batches.status(), *ls.jobs.status()], "interpreter": await interpreter_for(ls, uri)}
-
-
-async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.models`: what the model server has installed and what it can do, or the reason why that cannot be told."""
-    from adacoder.models.catalog import described
-
-    settings = await ls.configuration.settings(first_folder(ls.workspace))
-    try:
-        found = await described(settings.host)
-    except AdaCoderError as error:
-        return {"models": [], "reason": str(error)}
-    reason = f"The server has {found.others:,} more models, which are not listed." if found.others else None
-    return {"models": [_model(each) for each in found], "reason": reason}
-
-
-def _model(described: Described) -> dict[str, Any]:
-    """An entry of the answer to `.models`; null is what the server does not tell."""
-    model, facts, running = described.model, described.facts, described.running
-    return {
-        "name": model.name,
-        "billions": model.billions,
-        "cloud": model.cloud or (facts is not None and facts.remote),
-        "bytes": model.size or None,
-        "quantization": model.quantization or None,
-        "chats": facts.chats if facts else None,
-        "thinks": facts.thinking.value if facts else None,
-        "contextTokens": facts.window if facts else None,
-        "loaded": running is not None,
-        "loadedContextTokens": running.window if running else None,
-    }
 
 
 async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:

@@ -195,6 +195,8 @@ class Jobs:
         return [
             {
                 "jobId": job.id,
+                "uri": job.snapshot.uri,
+                "qualifiedName": job.target.qualname,
                 "target": job.label,
                 "mode": job.work.value if isinstance(job.work, Mode) else "insert",
                 "message": job.message,

@@ -134,6 +134,15 @@ class NotRunning(ModelError):
         super().__init__(f"No {kind.name} server answers at {host}: ", kind.start, ".")
 
 
+class NotOnWindows(NotRunning):
+    """Nothing answers here, where it is WSL, and nothing on Windows."""
+
+    def __init__(self, host: str) -> None:
+        what = f"No Ollama server answers here or on Windows, at {host}: start it with `ollama serve` here,"
+        what += " or on Windows with OLLAMA_HOST=0.0.0.0 set there, or name another with "
+        ModelError.__init__(self, what, HOST, ".")
+
+
 class CannotConnect(ModelError):
     """The environment prevents a connection to the model server."""
 
@@ -158,6 +167,17 @@ class ModelMissing(ModelError):
     def __init__(self, model: str, host: str, installed: Sequence[str] = (), kind: Kind = OLLAMA) -> None:
         what = f"The server at {host} has no model '{model}': "
         super().__init__(what, _get(model, kind), _or_choose(installed), ".")
+
+
+class NotPulled(ModelError):
+    """The server could not download a model."""
+
+    def __init__(self, model: str, said: str) -> None:
+        if "file does not exist" in said:
+            what = f"Ollama's library has no model '{_quoted(model)}': see https://ollama.com/library for those it has."
+        else:
+            what = f"Ollama could not download '{_quoted(model)}' ({_quoted(said)}): try again, and see its log."
+        super().__init__(what)
 
 
 class BadName(ModelError):
