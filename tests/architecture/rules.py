@@ -393,6 +393,7 @@ READERS = {
     "source/text.py": "the file that the user named, and that is written",
     "agents/prompt.py": "our own texts",
     "models/recording/": "the recording that the user named",
+    "models/windows.py": "files of the system that tell of WSL",
     "lsp/stdio.py": "stdin and stdout",
     "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",

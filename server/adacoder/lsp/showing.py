@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -13,11 +13,12 @@ from adacoder.lsp.hover import hover
 from adacoder.lsp.inlay_hints import inlay_hints
 from adacoder.lsp.lenses import code_lenses
 from adacoder.lsp.server import AdaCoderServer
-from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.lsp.snapshot import FunctionPlace, Snapshot, find, take
 from adacoder.lsp.workspace import encoding_of
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
+    from adacoder.lsp.kept import KeptResult
     from adacoder.source.skim import Skimmed
 
 
@@ -64,8 +65,23 @@ async def on_code_lens(ls: AdaCoderServer, params: types.CodeLensParams) -> list
     if document is None or not settings.code_lens or not uri.endswith(".py"):
         return None
     functions = await asyncio.to_thread(_skimmed, document.source)
+    snapshot = take(ls.workspace, uri)
+    kept = await asyncio.to_thread(_fitting, snapshot, ls.kept.of_file(snapshot.path))
     evidence, jobs = ls.shown.evidence.of(uri), ls.jobs.of(uri)
-    return list(code_lenses(functions, evidence, jobs, uri, document.lines, encoding_of(ls.workspace)))
+    return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
+
+
+def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
+    """The results that still fit their functions."""
+    found = []
+    for result in kept:
+        try:
+            target = find(snapshot, FunctionPlace(snapshot.uri, qualname=result.qualname))
+        except TargetError:
+            continue
+        if result.fits(target):
+            found.append(result)
+    return found
 
 
 def _skimmed(text: str) -> tuple[Skimmed, ...]:
