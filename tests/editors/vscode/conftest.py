@@ -17,7 +17,7 @@ from editors.vscode.samples import Model
 from editors.vscode.workbench import Workbench, window
 from support.paths import ROOT
 from support.standins.ollama import Model as Installed
-from support.standins.ollama import StandIn
+from support.standins.ollama import Script, StandIn
 
 _CHROMIUM = (
     *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -62,7 +62,8 @@ class Ollama:
 
     def start(self) -> None:
         installed = [Installed("qwen2.5-coder:7b"), Installed("qwen2.5-coder:1.5b", parameter_size="1.5B")]
-        standin = StandIn(self._model, models=installed, port=self.server.port)
+        downloads = {"qwen2.5-coder:3b": Script(token=200, pause=0.2)}
+        standin = StandIn(self._model, models=installed, library=downloads, port=self.server.port)
         self.server = self._running.enter_context(standin.in_thread())
 
     def stop(self) -> None:

@@ -118,12 +118,10 @@ class Workbench:
         self.page.keyboard.press("Home")
         self.page.keyboard.type(typed)
 
-    def light_bulb(self) -> None:
-        """Click the light bulb that has appeared by the cursor."""
-        bulb = self.editor.locator('.lightBulbWidget, [class*="codicon-gutter-lightbulb"]').first
-        expect(bulb).to_be_visible()
-        bulb.click()
-        expect(self.menu).to_be_visible()
+    @property
+    def light_bulb(self) -> Locator:
+        """The light bulb by the cursor: a click does the one thing that is offered."""
+        return self.editor.locator('.lightBulbWidget, [class*="codicon-gutter-lightbulb"]').first
 
     def actions(self) -> Sequence[str]:
         """What `Ctrl+.` offers by the cursor, which stays open."""
@@ -140,11 +138,13 @@ class Workbench:
         expect(self.menu).to_be_hidden()
 
     def offered(self, title: str) -> None:
-        """Take a code action by the keyboard; the server may yet have to learn that it is one."""
-        self._until_offered(title)
+        """Take a code action."""
+        self.until_offered(title)
         self.act(title)
 
-    def _until_offered(self, title: str) -> None:
+    def until_offered(self, title: str) -> None:
+        """Have the menu of code actions shown, once it has one; the server may yet have to learn that it is needed."""
+
         def is_offered() -> bool:
             if any(title in each for each in self.actions()):
                 return True
