@@ -12,11 +12,15 @@ import {
 
 import { DoctorDocument, selectModel, selectStrategy } from "./choose";
 import { PrivateServer } from "./install";
-import { JournalDocument } from "./journal";
-import { execute, runOnFunction } from "./requests";
+import { execute, generateAll, runOnFunction } from "./requests";
+import type { Kept } from "./preview";
+import type { Mode } from "./protocol";
+import { Results } from "./results";
 import { Server, type Client } from "./server";
-import { NO_WINDOWS } from "./situation";
+import { NO_WINDOWS, type Entry } from "./situation";
 import { Status } from "./status";
+import { registerTests } from "./tests/explorer";
+import { registerTools } from "./tools";
 import { registerWalkthrough } from "./walkthrough";
 
 const TOLD_OF_WINDOWS = "adacoder.toldOfWindows";
@@ -30,7 +34,10 @@ export function activate(context: ExtensionContext): void {
   const status = new Status(server, () => {
     output.show();
   });
-  context.subscriptions.push(output, status, ...contributions(server, output), ...registerWalkthrough(context));
+  const results = new Results(server);
+  status.contribute(async () => (await results.kept()).map(toEntry));
+  context.subscriptions.push(output, status, results, ...contributions(server, output, results));
+  context.subscriptions.push(...registerTests(server), ...registerTools(server), ...registerWalkthrough(context));
   void server.begin();
   server.watchInterpreter();
   if (process.platform === "win32") void tellOfWindows(context);
@@ -40,25 +47,35 @@ export function deactivate(): Promise<void> | undefined {
   return server?.stop();
 }
 
-function contributions(server: Server, output: LogOutputChannel): Disposable[] {
-  const journal = new JournalDocument();
+/** A result that is kept, as an entry of the status menu. */
+function toEntry({ title, jobId }: Kept): Entry {
+  return { label: `$(diff) Show ${title}`, command: "adacoder.server.difference", arguments: [{ jobId }] };
+}
+
+function contributions(server: Server, output: LogOutputChannel, results: Results): Disposable[] {
   const doctor = new DoctorDocument();
   const onServer = (command: string, act: (client: Client) => Promise<unknown>): Disposable =>
     commands.registerCommand(command, async () => {
       const client = await server.running();
       if (client !== undefined) await act(client);
     });
+  const onFunction = (command: string, mode: Mode): Disposable =>
+    onServer(command, async (client) => {
+      const ended = await runOnFunction(client, mode);
+      if (ended !== undefined) void results.show(ended);
+    });
 
   return [
-    workspace.registerTextDocumentContentProvider(JournalDocument.SCHEME, journal),
     workspace.registerTextDocumentContentProvider(DoctorDocument.SCHEME, doctor),
-    onServer("adacoder.generateFunction", (client) => runOnFunction(client, "generate")),
-    onServer("adacoder.fix", (client) => runOnFunction(client, "fix")),
-    onServer("adacoder.checkExamples", (client) => runOnFunction(client, "check")),
+    onFunction("adacoder.generateFunction", "generate"),
+    onFunction("adacoder.fix", "fix"),
+    onFunction("adacoder.fixWithAdaCoder", "fix"),
+    onFunction("adacoder.checkExamples", "check"),
+    onFunction("adacoder.another", "another"),
+    onFunction("adacoder.suggestExamples", "suggestExamples"),
+    onServer("adacoder.generateAll", generateAll),
     onServer("adacoder.cancel", (client) => execute(client, "adacoder.server.cancel")),
-    onServer("adacoder.showJournal", async (client) => {
-      await journal.show(await execute(client, "adacoder.server.journal", { format: "markdown" }));
-    }),
+    onServer("adacoder.showJournal", (client) => results.showJournal(client)),
     onServer("adacoder.selectModel", selectModel),
     onServer("adacoder.selectStrategy", selectStrategy),
     onServer("adacoder.doctor", (client) => doctor.show(client)),

@@ -10,6 +10,7 @@ import {
   type ResponseError,
 } from "vscode-languageclient/node";
 
+import { OwnCapabilities } from "./capabilities";
 import { foreignFolders, type PrivateServer } from "./install";
 import { onInterpreterChange, selectedInterpreter } from "./interpreter";
 import { activated, chooseLaunch, environment, locate, whyNotStarted, type Launch, type Sources } from "./launch";
@@ -178,6 +179,7 @@ export class Client extends LanguageClient {
   constructor({ command, args }: Launch, interpreter: string | undefined, output: LogOutputChannel) {
     const options = { env: activated(environment(process.env, workspace.isTrusted), interpreter) };
     super(SECTION, "AdaCoder", { command, args: [...args], options }, optionsOf(output));
+    this.registerFeature(new OwnCapabilities());
     // Only now: the notifications need the client, and the client is made from its options.
     this.middleware.handleWorkDoneProgress = (token, value, next) => {
       if (value.kind !== "report") this.worked.fire();
