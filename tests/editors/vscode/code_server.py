@@ -15,7 +15,7 @@ from typing import Any
 
 from editors.vscode.tools import entry
 
-PATIENCE = 60.0
+PATIENCE = 40.0
 """Seconds after which a test gives up that waits for something."""
 _USER_SETTINGS = {
     "chat.commandCenter.enabled": False,

@@ -97,28 +97,38 @@ def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
     expect(progress).to_contain_text(re.compile(r"round.2/6"))
     bench.picture("plan")
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
-    expect(bench.notification("Verified 'planned': 3/3 examples passed, 2 rounds")).to_be_visible()
+    expect(bench.notification("3/3 examples passed")).to_be_visible()
     bench.save(planned, ROUNDED)
 
 
-def test_what_is_kept_is_inserted_by_its_action(bench: Workbench, model: Model) -> None:
-    """Nothing that passes is found: the text stays as it is, until the person inserts the best there is."""
+def test_what_is_kept_is_inserted_by_the_button_of_its_preview(bench: Workbench, model: Model) -> None:
+    """Nothing that passes is found: the text stays as it is, beside the best there is, until the person inserts that."""
     kept = file(bench.folder, "kept")
     model.says("kept", reply("kept", TRUNCATED))
     bench.open(kept)
-    bench.put_cursor("def kept")
-    bench.offered("AdaCoder: generate function 'kept'")
-    question = bench.notification("Not inserted: 'kept' passes only 2/3 examples; its result is kept.")
-    expect(question).to_be_visible()
-    bench.picture("kept-question")
-    for button in ("Show difference", "Discard", "Insert"):
-        expect(question.get_by_role("button", name=button, exact=True)).to_be_visible()
-    expect(bench.line(WRITTEN)).to_be_hidden()
-    bench.put_cursor("def kept")
-    bench.offered("Insert AdaCoder's result for 'kept' (2/3 examples)")
-    expect(bench.line("int(seconds * 1000)")).to_be_visible()
+    bench.lens("Generate").click()
+    told = bench.notification("Not inserted: 'kept' passes only 2/3 examples; its result is kept.")
+    expect(told).to_be_visible()
+    for button in ("Insert", "Discard", "Show Journal"):
+        expect(told.get_by_role("button", name=button, exact=True)).to_be_visible()
+    expect(bench.page.locator(".monaco-diff-editor .view-line", has_text="int(seconds")).not_to_have_count(0)
+    bench.picture("preview")
+    assert kept.read_text(encoding="utf-8") == function("kept", "")
+    bench.title_button("Insert").click()
     expect(bench.notification("Inserted 'kept', unverified.")).to_be_visible()
+    expect(bench.line("int(seconds * 1000)")).to_be_visible()
     bench.save(kept, TRUNCATED)
+
+
+def test_what_is_kept_is_discarded(bench: Workbench, model: Model) -> None:
+    discarded = file(bench.folder, "discarded")
+    model.says("discarded", reply("discarded", TRUNCATED))
+    bench.open(discarded)
+    bench.lens("Generate").click()
+    bench.title_button("Discard").click()
+    expect(bench.lens("Generate")).to_be_visible()
+    expect(bench.lens("Insert")).to_be_hidden()
+    assert discarded.read_text(encoding="utf-8") == function("discarded", "")
 
 
 def test_lens_leads_to_the_journal(bench: Workbench, model: Model) -> None:

@@ -66,6 +66,12 @@ class Workbench:
     def tab(self, name: str) -> Locator:
         return self.page.locator(".tab", has_text=name).first
 
+    def title_button(self, name: str) -> Locator:
+        """A button in the title bar of the editor that is in front."""
+        return (
+            self.page.locator(".editor-group-container.active .editor-actions").get_by_role("button", name=name).first
+        )
+
     # What a person does
 
     def open(self, file: Path) -> None:
