@@ -102,7 +102,7 @@ def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
 
 
 def test_what_is_kept_is_inserted_by_the_button_of_its_preview(bench: Workbench, model: Model) -> None:
-    """Nothing that passes is found: the text stays as it is, beside the best there is, until the person inserts that."""
+    """Nothing passes: the text stays as it is, beside the best that was found, until the person inserts that."""
     kept = file(bench.folder, "kept")
     model.says("kept", reply("kept", TRUNCATED))
     bench.open(kept)

@@ -133,7 +133,7 @@ class Workbench:
         """What `Ctrl+.` offers by the cursor, which stays open."""
         self.page.keyboard.press("Control+.")
         expect(self.menu).to_be_visible()
-        return self.menu.locator(".monaco-list-row.action .title").all_inner_texts()
+        return list(self.menu.locator(".monaco-list-row.action .title").all_inner_texts())
 
     def act(self, title: str) -> None:
         """Take an entry of the menu of code actions."""
