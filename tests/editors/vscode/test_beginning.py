@@ -97,11 +97,11 @@ def test_the_walkthroughs_buttons(bench: Workbench, model: Model) -> None:
     walkthrough = bench.page.locator(".gettingStartedContainer")
     expect(walkthrough).to_be_visible()
     shown = (
-        ("A model server", "Look What Works Here", bench.page.locator(".tab.active", has_text="Doctor")),
+        ("A model server", "Look What Works Here", bench.preview("What works here")),
         ("A model", "Select Model", bench.list.get_by_text("qwen2.5-coder:1.5b")),
-        ("A first stub", "Generate It", bench.line("word[0] for word in name.split()")),
-        ("A failing example, fixed", "Fix It", bench.line("import math")),
-        ("Evidence and coverage", "Check It", bench.notification("Line 36 was not reached")),
+        ("A first stub", "Generate It", bench.notification("Inserted 'initials'.")),
+        ("A failing example, fixed", "Fix It", bench.notification("Inserted 'circle_area'.")),
+        ("Evidence and coverage", "Check It", bench.lens("✓ 2/2 examples · line 39 not reached")),
     )
     for number, (step, button, seen) in enumerate(shown, 1):
         walkthrough.locator(".getting-started-step", has_text=step).last.click()

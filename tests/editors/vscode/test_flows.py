@@ -137,7 +137,8 @@ def test_lens_leads_to_the_journal(bench: Workbench, model: Model) -> None:
     bench.open(shown)
     bench.lens("Generate").click()
     bench.lens("✓ 3/3 examples").click()
-    expect(bench.page.locator(".editor-instance:visible", has_text="3/3 examples passed").first).to_be_visible()
+    expect(bench.preview("3/3 examples passed")).to_be_visible()
+    bench.picture("journal")
 
 
 def test_diagnostic_and_its_quick_fix(bench: Workbench, model: Model) -> None:

@@ -66,6 +66,10 @@ class Workbench:
     def tab(self, name: str) -> Locator:
         return self.page.locator(".tab", has_text=name).first
 
+    def preview(self, text: str) -> Locator:
+        """What a rendered document has of `text`."""
+        return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame").get_by_text(text).first
+
     def title_button(self, name: str) -> Locator:
         """A button in the title bar of the editor that is in front."""
         return (
@@ -130,9 +134,10 @@ class Workbench:
         return self.editor.locator('.lightBulbWidget, [class*="codicon-gutter-lightbulb"]').first
 
     def actions(self) -> Sequence[str]:
-        """What `Ctrl+.` offers by the cursor, which stays open."""
+        """What `Ctrl+.` offers by the cursor, in a menu that stays open; nothing, if there is none."""
         self.page.keyboard.press("Control+.")
-        expect(self.menu).to_be_visible()
+        nothing = self.page.locator(".monaco-editor-overlaymessage", has_text="No code actions available")
+        expect(self.menu.or_(nothing).first).to_be_visible()
         return list(self.menu.locator(".monaco-list-row.action .title").all_inner_texts())
 
     def act(self, title: str) -> None:
