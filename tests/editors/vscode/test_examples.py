@@ -30,9 +30,9 @@ def grade(points):
 def test_a_failure_is_shown_with_what_was_wanted_and_given(bench: Workbench) -> None:
     failing = file(bench.folder, "failing", TRUNCATED)
     bench.open(failing)
+    expect(bench.editor.locator(".testing-run-glyph").first).to_be_visible()
     bench.command("Test: Run Tests in Current File")
-    mark = bench.editor.locator(".testing-run-glyph.codicon-testing-error-icon, .codicon-testing-failed-icon").first
-    expect(mark).to_be_visible()
+    expect(bench.editor.locator('[class*="testing-failed"], [class*="testing-error"]').first).to_be_visible()
     bench.command("Test: Peek Output")
     peek = bench.page.locator(".test-output-peek")
     expect(peek).to_contain_text("00:00:59,999")
@@ -45,6 +45,7 @@ def test_coverage_in_the_gutter(bench: Workbench) -> None:
     reached = bench.folder / "reached.py"
     reached.write_text(PARTLY_REACHED, encoding="utf-8")
     bench.open(reached)
+    expect(bench.editor.locator(".testing-run-glyph").first).to_be_visible()
     bench.command("Test: Run Tests with Coverage in Current File")
     expect(bench.page.locator(".pane", has_text="Test Coverage").first).to_be_visible()
     bench.open(reached)

@@ -26,6 +26,7 @@ def test_light_bulb(bench: Workbench, model: Model) -> None:
     assert "AdaCoder: generate function 'timestamp'" in bench.actions()
     bench.picture("light-bulb")
     bench.page.keyboard.press("Escape")
+    bench.put_cursor(">>> timestamp(83.5)")  # the menu took the light bulb with it
     bench.light_bulb.click()
     expect(bench.line(WRITTEN)).to_be_visible()
     expect(bench.notification("Inserted 'timestamp'. 3/3 examples passed.")).to_be_visible()

@@ -191,6 +191,8 @@ class Workbench:
         if unsaved.is_visible():
             unsaved.click()
         expect(empty).to_be_visible()
+        if self.page.locator(".part.panel").is_visible():
+            self.page.keyboard.press("Control+j")
         self.command("Notifications: Clear All Notifications")
         expect(self.page.locator(".notifications-toasts .notification-list-item")).to_have_count(0)
 
