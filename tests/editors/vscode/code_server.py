@@ -107,13 +107,12 @@ class CodeServer:
     def processes(self, *words: str) -> list[int]:
         """The processes below it whose command line has all of these words."""
         assert self.process is not None
-        below = {self.process.pid}
-        found = []
-        for pid, parent, command in _all_processes():
-            if parent in below:
-                below.add(pid)
-                found += [pid] if all(word in command for word in words) else []
-        return found
+        everything = list(_all_processes())
+        below, before = {self.process.pid}, 0
+        while len(below) > before:  # numbers begin anew some day: a child's may be lower than its parent's
+            before = len(below)
+            below |= {pid for pid, parent, _ in everything if parent in below}
+        return [pid for pid, _, command in everything if pid in below and all(word in command for word in words)]
 
     def stop(self) -> None:
         """End it and all below it."""
@@ -127,8 +126,8 @@ class CodeServer:
 
 
 def _all_processes() -> Iterator[tuple[int, int, list[str]]]:
-    """Number, parent and command line, parents mostly before their children."""
-    for place in sorted(Path("/proc").glob("[0-9]*"), key=lambda place: int(place.name)):
+    """Number, parent and command line."""
+    for place in Path("/proc").glob("[0-9]*"):
         try:
             status = (place / "stat").read_text(encoding="utf-8")
             command = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")

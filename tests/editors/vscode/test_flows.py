@@ -95,7 +95,7 @@ def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
     bench.put_cursor("def planned")
     bench.command("AdaCoder: Generate Function")
     progress = bench.notification("Generating function")
-    expect(progress).to_contain_text(re.compile(r"round.2/6"))
+    expect(progress).to_contain_text("round 1/6 · planning from the error")
     bench.picture("plan")
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
     expect(bench.notification("3/3 examples passed")).to_be_visible()
