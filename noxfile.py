@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 
 import nox
 
@@ -76,6 +77,43 @@ def client(session: nox.Session) -> None:
     session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
     for script in ("check", "lint", "test", "package"):
         session.run("npm", "run", script, external=True)
+
+
+@nox.session
+def vscode(session: nox.Session) -> None:
+    """The flows of a person in VS Code's real workbench; `nox -s vscode -- -k lens` for some. Not run by default.
+
+    It takes Node.js 20 and Debian's chromium and ripgrep. All else is installed into the user's cache the first time.
+    Pictures of all flows are left in the folder that ADACODER_PICTURES names, else in the session's temporary one.
+    """
+    session.install("-e", ".[test]")
+    root, driver = _workbench(session)
+    kept = os.environ.get("ADACODER_PICTURES") or f"{session.create_tmp()}/pictures"
+    env = {"ADACODER_WORKBENCH": root, "ADACODER_PICTURES": kept}
+    session.chdir("client")
+    session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
+    session.run("npm", "run", "package", external=True)
+    session.chdir("..")
+    session.run("pytest", "-o", f"pythonpath=tests {driver}", "tests/editors/vscode", *session.posargs, env=env)
+    session.log(f"Pictures: {kept}")
+
+
+def _workbench(session: nox.Session) -> tuple[str, str]:
+    """Install what the workbench needs; the folder it is in, and that of what drives it."""
+    said = session.run("python", "tests/editors/vscode/tools.py", silent=True, success_codes=[0, 1])
+    *_, root, driver = ["", "", *str(said).splitlines()]
+    if not os.path.isabs(driver):  # noqa: PTH117
+        session.error(driver)
+    return root, driver
+
+
+@nox.session
+def pictures(session: nox.Session) -> None:
+    """The pictures of the README, the docs and the walkthrough, taken anew by the flows that they show."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["ADACODER_PICTURES"] = folder
+        vscode(session)
+        session.run("python", "tests/editors/vscode/pictures.py", folder)
 
 
 @nox.session

@@ -1,40 +1,88 @@
-/** AdaCoder in VS Code: the palette commands and the server behind them. */
+/** AdaCoder in VS Code: the commands, the status, and the server behind them. */
 
-import { commands, window, workspace, type Disposable, type ExtensionContext } from "vscode";
+import {
+  commands,
+  extensions,
+  window,
+  workspace,
+  type Disposable,
+  type ExtensionContext,
+  type LogOutputChannel,
+} from "vscode";
 
-import { JournalDocument } from "./journal";
-import { execute, runOnFunction } from "./requests";
+import { DoctorDocument, selectModel, selectStrategy } from "./choose";
+import { PrivateServer } from "./install";
+import { execute, generateAll, runOnFunction } from "./requests";
+import type { Kept } from "./preview";
+import type { Mode } from "./protocol";
+import { Results } from "./results";
 import { Server, type Client } from "./server";
+import { NO_WINDOWS, type Entry } from "./situation";
+import { Status } from "./status";
+import { registerTests } from "./tests/explorer";
+import { registerTools } from "./tools";
+import { registerWalkthrough } from "./walkthrough";
+
+const TOLD_OF_WINDOWS = "adacoder.toldOfWindows";
+const WSL = "ms-vscode-remote.remote-wsl";
 
 let server: Server | undefined;
 
 export function activate(context: ExtensionContext): void {
   const output = window.createOutputChannel("AdaCoder", { log: true });
-  server = new Server(output);
-  context.subscriptions.push(output, ...contributions(server));
-  void server.running();
+  server = new Server(output, new PrivateServer(context, output));
+  const status = new Status(server, () => {
+    output.show();
+  });
+  const results = new Results(server);
+  status.contribute(async () => (await results.kept()).map(toEntry));
+  context.subscriptions.push(output, status, results, ...contributions(server, output, results));
+  context.subscriptions.push(...registerTests(server), ...registerTools(server), ...registerWalkthrough(context));
+  void server.begin();
+  server.watchInterpreter();
+  if (process.platform === "win32") void tellOfWindows(context);
 }
 
 export function deactivate(): Promise<void> | undefined {
   return server?.stop();
 }
 
-function contributions(server: Server): Disposable[] {
-  const journal = new JournalDocument();
+/** A result that is kept, as an entry of the status menu. */
+function toEntry({ title, jobId }: Kept): Entry {
+  return { label: `$(diff) Show ${title}`, command: "adacoder.server.difference", arguments: [{ jobId }] };
+}
+
+function contributions(server: Server, output: LogOutputChannel, results: Results): Disposable[] {
+  const doctor = new DoctorDocument();
   const onServer = (command: string, act: (client: Client) => Promise<unknown>): Disposable =>
     commands.registerCommand(command, async () => {
       const client = await server.running();
       if (client !== undefined) await act(client);
     });
+  const onFunction = (command: string, mode: Mode): Disposable =>
+    onServer(command, async (client) => {
+      const ended = await runOnFunction(client, mode);
+      if (ended !== undefined) void results.show(ended);
+    });
 
   return [
-    workspace.registerTextDocumentContentProvider(JournalDocument.SCHEME, journal),
-    onServer("adacoder.generateFunction", (client) => runOnFunction(client, "generate")),
-    onServer("adacoder.fix", (client) => runOnFunction(client, "fix")),
-    onServer("adacoder.checkExamples", (client) => runOnFunction(client, "check")),
+    workspace.registerTextDocumentContentProvider(DoctorDocument.SCHEME, doctor),
+    onFunction("adacoder.generateFunction", "generate"),
+    onFunction("adacoder.fix", "fix"),
+    onFunction("adacoder.fixWithAdaCoder", "fix"),
+    onFunction("adacoder.checkExamples", "check"),
+    onFunction("adacoder.another", "another"),
+    onFunction("adacoder.suggestExamples", "suggestExamples"),
+    onServer("adacoder.generateAll", generateAll),
     onServer("adacoder.cancel", (client) => execute(client, "adacoder.server.cancel")),
-    onServer("adacoder.showJournal", async (client) => {
-      await journal.show(await execute(client, "adacoder.server.journal", { format: "markdown" }));
+    onServer("adacoder.showJournal", (client) => results.showJournal(client)),
+    onServer("adacoder.selectModel", selectModel),
+    onServer("adacoder.selectStrategy", selectStrategy),
+    onServer("adacoder.doctor", (client) => doctor.show(client)),
+    commands.registerCommand("adacoder.installServer", () => server.restart()),
+    commands.registerCommand("adacoder.reopenInWsl", reopenInWsl),
+    commands.registerCommand("adacoder.showLog", () => {
+      output.show();
     }),
     commands.registerCommand("adacoder.restart", () => server.restart()),
     workspace.onDidGrantWorkspaceTrust(() => server.restart()),
@@ -42,4 +90,18 @@ function contributions(server: Server): Disposable[] {
       if (change.affectsConfiguration("adacoder.path")) void server.restart();
     }),
   ];
+}
+
+/** Says once what does not work on Windows itself. */
+async function tellOfWindows(context: ExtensionContext): Promise<void> {
+  if (context.globalState.get(TOLD_OF_WINDOWS) === true) return;
+  await context.globalState.update(TOLD_OF_WINDOWS, true);
+  const reopen = "Reopen in WSL";
+  if ((await window.showWarningMessage(NO_WINDOWS, reopen)) === reopen) await reopenInWsl();
+}
+
+/** Opens the folder in WSL; without the extension for that, shows the extension. */
+async function reopenInWsl(): Promise<void> {
+  if (extensions.getExtension(WSL) === undefined) await commands.executeCommand("workbench.extensions.search", WSL);
+  else await commands.executeCommand("remote-wsl.reopenInWSL");
 }

@@ -1,10 +1,11 @@
 /** The Python interpreter selected in VS Code, asked of whichever Python extension there is. Neither is required. */
 
-import { extensions, type LogOutputChannel, type Uri } from "vscode";
+import { extensions, type Event, type LogOutputChannel, type Uri } from "vscode";
 
 /** The part used of the API of `ms-python.vscode-python-envs`. */
 interface PythonEnvironmentsApi {
   getEnvironment(scope: Uri | undefined): Promise<{ execInfo: { run: { executable: string } } } | undefined>;
+  readonly onDidChangeEnvironment: Event<unknown>;
 }
 
 /** The part used of the API of `ms-python.python`. */
@@ -12,19 +13,23 @@ interface PythonApi {
   readonly ready: Promise<void>;
   readonly environments: {
     getActiveEnvironmentPath(resource: Uri | undefined): unknown;
+    readonly onDidChangeActiveEnvironmentPath: Event<unknown>;
     resolveEnvironment(path: unknown): Promise<{ executable: { uri: Uri | undefined } } | undefined>;
   };
 }
+
+const ENVIRONMENTS = "ms-python.vscode-python-envs";
+const PYTHON = "ms-python.python";
 
 type Ask = (scope: Uri | undefined) => Promise<string | undefined>;
 
 const ASK: readonly Ask[] = [
   async (scope) => {
-    const api = await apiOf<PythonEnvironmentsApi>("ms-python.vscode-python-envs");
+    const api = await apiOf<PythonEnvironmentsApi>(ENVIRONMENTS);
     return (await api?.getEnvironment(scope))?.execInfo.run.executable;
   },
   async (scope) => {
-    const api = await apiOf<PythonApi>("ms-python.python");
+    const api = await apiOf<PythonApi>(PYTHON);
     await api?.ready;
     const selected = api?.environments.getActiveEnvironmentPath(scope);
     return (await api?.environments.resolveEnvironment(selected))?.executable.uri?.fsPath;
@@ -42,6 +47,21 @@ export async function selectedInterpreter(scope: Uri | undefined, log: LogOutput
     }
   }
   return undefined;
+}
+
+/** Calls `listener` whenever a Python extension tells that another interpreter was selected. */
+export async function onInterpreterChange(listener: () => unknown, log: LogOutputChannel): Promise<void> {
+  const events = [
+    async () => (await apiOf<PythonEnvironmentsApi>(ENVIRONMENTS))?.onDidChangeEnvironment,
+    async () => (await apiOf<PythonApi>(PYTHON))?.environments.onDidChangeActiveEnvironmentPath,
+  ];
+  for (const event of events) {
+    try {
+      (await event())?.(listener);
+    } catch (error) {
+      log.warn(`A Python extension does not tell when its interpreter changes: ${String(error)}`);
+    }
+  }
 }
 
 async function apiOf<Api>(extension: string): Promise<Api | undefined> {

@@ -1,14 +1,19 @@
-/** The journal of the latest request, as a document that is only for reading. */
+/** The journal of a job, as rendered Markdown. */
 
-import { EventEmitter, Uri, window, type TextDocumentContentProvider } from "vscode";
+import { EventEmitter, Uri, commands, window, workspace, type TextDocumentContentProvider } from "vscode";
+
+const SCHEME = "adacoder-journal";
+const JOURNAL = Uri.from({ scheme: SCHEME, path: "/AdaCoder Journal.md" });
 
 export class JournalDocument implements TextDocumentContentProvider {
-  static readonly SCHEME = "adacoder-journal";
-  private static readonly URI = Uri.from({ scheme: JournalDocument.SCHEME, path: "/AdaCoder Journal.md" });
-
   private readonly changed = new EventEmitter<Uri>();
   readonly onDidChange = this.changed.event;
+  private readonly registration = workspace.registerTextDocumentContentProvider(SCHEME, this);
   private text = "";
+
+  dispose(): void {
+    this.registration.dispose();
+  }
 
   provideTextDocumentContent(): string {
     return this.text;
@@ -22,7 +27,7 @@ export class JournalDocument implements TextDocumentContentProvider {
       return;
     }
     this.text = markdown;
-    this.changed.fire(JournalDocument.URI);
-    await window.showTextDocument(JournalDocument.URI, { preview: false });
+    this.changed.fire(JOURNAL);
+    await commands.executeCommand("markdown.showPreview", JOURNAL);
   }
 }

@@ -14,7 +14,10 @@ export interface Sources {
   readonly path: string;
   /** The Python interpreter selected in VS Code; undefined if none is, or if the workspace is not trusted. */
   readonly interpreter: string | undefined;
-  readonly trusted: boolean;
+  /** The program `adacoder` on the `PATH`. */
+  readonly onPath: string | undefined;
+  /** The Python of the private environment. */
+  readonly own: string | undefined;
 }
 
 /** A program and its arguments. */
@@ -28,21 +31,27 @@ export interface Launch {
  * `adacoder.py` in a project must not be taken for the server. Python knows it since 3.11, which is AdaCoder's floor.
  */
 const SAFE_PATH = "-P";
+/** Nothing but what is installed in the private environment. */
+const ISOLATED = "-I";
 const IS_INSTALLED = "import importlib.util, sys; sys.exit(importlib.util.find_spec('adacoder') is None)";
 const PROBE_TIMEOUT_MS = 10_000;
 
-/** The server to start: the setting's, else the interpreter's environment's, else the one on the `PATH`. */
+/**
+ * The server to start: the setting's, else the interpreter's environment's, else the one on the `PATH`, else the private
+ * one; undefined if there is none.
+ */
 export async function chooseLaunch(
-  { path, interpreter }: Sources,
+  { path, interpreter, onPath, own }: Sources,
   isInstalledFor: (interpreter: string) => Promise<boolean> = hasAdaCoder,
-): Promise<Launch> {
+): Promise<Launch | undefined> {
   if (path !== "") {
     return { command: path.replace(/^~(?=[\\/])/, homedir()), args: ["serve"] };
   }
   if (interpreter !== undefined && (await isInstalledFor(interpreter))) {
     return { command: interpreter, args: [SAFE_PATH, "-m", "adacoder", "serve"] };
   }
-  return { command: "adacoder", args: ["serve"] };
+  if (onPath !== undefined) return { command: onPath, args: ["serve"] };
+  return own === undefined ? undefined : { command: own, args: [ISOLATED, "-m", "adacoder", "serve"] };
 }
 
 /**
@@ -120,19 +129,8 @@ export function hasAdaCoder(interpreter: string): Promise<boolean> {
 }
 
 /** One sentence for a user whose server did not start, with what to do. */
-export function whyNotStarted({ path, interpreter, trusted }: Sources, error: unknown): string {
+export function whyNotStarted({ path }: Sources, error: unknown): string {
   const cannotRun = /\b(?:ENOENT|EACCES)\b/.test(String(error));
-  if (!cannotRun) {
-    return "AdaCoder's server stopped while it was starting: its output says why.";
-  }
-  if (path !== "") {
-    return `${path} cannot be run: correct or clear the setting adacoder.path.`;
-  }
-  if (!trusted) {
-    return "AdaCoder is not on the PATH: trust this workspace, so that its interpreter is used, or set adacoder.path.";
-  }
-  if (interpreter === undefined) {
-    return "AdaCoder is not installed: run `pip install .` in a checkout of it, or set adacoder.path.";
-  }
-  return `AdaCoder is not installed for ${interpreter}: run \`pip install .\` for it in a checkout of AdaCoder, or set adacoder.path.`;
+  if (cannotRun && path !== "") return `${path} cannot be run: correct or clear the setting adacoder.path.`;
+  return "AdaCoder's server stopped while it was starting: its log says why.";
 }

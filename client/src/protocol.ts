@@ -2,10 +2,12 @@
 
 import type { Position, ProgressToken, TextDocumentIdentifier } from "vscode-languageclient/node";
 
+import type { Ended, Remedy } from "./ending";
+
 /** The custom request: parameters {@link RunParams}, answer {@link RunResult}. */
 export const RUN = "adacoder/run";
 
-export type Mode = "generate" | "fix" | "check";
+export type Mode = "generate" | "fix" | "check" | "another" | "suggestExamples";
 
 /** One request on the function at a position. */
 export interface RunParams {
@@ -26,25 +28,43 @@ export interface RunResult {
   readonly summary?: string;
   /** Why an edit that there was to make was not made. */
   readonly failureReason?: string | null;
+  readonly jobId?: string | null;
+  readonly applied?: boolean;
+  /** Whether the result can still be inserted. */
+  readonly kept?: boolean;
+  /** What the summary names, or says to do. */
+  readonly remedies?: readonly Remedy[];
+  readonly examples?: { readonly passed: number; readonly total: number };
+  /** The first thing that failed. */
+  readonly failure?: {
+    readonly example: string | null;
+    readonly want: string | null;
+    readonly got: string | null;
+    readonly error: string | null;
+  } | null;
 }
 
-/** One message for a person. */
-export interface Message {
-  readonly text: string;
-  readonly isWarning: boolean;
+/** How to tell of a result: it is good if it is verified and nothing stood in the way of its edit. */
+export function toEnded(result: RunResult, textDocument: Ended["textDocument"]): Ended {
+  const { status, reason, summary, failureReason, jobId, kept, remedies } = result;
+  return {
+    jobId: jobId ?? null,
+    message: summary ?? reason ?? `AdaCoder: ${status}.`,
+    isGood: status === "verified" && (failureReason ?? null) === null,
+    kept: kept === true,
+    textDocument,
+    remedies: remedies ?? [],
+  };
 }
 
-/** What to show of a result: information if it is verified and nothing stood in the way of its edit, else a warning. */
-export function toMessage({ status, reason, summary, failureReason }: RunResult): Message {
-  const isGood = status === "verified" && (failureReason ?? null) === null;
-  return { text: summary ?? reason ?? `AdaCoder: ${status}.`, isWarning: !isGood };
-}
+/** Settings of the client's own, which the server does not know. */
+const OWN = new Set(["path", "agentTools"]);
 
 /**
  * Section `adacoder` as the server reads it: what somebody has set, by dotted names, and the workspace's trust.
  *
- * Defaults are left out, since what an editor says counts more than what the project's pyproject.toml says. So is
- * `path`, which is the client's own.
+ * Defaults are left out, since what an editor says counts more than what the project's pyproject.toml says. So
+ * are those that are the client's own.
  *
  * @param isSet - whether somebody has set a key of the section, such as `ollama.host`
  */
@@ -53,7 +73,7 @@ export function toServerSettings(
   isSet: (key: string) => boolean,
   trusted: boolean,
 ): Record<string, unknown> {
-  const set = flatten(section ?? {}).filter(([key]) => key !== "path" && isSet(key));
+  const set = flatten(section ?? {}).filter(([key]) => !OWN.has(key) && isSet(key));
   return { ...Object.fromEntries(set), trusted };
 }
 

@@ -3,45 +3,62 @@
 import { window } from "vscode";
 import { ExecuteCommandRequest, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 
-import { RUN, toMessage, type Mode, type RunParams, type RunResult } from "./protocol";
+import type { Ended } from "./ending";
+import { RUN, toEnded, type Mode, type RunParams, type RunResult } from "./protocol";
 import type { Client } from "./server";
 
 const TITLES: Readonly<Record<Mode, string>> = {
   generate: "Generating function",
   fix: "Fixing function",
   check: "Checking examples",
+  another: "Writing another candidate",
+  suggestExamples: "Suggesting examples",
 };
 const STATUS_BAR_MS = 5000;
 
-/** Runs `adacoder/run` on the function under the cursor and says how it ended. */
-export async function runOnFunction(client: Client, mode: Mode): Promise<void> {
-  const editor = window.activeTextEditor;
-  if (editor?.document.languageId !== "python" || editor.document.uri.scheme !== "file") {
-    void window.showWarningMessage("AdaCoder needs the cursor in a function of a Python file that is on disk.");
-    return;
-  }
+/** Runs `adacoder/run` on the function under the cursor; how it ended, unless it was cancelled. */
+export async function runOnFunction(client: Client, mode: Mode): Promise<Ended | undefined> {
+  const editor = pythonEditor();
+  if (editor === undefined) return undefined;
+  const { document, selection } = editor;
   const target = {
-    textDocument: client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document),
-    position: client.code2ProtocolConverter.asPosition(editor.selection.active),
+    textDocument: client.code2ProtocolConverter.asTextDocumentIdentifier(document),
+    position: client.code2ProtocolConverter.asPosition(selection.active),
   };
+  const asked = { uri: target.textDocument.uri, version: document.version };
   try {
     const result = await client.progress.during(TITLES[mode], (workDoneToken, cancellation) => {
       const params: RunParams = { ...target, mode, apply: mode !== "check", workDoneToken };
       return client.sendRequest<RunResult>(RUN, params, cancellation);
     });
-    tell(result);
+    return toEnded(result, asked);
   } catch (error) {
-    if (!(error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled)) throw error;
+    if (!isCancelled(error)) throw error;
     window.setStatusBarMessage("AdaCoder: cancelled.", STATUS_BAR_MS);
+    return undefined;
   }
 }
 
-function tell(result: RunResult): void {
-  const { text, isWarning } = toMessage(result);
-  void (isWarning ? window.showWarningMessage(text) : window.showInformationMessage(text));
+/** Has all stubs of the file written. */
+export async function generateAll(client: Client): Promise<void> {
+  const editor = pythonEditor();
+  if (editor === undefined) return;
+  const { uri } = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
+  await execute(client, "adacoder.server.generateAll", { uri });
+}
+
+function pythonEditor(): typeof window.activeTextEditor {
+  const editor = window.activeTextEditor;
+  if (editor?.document.languageId === "python" && editor.document.uri.scheme === "file") return editor;
+  void window.showWarningMessage("AdaCoder needs the cursor in a function of a Python file that is on disk.");
+  return undefined;
 }
 
 /** Executes a command of the server that needs no target. */
 export function execute(client: Client, command: string, ...args: object[]): Promise<unknown> {
   return client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args });
+}
+
+export function isCancelled(error: unknown): boolean {
+  return error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled;
 }

@@ -1,6 +1,6 @@
 /** The connection to the AdaCoder server: found, started, restarted, stopped. One for all folders of a window. */
 
-import { Uri, window, workspace, type LogOutputChannel } from "vscode";
+import { EventEmitter, Uri, window, workspace, type LogOutputChannel } from "vscode";
 import {
   CloseAction,
   LanguageClient,
@@ -10,29 +10,59 @@ import {
   type ResponseError,
 } from "vscode-languageclient/node";
 
-import { selectedInterpreter } from "./interpreter";
+import { OwnCapabilities } from "./capabilities";
+import { foreignFolders, type PrivateServer } from "./install";
+import { onInterpreterChange, selectedInterpreter } from "./interpreter";
 import { activated, chooseLaunch, environment, locate, whyNotStarted, type Launch, type Sources } from "./launch";
 import { ProgressNotifications } from "./progress";
 import { toServerSettings } from "./protocol";
+import type { Condition } from "./situation";
 
 const SECTION = "adacoder";
+const NOT_INSTALLED = "AdaCoder's server is not installed.";
 
 /** The one server of a window. */
 export class Server {
   /** What became of the last change. Each waits for the one before it, so that there are never two servers. */
   private client: Promise<Client | undefined> = Promise.resolve(undefined);
+  private interpreter: string | undefined;
+  /** The client that runs. */
+  current: Client | undefined;
+  private readonly changed = new EventEmitter<Condition>();
+  private readonly crashed = new EventEmitter<{ readonly isGivenUp: boolean }>();
+  private readonly worked = new EventEmitter<Client>();
 
-  constructor(private readonly output: LogOutputChannel) {}
+  /** How it stands, told at each change. */
+  condition: Condition = { kind: "starting" };
+  readonly onDidChange = this.changed.event;
+  /** The server ended though nobody told it to; unless that is given up, it is started again. */
+  readonly onDidCrash = this.crashed.event;
+  /** Work begins or ends. */
+  readonly onDidWork = this.worked.event;
+
+  constructor(
+    private readonly output: LogOutputChannel,
+    private readonly own: PrivateServer,
+  ) {}
+
+  /** Starts the server with the window, unless the user has declined that it is installed. */
+  async begin(): Promise<void> {
+    await this.change(() => this.start({ isWanted: false }));
+  }
 
   /** The running client, started if need be; undefined if it cannot start, which the user has then been told. */
   running(): Promise<Client | undefined> {
-    return this.change(async (client) => (client?.needsStop() === true ? client : this.start()));
+    return this.change(async (client) => {
+      if (client?.needsStop() === true) return client;
+      await this.end(client);
+      return this.start({ isWanted: true });
+    });
   }
 
   async restart(): Promise<void> {
     await this.change(async (client) => {
       await this.end(client);
-      return this.start();
+      return this.start({ isWanted: true });
     });
   }
 
@@ -40,23 +70,60 @@ export class Server {
     await this.change((client) => this.end(client));
   }
 
+  /** Starts it again if another interpreter is selected now than the one that it was told of. */
+  watchInterpreter(): void {
+    void onInterpreterChange(async () => {
+      if (workspace.isTrusted && (await selectedInterpreter(scope(), this.output)) !== this.interpreter) {
+        await this.restart();
+      }
+    }, this.output);
+  }
+
   private change(step: (client: Client | undefined) => Promise<Client | undefined>): Promise<Client | undefined> {
     this.client = this.client.then(step);
     return this.client;
   }
 
-  private async start(): Promise<Client | undefined> {
+  private async start({ isWanted }: { isWanted: boolean }): Promise<Client | undefined> {
+    this.tellOf({ kind: "starting" });
     const sources = await this.sources();
-    try {
-      const launch = located(await chooseLaunch(sources), sources.trusted);
-      this.output.info(`Starting ${[launch.command, ...launch.args].join(" ")}`);
-      const client = new Client(launch, sources.interpreter, this.output);
-      await client.start();
-      return client;
-    } catch (error) {
-      void this.tell(whyNotStarted(sources, error));
+    this.interpreter = sources.interpreter;
+    const chosen = await chooseLaunch(sources);
+    if (chosen === undefined) {
+      this.tellOf({ kind: "absent", why: NOT_INSTALLED });
+      // Nothing waits for the answer: the question may stand for hours.
+      void this.installed(sources.interpreter, isWanted);
       return undefined;
     }
+    try {
+      const launch = located(chosen);
+      this.output.info(`Starting ${[launch.command, ...launch.args].join(" ")}`);
+      const client = new Client(launch, sources.interpreter, this.output);
+      client.onDidChangeState(({ newState }) => {
+        this.current = newState === State.Running ? client : undefined;
+        if (newState === State.Running) this.tellOf({ kind: "running" });
+      });
+      client.onDidCrash((crash) => {
+        this.tellOf(crash.isGivenUp ? { kind: "stopped", why: "It crashed too often." } : { kind: "starting" });
+        this.crashed.fire(crash);
+      });
+      client.onDidWork(() => {
+        this.worked.fire(client);
+      });
+      await client.start();
+      if (launch.command === sources.own) this.own.used();
+      return client;
+    } catch (error) {
+      const why = whyNotStarted(sources, error);
+      this.tellOf({ kind: "stopped", why });
+      void this.tell(why);
+      return undefined;
+    }
+  }
+
+  private async installed(interpreter: string | undefined, isWanted: boolean): Promise<void> {
+    const isThere = await this.own.ensure(interpreter, isWanted);
+    if (isThere && this.condition.kind === "absent") await this.restart();
   }
 
   private async end(client: Client | undefined): Promise<undefined> {
@@ -69,38 +136,55 @@ export class Server {
 
   /** In a workspace that is not trusted, its interpreter, which may be part of it, is not started. */
   private async sources(): Promise<Sources> {
-    const scope = window.activeTextEditor?.document.uri ?? workspace.workspaceFolders?.[0]?.uri;
     return {
-      path: workspace.getConfiguration(SECTION, scope).get("path", ""),
-      interpreter: workspace.isTrusted ? await selectedInterpreter(scope, this.output) : undefined,
-      trusted: workspace.isTrusted,
+      path: workspace.getConfiguration(SECTION, scope()).get("path", ""),
+      interpreter: workspace.isTrusted ? await selectedInterpreter(scope(), this.output) : undefined,
+      onPath: locate("adacoder", process.env["PATH"] ?? "", foreignFolders()),
+      own: this.own.python,
     };
   }
 
+  private tellOf(condition: Condition): void {
+    this.condition = condition;
+    this.changed.fire(condition);
+  }
+
   private async tell(message: string): Promise<void> {
-    const showOutput = "Show Output";
-    if ((await window.showErrorMessage(message, showOutput)) === showOutput) this.output.show();
+    const showLog = "Show Log";
+    if ((await window.showErrorMessage(message, showLog)) === showLog) this.output.show();
   }
 }
 
+/** What the interpreter is selected for. */
+function scope(): Uri | undefined {
+  return window.activeTextEditor?.document.uri ?? workspace.workspaceFolders?.[0]?.uri;
+}
+
 /** A launch by the program's absolute path. */
-function located(launch: Launch, trusted: boolean): Launch {
-  const folders = trusted ? [] : (workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
-  const command = locate(launch.command, process.env["PATH"] ?? "", folders);
+function located(launch: Launch): Launch {
+  const command = locate(launch.command, process.env["PATH"] ?? "", foreignFolders());
   if (command === undefined) throw new Error(`ENOENT: there is no program ${launch.command}`);
   return { ...launch, command };
 }
 
-/** A client whose failure to start is told by {@link Server}, once, and not by the library, several times. */
+/** A client whose failures are told by {@link Server}, once, and not by the library, several times. */
 export class Client extends LanguageClient {
   readonly progress = new ProgressNotifications(this);
+  private readonly crashed = new EventEmitter<{ readonly isGivenUp: boolean }>();
+  private readonly worked = new EventEmitter<void>();
+  readonly onDidCrash = this.crashed.event;
+  readonly onDidWork = this.worked.event;
   private hasRun = false;
 
   constructor({ command, args }: Launch, interpreter: string | undefined, output: LogOutputChannel) {
     const options = { env: activated(environment(process.env, workspace.isTrusted), interpreter) };
     super(SECTION, "AdaCoder", { command, args: [...args], options }, optionsOf(output));
+    this.registerFeature(new OwnCapabilities());
     // Only now: the notifications need the client, and the client is made from its options.
-    this.middleware.handleWorkDoneProgress = this.progress.handle;
+    this.middleware.handleWorkDoneProgress = (token, value, next) => {
+      if (value.kind !== "report") this.worked.fire();
+      this.progress.handle(token, value, next);
+    };
     this.onDidChangeState(({ newState }) => {
       if (newState !== State.Running) this.progress.closeAll();
     });
@@ -119,7 +203,12 @@ export class Client extends LanguageClient {
     const usual = super.createDefaultErrorHandler(maxRestartCount);
     return {
       error: (...details) => usual.error(...details),
-      closed: () => (this.hasRun ? usual.closed() : { action: CloseAction.DoNotRestart, handled: true }),
+      closed: async () => {
+        if (!this.hasRun) return { action: CloseAction.DoNotRestart, handled: true };
+        const { action } = await usual.closed();
+        this.crashed.fire({ isGivenUp: action === CloseAction.DoNotRestart });
+        return { action, handled: true };
+      },
     };
   }
 }

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { activated, chooseLaunch, environment, hasAdaCoder, locate, whyNotStarted, type Sources } from "../src/launch";
 
-const none: Sources = { path: "", interpreter: undefined, trusted: true };
+const none: Sources = { path: "", interpreter: undefined, onPath: undefined, own: undefined };
 const installed = (): Promise<boolean> => Promise.resolve(true);
 const missing = (): Promise<boolean> => Promise.resolve(false);
 
@@ -18,7 +18,7 @@ test("the setting comes first, whatever the interpreter has", async () => {
 
 test("a setting may begin at the home directory", async () => {
   const launch = await chooseLaunch({ ...none, path: "~/bin/adacoder" }, missing);
-  expect(launch.command).toBe(join(homedir(), "bin/adacoder"));
+  expect(launch?.command).toBe(join(homedir(), "bin/adacoder"));
 });
 
 test("the interpreter's environment comes next, and the project is not on its path", async () => {
@@ -26,10 +26,15 @@ test("the interpreter's environment comes next, and the project is not on its pa
   expect(launch).toEqual({ command: "/venv/bin/python", args: ["-P", "-m", "adacoder", "serve"] });
 });
 
-test("the PATH comes last", async () => {
-  const onPath = { command: "adacoder", args: ["serve"] };
-  expect(await chooseLaunch({ ...none, interpreter: "/venv/bin/python" }, missing)).toEqual(onPath);
-  expect(await chooseLaunch(none, installed)).toEqual(onPath);
+test("the PATH comes next, then the private environment, and then there is none", async () => {
+  const found = { ...none, interpreter: "/venv/bin/python", onPath: "/usr/bin/adacoder", own: "/storage/bin/python" };
+  expect(await chooseLaunch(found, missing)).toEqual({ command: "/usr/bin/adacoder", args: ["serve"] });
+  expect(await chooseLaunch({ ...found, onPath: undefined }, missing)).toEqual({
+    command: "/storage/bin/python",
+    args: ["-I", "-m", "adacoder", "serve"],
+  });
+  expect(await chooseLaunch({ ...none, interpreter: "/venv/bin/python" }, missing)).toBeUndefined();
+  expect(await chooseLaunch(none, installed)).toBeUndefined();
 });
 
 test("a program that is no Python, or is not there, has no AdaCoder", async () => {
@@ -64,31 +69,16 @@ test("a module of the project is not taken for AdaCoder, one on Python's own pat
 
 const notFound = "Launching server using command adacoder failed. Error: spawn adacoder ENOENT";
 
-test("a server that is not installed is told with the command that installs it", () => {
-  expect(whyNotStarted({ ...none, interpreter: "/venv/bin/python" }, notFound)).toBe(
-    "AdaCoder is not installed for /venv/bin/python: run `pip install .` for it in a checkout of AdaCoder, or set adacoder.path.",
-  );
-  expect(whyNotStarted(none, notFound)).toBe(
-    "AdaCoder is not installed: run `pip install .` in a checkout of it, or set adacoder.path.",
-  );
-});
-
-test("in a workspace that is not trusted nobody is told to install what may be installed", () => {
-  const message = whyNotStarted({ ...none, trusted: false }, notFound);
-  expect(message).toContain("trust this workspace");
-  expect(message).not.toContain("pip install");
-});
-
 test("a setting that names no program is told as such", () => {
-  expect(whyNotStarted({ ...none, path: "/opt/x", interpreter: "/venv/bin/python" }, notFound)).toBe(
+  expect(whyNotStarted({ ...none, path: "/opt/x" }, notFound)).toBe(
     "/opt/x cannot be run: correct or clear the setting adacoder.path.",
   );
 });
 
 test("a server that ran and stopped is not said to be missing", () => {
-  const message = whyNotStarted(none, new Error("Pending response rejected"));
-  expect(message).not.toContain("not installed");
-  expect(message).toContain("output");
+  const message = whyNotStarted({ ...none, path: "/opt/x" }, new Error("Pending response rejected"));
+  expect(message).toContain("its log says why");
+  expect(whyNotStarted(none, notFound)).toBe(message);
 });
 
 /** A folder with a project in it, which has a program, and a folder of programs beside it, which has another. */

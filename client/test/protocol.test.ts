@@ -1,32 +1,43 @@
 import { expect, test } from "vitest";
 
-import { toMessage, toServerSettings } from "../src/protocol";
+import { toEnded, toServerSettings } from "../src/protocol";
 
-test("only a verified result is information; all others are warnings", () => {
-  expect(toMessage({ status: "verified", reason: null, summary: "Verified 'f'." })).toEqual({
-    text: "Verified 'f'.",
-    isWarning: false,
+const TEXT = { uri: "file:///names.py", version: 3 };
+
+test("only a verified result is good", () => {
+  const verified = { status: "verified", reason: null, summary: "Verified 'f'.", jobId: "j" } as const;
+  expect(toEnded(verified, TEXT)).toEqual({
+    jobId: "j",
+    message: "Verified 'f'.",
+    isGood: true,
+    kept: false,
+    textDocument: TEXT,
+    remedies: [],
   });
   for (const status of ["partial", "unverified", "failed", "cancelled", "error"] as const) {
-    expect(toMessage({ status, reason: "Why.", summary: "All." })).toEqual({ text: "All.", isWarning: true });
+    const { message, isGood } = toEnded({ status, reason: "Why.", summary: "All." }, TEXT);
+    expect({ message, isGood }).toEqual({ message: "All.", isGood: false });
   }
 });
 
-test("a verified result whose edit was not made is a warning", () => {
+test("a verified result whose edit was not made is not good", () => {
   const result = { status: "verified", reason: null, summary: "Verified, but the text changed." } as const;
-  expect(toMessage({ ...result, failureReason: "The text changed." }).isWarning).toBe(true);
-  expect(toMessage({ ...result, failureReason: null }).isWarning).toBe(false);
+  expect(toEnded({ ...result, failureReason: "The text changed.", kept: true }, TEXT)).toMatchObject({
+    isGood: false,
+    kept: true,
+  });
+  expect(toEnded({ ...result, failureReason: null }, TEXT).isGood).toBe(true);
 });
 
 test("without a summary the reason is shown, and without that the status", () => {
-  expect(toMessage({ status: "error", reason: "No such file." }).text).toBe("No such file.");
-  expect(toMessage({ status: "failed", reason: null }).text).toBe("AdaCoder: failed.");
+  expect(toEnded({ status: "error", reason: "No such file." }, TEXT).message).toBe("No such file.");
+  expect(toEnded({ status: "failed", reason: null }, TEXT).message).toBe("AdaCoder: failed.");
 });
 
 const all = (): boolean => true;
 
 test("the server gets the settings that are its own, and the workspace's trust", () => {
-  const section = { path: "/opt/adacoder", model: ["a", "b"], ollama: { host: "h" }, trusted: true };
+  const section = { path: "/opt/adacoder", agentTools: true, model: ["a", "b"], ollama: { host: "h" }, trusted: true };
   const settings = toServerSettings(section, all, false);
   expect(settings).toEqual({ model: ["a", "b"], "ollama.host": "h", trusted: false });
   expect(toServerSettings(null, all, true)).toEqual({ trusted: true });

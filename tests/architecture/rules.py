@@ -435,6 +435,7 @@ READERS = {
     "source/text.py": "the file that the user named, and that is written",
     "agents/prompt.py": "our own texts",
     "models/recording/": "the recording that the user named",
+    "models/windows.py": "files of the system that tell of WSL",
     "lsp/stdio.py": "stdin and stdout",
     "arena/formats.py": "the tasks that the user named",
     "arena/rows.py": "the rows that the user named",

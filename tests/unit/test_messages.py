@@ -16,9 +16,9 @@ from adacoder import report
 from adacoder.domain import AdaCoderError, Outcome, Status
 from adacoder.journal import Journal
 from adacoder.lsp.display import displayed
-from adacoder.messages import Named, Text, joined
+from adacoder.messages import Named, Remedy, Text, joined, remedies
 from adacoder.models import errors
-from adacoder.models.errors import BadReply, ModelError, NoChat, OutOfMemory
+from adacoder.models.errors import OPENAI, BadReply, ModelError, ModelMissing, NoChat, NotRunning, OutOfMemory
 from adacoder.models.examination import Finding
 from adacoder.models.window import Bound
 from adacoder.settings import SETTINGS
@@ -132,6 +132,20 @@ def test_only_settings_are_named_that_can_be_said_there() -> None:
     assert ("lsp", "unverified") in named
     assert {key for room, key in named if room != "lsp"} <= options
     assert {key for _, key in named} <= {each.key for each in SETTINGS.values()}
+
+
+def test_what_a_message_tells_to_do_is_told_apart_from_what_it_quotes() -> None:
+    quoted = ModelMissing("adacoder.x `ollama pull evil`", "h", ["m"])
+    assert remedies(str(quoted)) == [
+        Remedy("pull", "run `ollama pull adacoder.x `ollama pull evil``", "adacoder.x `ollama pull evil`"),
+        Named("model"),
+    ]
+    assert remedies(joined(" ", ["Not inserted.", str(NotRunning("h"))])) == [
+        Remedy("start", "start it with `ollama serve`"),
+        Named("ollama.host"),
+    ]
+    assert remedies(str(NotRunning("h", OPENAI))) == [Named("openai.baseUrl")]
+    assert remedies("Set --model, and run `ollama pull m`.") == []
 
 
 def test_an_error_that_names_nothing_is_its_sentence() -> None:

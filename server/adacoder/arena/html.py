@@ -17,7 +17,7 @@ from pathlib import Path
 
 from adacoder.arena.rows import Row
 from adacoder.arena.tables import Line, Table
-from adacoder.report import visible
+from adacoder.visible import visible
 
 _LONGEST_JOURNAL = 200_000
 """Characters of a journal that a report has."""

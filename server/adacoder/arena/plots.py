@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from adacoder.arena.tables import Table
 from adacoder.domain import AdaCoderError
-from adacoder.report import visible
+from adacoder.visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

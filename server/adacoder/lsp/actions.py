@@ -93,7 +93,7 @@ def _of_state(target: Target, state: FileState) -> list[Offer]:
         offers.append(_about_job(f"AdaCoder: cancel '{target.name}'", "cancel", job_id))
     for result in state.kept:
         if result.fits(target):
-            insert = _about_job(f"Insert {result.what} ({result.score})", "insert", result.job_id)
+            insert = _about_job(f"Insert {result.title}", "insert", result.job_id)
             offers += [
                 *([] if job_id else [insert]),
                 _about_job(f"Show difference: {result.what}", "difference", result.job_id),

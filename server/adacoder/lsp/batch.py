@@ -14,6 +14,7 @@ from adacoder.domain import JSON, AdaCoderError, Target, TargetError
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.progress import announced
 from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.messages import Text, joined
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -59,12 +60,13 @@ class Batch:
         self.show(message)
 
     @property
-    def summary(self) -> str:
+    def summary(self) -> Text:
         """The end, for a person: first how many were written, then each with its evidence."""
         written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
-        others = [str(answer["summary"]) for answer in self.answers.values() if not answer["applied"]]
+        others = [answer["summary"] for answer in self.answers.values() if not answer["applied"]]
         head = f"Generated {len(written)} of {self.stubs} stubs in {self.snapshot.path.name}"
-        return " ".join([f"{head}: {', '.join(written)}." if written else f"{head}.", *others])
+        said = (each for each in others if isinstance(each, str))
+        return joined(" ", [f"{head}: {', '.join(written)}." if written else f"{head}.", *said])
 
 
 class Batches:
@@ -107,7 +109,14 @@ class Batches:
     def status(self) -> list[JSON]:
         """The running batches, the oldest first."""
         return [
-            {"jobId": batch.id, "target": batch.snapshot.path.name, "mode": MODE, "message": batch.message}
+            {
+                "jobId": batch.id,
+                "uri": batch.snapshot.uri,
+                "qualifiedName": None,
+                "target": batch.snapshot.path.name,
+                "mode": MODE,
+                "message": batch.message,
+            }
             for batch in self._running.values()
         ]
 
@@ -127,14 +136,14 @@ class Batches:
     async def _perform(self, batch: Batch) -> None:
         """Write one stub after the other, and show one message at the end, also if it was cancelled."""
         title = f"AdaCoder: generating the stubs in {batch.snapshot.path.name}"
-        ended = ""
+        ended: str = ""
         try:
             await batch.may_begin.wait()
             async with announced(self._client, title, batch.cancel) as show:
                 batch.show = show
                 await self._write_all(batch)
         except AdaCoderError as error:
-            ended = f"{error} "
+            ended = Text(str(error), " ")
         except asyncio.CancelledError:
             ended = "Cancelled. "
             raise
@@ -145,7 +154,9 @@ class Batches:
             is_good = not ended and all(answer["applied"] for answer in batch.answers.values())
             self._last = batch
             if not self._closing:
-                self._client.show(ended + batch.summary, warning=not is_good)
+                document: JSON = {"uri": batch.snapshot.uri, "version": batch.snapshot.version}
+                about = {"jobId": batch.id, "textDocument": document, "qualifiedName": None, "kept": False}
+                self._client.tell_end(joined("", [ended, batch.summary]), warning=not is_good, about=about)
 
     async def _write_all(self, batch: Batch) -> None:
         tried: set[tuple[str, str]] = set()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from adacoder import __version__
+from adacoder.domain import JSON
 from adacoder.lsp.habits import Habits
-from adacoder.lsp.pygls_fixes import Protocol
+from adacoder.lsp.pygls_fixes import ENDED, Protocol
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +38,17 @@ class Client(LanguageServer):
         """Show a message to the person."""
         kind = types.MessageType.Warning if warning else types.MessageType.Info
         self.window_show_message(types.ShowMessageParams(kind, message))
+
+    def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON]) -> None:
+        """Tell how a job ended: in a message, or to a client that shows it in its own way what there is to know."""
+        if self.habits.shows_endings:
+            from adacoder.lsp.endings import remedies_json
+            from adacoder.report import VERSION
+
+            end = {"version": VERSION, "message": message, "isGood": not warning, "remedies": remedies_json(message)}
+            self.protocol.notify(ENDED, {**end, **about})
+        else:
+            self.show(message, warning=warning)
 
     def notice(self, message: str) -> None:
         """Warn of something, the first time only; a project can give cause for any number of warnings."""

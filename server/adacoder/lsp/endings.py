@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adacoder import report
-from adacoder.domain import Outcome, Status
-from adacoder.messages import Text, joined
+from adacoder.domain import JSON, Outcome, Status
+from adacoder.messages import Named, Text, joined, remedies
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +75,11 @@ class Ending:
         if lines := report.unreached(outcome):
             said.append(f"{lines[0].upper()}{lines[1:]}.")
         return said
+
+
+def remedies_json(message: str) -> list[JSON]:
+    """What an editor can offer with a message: to see a setting that it names, or to do what it says."""
+    return [
+        {"kind": "setting", "key": each.key} if isinstance(each, Named) else {"kind": each.kind, "model": each.model}
+        for each in remedies(message)
+    ]

@@ -26,10 +26,22 @@ FEATURES = {
     types.TEXT_DOCUMENT_HOVER: None,
     types.TEXT_DOCUMENT_INLAY_HINT: None,
 }
-REQUESTS = ("run", "examples", "check", "evidence")
+REQUESTS = ("run", "examples", "check", "evidence", "kept")
 COMMANDS = (
     *("generate", "fix", "check", "repair", "another", "suggestExamples", "generateAll", "writeDocstring"),
-    *("insert", "difference", "discard", "cancel", "status", "models", "doctor", "clear", "journal"),
+    *(
+        "insert",
+        "difference",
+        "discard",
+        "cancel",
+        "status",
+        "models",
+        "pull",
+        "strategies",
+        "doctor",
+        "clear",
+        "journal",
+    ),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ class Habits:
 
     asks_beside_text: bool = False
     """True if a question that it is sent cannot be answered by accident."""
+    shows_endings: bool = False
+    """True if it says that it shows by itself how jobs end, and what is kept."""
     pause: float = 0.0
     """Seconds to wait after an answer before it is sent a request."""
 
@@ -39,6 +42,12 @@ class Habits:
         # Only properties of the actions are declared there; but who declares nothing of questions need not know any.
         knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
         return cls(
+            shows_endings=_shows_endings(params.capabilities.experimental),
             asks_beside_text=knows_questions and name.startswith(_BESIDE_THE_TEXT),
             pause=_PAUSE if name in _READS_LATE else 0.0,
         )
+
+
+def _shows_endings(experimental: object) -> bool:
+    own = experimental.get("adacoder") if isinstance(experimental, Mapping) else None
+    return isinstance(own, Mapping) and own.get("endings") is True

@@ -18,16 +18,16 @@ from lsprotocol import types
 from adacoder.domain import AdaCoderError, TargetError
 from adacoder.lsp import showing
 from adacoder.lsp.actions import FileState, code_actions
+from adacoder.lsp.choosing import on_models, on_pull, on_strategies
 from adacoder.lsp.docstrings import docstring_for, insert_docstring
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.server import AdaCoderServer
-from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, first_folder, read_place, read_uri, take
+from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, read_place, read_uri, take
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.batch import Batch
     from adacoder.lsp.server import AdaCoderServer, Answer
-    from adacoder.models.catalog import Described
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
@@ -60,13 +60,14 @@ async def on_code_action(
 
 
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, workDoneToken?}`.
+    """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, workDoneToken?}`.
 
     Cancelling the request cancels the job; the answer then comes when nothing of it is left.
     """
     place, mode, apply, token = _read_run(params)
+    candidate = _read_candidate(params, mode)
     try:
-        job = await _started(ls, place, mode, apply=apply, announced=False, token=token)
+        job = await _started(ls, place, mode, apply=apply, announced=False, token=token, candidate=candidate)
     except AdaCoderError as error:
         return _not_started(str(error))
     job.may_begin.set()
@@ -94,6 +95,20 @@ async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     return await evidence(ls, params)
 
 
+async def on_kept(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+    """`adacoder/kept` `{textDocument?: {uri}}`: the results that are kept, of a document or of all."""
+    document = params.get("textDocument") if isinstance(params, Mapping) else None
+    return {"items": ls.work.offering.listed(None if document is None else read_uri(document))}
+
+
+def _read_candidate(params: object, mode: Mode) -> str | None:
+    """What to begin with in place of the function as it stands."""
+    text = params.get("candidate") if isinstance(params, Mapping) else None
+    if text is not None and (not isinstance(text, str) or mode not in (Mode.FIX, Mode.REPAIR)):
+        raise ParametersError("'candidate' must be a text, and goes with the modes 'fix' and 'repair'.")
+    return text
+
+
 def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.ProgressToken | None]:
     """The members of the parameters, checked."""
     members = params if isinstance(params, Mapping) else {}
@@ -111,7 +126,14 @@ def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.Progress
 
 def _not_started(reason: str) -> dict[str, Any]:
     """The answer where there is no Target, so that there can be no Outcome."""
-    nothing: dict[str, Any] = {"edits": [], "applied": False, "failureReason": None, "jobId": None, "kept": False}
+    nothing: dict[str, Any] = {
+        "edits": [],
+        "remedies": [],
+        "applied": False,
+        "failureReason": None,
+        "jobId": None,
+        "kept": False,
+    }
     return {"status": "error", "reason": reason, "summary": reason, **nothing}
 
 
@@ -167,14 +189,14 @@ async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.difference` `{jobId}`: show what the kept result of a job would change; the diff."""
+    """`.difference` `{jobId, show?}`: what the kept result of a job would change; shown, unless `show` is false."""
+    shows = not (isinstance(argument, Mapping) and argument.get("show") is False)
     try:
-        return {
-            "difference": await ls.work.offering.show_difference(ls.work.offering.result(_job_id(argument))),
-            "reason": None,
-        }
+        found = await ls.work.offering.difference(ls.work.offering.result(_job_id(argument)), shows=shows)
+        return {**found, "reason": None}
     except AdaCoderError as error:
-        ls.show(str(error), warning=True)
+        if shows:
+            ls.show(str(error), warning=True)
         return {"difference": None, "reason": str(error)}
 
 
@@ -183,6 +205,7 @@ async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     job_id = _job_id(argument) or ""
     was_kept = ls.work.kept.get(job_id) is not None
     ls.work.kept.drop(job_id)
+    ls.work.shown.refresh()
     return {"discarded": was_kept}
 
 
@@ -194,12 +217,13 @@ async def _started(
     apply: bool,
     announced: bool,
     token: types.ProgressToken | None = None,
+    candidate: str | None = None,
 ) -> Job:
     """Start a job on a function of the text as it is now, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
     async with ls.work.looking_up:
         target = await asyncio.to_thread(find, snapshot, place)
-        job = Job(mode, snapshot, target, apply, announced, token)
+        job = Job(mode, snapshot, target, apply, announced, token, reply=candidate)
         ls.work.jobs.start(job)
         return job
 
@@ -251,36 +275,6 @@ async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()], "interpreter": await interpreter_for(ls, uri)}
 
 
-async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.models`: what the model server has installed and what it can do, or the reason why that cannot be told."""
-    from adacoder.models.catalog import described
-
-    settings = await ls.configuration.settings(first_folder(ls.workspace))
-    try:
-        found = await described(settings.host)
-    except AdaCoderError as error:
-        return {"models": [], "reason": str(error)}
-    reason = f"The server has {found.others:,} more models, which are not listed." if found.others else None
-    return {"models": [_model(each) for each in found], "reason": reason}
-
-
-def _model(described: Described) -> dict[str, Any]:
-    """An entry of the answer to `.models`; null is what the server does not tell."""
-    model, facts, running = described.model, described.facts, described.running
-    return {
-        "name": model.name,
-        "billions": model.billions,
-        "cloud": model.cloud or (facts is not None and facts.remote),
-        "bytes": model.size or None,
-        "quantization": model.quantization or None,
-        "chats": facts.chats if facts else None,
-        "thinks": facts.thinking.value if facts else None,
-        "contextTokens": facts.window if facts else None,
-        "loaded": running is not None,
-        "loadedContextTokens": running.window if running else None,
-    }
-
-
 async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.doctor` `{probe?}`: what works here and what does not.
 
@@ -309,7 +303,13 @@ NOTIFICATIONS: Mapping[str, Callable[[AdaCoderServer, Any], None]] = {
     **showing.NOTIFICATIONS,
 }
 FEATURES: Mapping[str, Answer] = {types.TEXT_DOCUMENT_CODE_ACTION: on_code_action, **showing.FEATURES}
-REQUESTS: Mapping[str, Answer] = {"run": on_run, "examples": on_examples, "check": on_check, "evidence": on_evidence}
+REQUESTS: Mapping[str, Answer] = {
+    "run": on_run,
+    "examples": on_examples,
+    "check": on_check,
+    "evidence": on_evidence,
+    "kept": on_kept,
+}
 COMMANDS: Mapping[str, Answer] = {
     **{mode: _starter(mode) for mode in Mode},
     "generateAll": on_generate_all,
@@ -320,6 +320,8 @@ COMMANDS: Mapping[str, Answer] = {
     "cancel": on_cancel,
     "status": on_status,
     "models": on_models,
+    "pull": on_pull,
+    "strategies": on_strategies,
     "doctor": on_doctor,
     "clear": showing.on_clear,
     "journal": showing.on_journal,

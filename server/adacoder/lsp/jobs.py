@@ -20,11 +20,12 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder import report
+from adacoder.aside import aside
 from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Step, Target, TargetError
 from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
-from adacoder.lsp.endings import Ending
-from adacoder.lsp.kept import KeptResult, KeptResults, edits_of, score_of
+from adacoder.lsp.endings import Ending, remedies_json
+from adacoder.lsp.kept import KeptResult, KeptResults, edits_of, read_reply, score_of
 from adacoder.lsp.memory import Memory
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.progress import announced, progress
@@ -43,7 +44,7 @@ log = logging.getLogger(__name__)
 
 _KEPT = 16
 """Finished jobs that are kept for the journal."""
-_UNVERIFIED = Named("unverified")
+_UNVERIFIED, _PREVIEW = Named("unverified"), Named("preview")
 _Recheck: TypeAlias = "Callable[[Snapshot, Target, Candidate | None], Awaitable[Outcome]]"
 _PATIENCE = 10.0
 """Seconds that cancelled jobs have to end when the server does."""
@@ -73,6 +74,8 @@ class Job:
     """True if we show progress and result; otherwise a request waits for it, and the client shows them."""
     token: types.ProgressToken | None = None
     """The token for progress that such a client sent, if any."""
+    reply: str | None = None
+    """The candidate to begin with, where the client sends one."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     message: str = "starting"
     """The latest progress."""
@@ -192,6 +195,8 @@ class Jobs:
         return [
             {
                 "jobId": job.id,
+                "uri": job.snapshot.uri,
+                "qualifiedName": job.target.qualname,
                 "target": job.label,
                 "mode": job.work.value if isinstance(job.work, Mode) else "insert",
                 "message": job.message,
@@ -249,7 +254,8 @@ class Jobs:
             return await self._insert_kept(job, job.work, recheck)
         job.most_rounds = service.most_rounds(job.work, settings)
         others = self.memory.candidates(snapshot.path, job.target) if job.work is Mode.ANOTHER else ()
-        task = Task(job.target, settings, _project(snapshot), journal, others=others)
+        start = None if job.reply is None else await aside(read_reply, job.reply, job.target)
+        task = Task(job.target, settings, _project(snapshot), journal, start, others)
         outcome = await service.perform(job.work, task)
         self.memory.note(job.work, snapshot.path, outcome)
         result = KeptResult.of(outcome, job.id, snapshot.uri)
@@ -263,7 +269,13 @@ class Jobs:
             return Ending(
                 outcome, obstacle=f"another candidate for {_name(outcome)} is to be compared first", kept=True
             )
+        if job.reply is not None and outcome.status is not Status.VERIFIED:  # who sent it has it
+            return Ending(outcome, obstacle=_unproved(outcome))
         if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
+            if settings.preview:
+                self._kept.add(result)
+                why = Text(f"{_name(outcome)} is to be looked at first, as ", _PREVIEW, " says")
+                return Ending(outcome, obstacle=why, kept=True)
             return await self._inserted(job, OutcomeInText(outcome, snapshot), result, recheck)
         unproved = _unproved(outcome)
         if settings.unverified is Unverified.DISCARD:
@@ -319,6 +331,7 @@ class Jobs:
         answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
         answer |= {
             "summary": ending.message,
+            "remedies": remedies_json(ending.message),
             "applied": ending.applied,
             "failureReason": ending.failure_reason,
             "jobId": job.id,

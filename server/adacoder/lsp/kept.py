@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adacoder.domain import Candidate, Edit, Outcome, Status, Target
+from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Target
 from adacoder.journal import Evaluated
 from adacoder.source.signature import same_parameters
 
@@ -77,6 +77,15 @@ class KeptResult:
         """What it is, for titles."""
         return f"AdaCoder's {'result' if self.candidate else 'examples'} for '{self.name}'"
 
+    def json(self) -> dict[str, JSON]:
+        """What a client shows of it."""
+        return {"jobId": self.job_id, "uri": self.uri, "qualifiedName": self.qualname, "title": self.title}
+
+    @property
+    def title(self) -> str:
+        """What it is, and its evidence."""
+        return f"{self.what} ({self.score})"
+
     def fits(self, target: Target) -> bool:
         """True if it can be inserted into `target`, and is not there yet."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
@@ -91,6 +100,13 @@ def edits_of(outcome: Outcome) -> tuple[Edit, ...]:
     if outcome.status is Status.PARTIAL and outcome.verdict is not None:
         return outcome.verdict.edits
     return outcome.edits
+
+
+def read_reply(text: str, target: Target) -> Candidate:
+    """The candidate in a text that came from anywhere."""
+    from adacoder.service import from_reply
+
+    return from_reply(text, target)
 
 
 def score_of(outcome: Outcome) -> str:
@@ -128,7 +144,11 @@ class KeptResults:
 
     def of_file(self, path: Path) -> Sequence[KeptResult]:
         """The results for functions of a file, the latest first."""
-        return [each for each in reversed(self._results.values()) if each.path == path]
+        return [each for each in self.latest() if each.path == path]
+
+    def latest(self) -> list[KeptResult]:
+        """All results, the latest first."""
+        return [*reversed(self._results.values())]
 
     def drop(self, job_id: str) -> None:
         """Keep it no longer."""

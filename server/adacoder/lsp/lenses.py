@@ -15,6 +15,7 @@ from adacoder.lsp.places import range_of_lines
 if TYPE_CHECKING:
     from adacoder.lsp.evidence import Placed
     from adacoder.lsp.jobs import Job
+    from adacoder.lsp.kept import KeptResult
     from adacoder.source.skim import Skimmed
     from adacoder.source.text import PositionEncoding
 
@@ -23,15 +24,18 @@ def code_lenses(
     functions: Iterable[Skimmed],
     evidence: Iterable[Placed],
     running: Iterable[Job],
+    kept: Sequence[KeptResult],
     uri: str,
     lines: Sequence[str],
     encoding: PositionEncoding,
 ) -> Iterator[types.CodeLens]:
-    """Yield the lenses of a document: of a function that is being worked on, of stubs, and of what was proven."""
+    """Yield the lenses of a document: of functions that are worked on, of stubs, of what was proven or is kept."""
     jobs = {job.target.qualname: job for job in running}
     known = {placed.evidence.qualname: placed for placed in evidence if placed.holds}
     for function in functions:
         name = function.qualname
+        if name not in jobs:
+            yield from _of_kept(function, [each for each in kept if each.qualname == name], lines, encoding)
         found = _lens(function, jobs.get(name), known.get(name))
         if found is not None and function.line < len(lines):
             title, command = found
@@ -39,10 +43,31 @@ def code_lenses(
             arguments: dict[str, JSON] = {"jobId": jobs[name].id} if command == "cancel" else {**place}
             if command == "journal":
                 arguments |= {"format": "markdown", "show": True}
-            yield types.CodeLens(
-                range=range_of_lines(lines, function.line, function.line, encoding),
-                command=types.Command(title=title, command=COMMAND + command, arguments=[arguments]),
-            )
+            yield _at(function, title, command, arguments, lines, encoding)
+
+
+def _of_kept(
+    function: Skimmed, kept: Iterable[KeptResult], lines: Sequence[str], encoding: PositionEncoding
+) -> Iterator[types.CodeLens]:
+    """The lenses of the results that are kept for a function: to see it first, for that is what it was kept for."""
+    for result in kept if function.line < len(lines) else ():
+        titles = {"difference": f"Show {result.title}", "insert": "Insert", "discard": "Discard"}
+        for command, title in titles.items():
+            yield _at(function, title, command, {"jobId": result.job_id}, lines, encoding)
+
+
+def _at(
+    function: Skimmed,
+    title: str,
+    command: str,
+    arguments: dict[str, JSON],
+    lines: Sequence[str],
+    encoding: PositionEncoding,
+) -> types.CodeLens:
+    return types.CodeLens(
+        range=range_of_lines(lines, function.line, function.line, encoding),
+        command=types.Command(title=title, command=COMMAND + command, arguments=[arguments]),
+    )
 
 
 def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[str, str] | None:

@@ -10,17 +10,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from adacoder import report
 from adacoder.aside import aside
-from adacoder.domain import AdaCoderError, Candidate, Target
+from adacoder.domain import JSON, AdaCoderError, Target
 from adacoder.lsp.jobs import Job
-from adacoder.lsp.kept import KeptResult, KeptResults
+from adacoder.lsp.kept import KeptResult, KeptResults, read_reply
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, Snapshot, find, take
 from adacoder.source.text import apply_edits
+from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
@@ -44,7 +46,10 @@ class Offering:
 
     def tell(self, job: Job, ending: Ending) -> None:
         """Tell how a job ended; where its result is kept and a question disturbs nobody, by one."""
-        result = self._kept.get(job.id)
+        result = self._kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id)
+        if self._client.habits.shows_endings:
+            self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
+            return
         if result is None or not self._client.habits.asks_beside_text:
             self._client.show(ending.message, warning=not ending.is_good)
             return
@@ -66,12 +71,16 @@ class Offering:
 
     async def _do(self, result: KeptResult, title: str | None) -> None:
         if title == _SHOW:
-            await self.show_difference(result)
+            await self.difference(result, shows=True)
         elif title == _DISCARD:
             self._kept.drop(result.job_id)
         elif title == _INSERT:
             job = await self.insertion(result)
             job.may_begin.set()
+
+    def listed(self, uri: str | None) -> list[JSON]:
+        """The results that are kept, of a document or of all, the latest first."""
+        return [each.json() for each in self._kept.latest() if uri is None or unquote(uri) == unquote(each.uri)]
 
     def result(self, job_id: str | None) -> KeptResult:
         """The kept result of a job.
@@ -94,7 +103,7 @@ class Offering:
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(texts):
             raise ParametersError(f"'candidate' must be a number from 1 to {len(texts)}.")
         _, target = await self._placed(result)
-        candidate = await aside(_read, texts[number - 1], target)
+        candidate = await aside(read_reply, texts[number - 1], target)
         # Under an id of its own: what is kept of that job stays, whatever becomes of this one.
         return replace(result, job_id=f"{result.job_id}/{number}", candidate=candidate, reach=())
 
@@ -109,12 +118,15 @@ class Offering:
         self._start(job)
         return job
 
-    async def show_difference(self, result: KeptResult) -> str:
-        """Show what a kept result would change, as a unified diff; the diff."""
+    async def difference(self, result: KeptResult, *, shows: bool) -> dict[str, JSON]:
+        """What a kept result would change, as a unified diff, which is shown, and as the document's new text."""
         snapshot, target = await self._placed(result)
-        diff = await aside(_difference, target, result)
-        await self._documents.show("The difference", f"{snapshot.path.stem}.{result.name}.diff", diff)
-        return diff
+        after = await aside(_text_with, target, result)
+        diff = report.unified_diff(target.text, after, Path(target.module.path.name))
+        if shows:
+            await self._documents.show("The difference", f"{snapshot.path.stem}.{result.name}.diff", diff)
+        document: JSON = {"uri": snapshot.uri, "version": snapshot.version}
+        return {"difference": diff, "newText": after, "textDocument": document, **result.json()}
 
     def close(self) -> None:
         """Ask no more."""
@@ -134,18 +146,20 @@ class Offering:
         return snapshot, target
 
 
-def _read(text: str, target: Target) -> Candidate:
-    from adacoder.service import from_reply
-
-    return from_reply(text, target)
-
-
-def _difference(target: Target, result: KeptResult) -> str:
-    """What a result would change in its function's module."""
+def _text_with(target: Target, result: KeptResult) -> str:
+    """The text of a function's module with a result in it."""
     from adacoder.source.splice import splice
 
     if result.candidate is None:
-        after = target.text.replace(result.source, result.written, 1)
-    else:
-        after = apply_edits(target.text, splice(target, result.candidate).edits)
-    return report.unified_diff(target.text, after, Path(target.module.path.name))
+        return target.text.replace(result.source, result.written, 1)
+    return apply_edits(target.text, splice(target, result.candidate).edits)
+
+
+def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
+    """What a client may want to know of a job that ended; the version is that of the text that it worked on."""
+    return {
+        "jobId": job.id if result is None else result.job_id,
+        "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},
+        "qualifiedName": job.target.qualname,
+        "kept": result is not None,
+    }

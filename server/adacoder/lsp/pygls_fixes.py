@@ -20,7 +20,7 @@ import attrs
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
-from pygls.protocol.json_rpc import RPCMessage, RPCRequest
+from pygls.protocol.json_rpc import JsonRPCNotification, RPCMessage, RPCRequest
 
 from adacoder.lsp.display import displayed
 from adacoder.lsp.workspace import Workspace
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 OWN = "adacoder/"
 """Prefix of the requests of our own. Their parameters arrive as they were sent."""
+ENDED = f"{OWN}ended"
+"""The one notification of our own."""
 
 Handled = Generator[Any, Any, Any]
 """A built-in handler of pygls: a generator that yields the handlers to run inside it."""
@@ -122,6 +124,8 @@ class Protocol(LanguageServerProtocol):
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
         """The type of a message: our own requests stay raw."""
+        if method == ENDED:
+            return JsonRPCNotification
         return RawRequest if method.startswith(OWN) else super().get_message_type(method)
 
     def structure_message(self, data: dict[str, Any]) -> Any:

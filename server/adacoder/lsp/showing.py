@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -13,10 +13,11 @@ from adacoder.lsp.hover import hover
 from adacoder.lsp.inlay_hints import inlay_hints
 from adacoder.lsp.lenses import code_lenses
 from adacoder.lsp.mirror import encoding_of
-from adacoder.lsp.snapshot import Snapshot, take
+from adacoder.lsp.snapshot import FunctionPlace, Snapshot, find, take
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
+    from adacoder.lsp.kept import KeptResult
     from adacoder.lsp.server import AdaCoderServer, Answer
     from adacoder.source.skim import Skimmed
 
@@ -52,10 +53,25 @@ async def on_code_lens(ls: AdaCoderServer, params: types.CodeLensParams) -> list
     document = ls.work.shown.document(uri)
     if document is None or not settings.code_lens or not uri.endswith(".py"):
         return None
+    snapshot = take(ls.workspace, uri)
     async with ls.work.reading:
         functions = await asyncio.to_thread(_skimmed, document.source)
+        kept = await asyncio.to_thread(_fitting, snapshot, ls.work.kept.of_file(snapshot.path))
     evidence, jobs = ls.work.shown.evidence.of(uri), ls.work.jobs.of(uri)
-    return list(code_lenses(functions, evidence, jobs, uri, document.lines, encoding_of(ls.workspace)))
+    return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
+
+
+def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
+    """The results that still fit their functions."""
+    found = []
+    for result in kept:
+        try:
+            target = find(snapshot, FunctionPlace(snapshot.uri, qualname=result.qualname))
+        except TargetError:
+            continue
+        if result.fits(target):
+            found.append(result)
+    return found
 
 
 def _skimmed(text: str) -> tuple[Skimmed, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from adacoder.models.errors import OPENAI, BadHost, Kind, LeavesNetwork, NoBaseUrl, NotRunning
+from adacoder.models.windows import windows_host
 
 _PORTS = {"http": 80, "https": 443}
 _OLLAMA_PORT = 11434
@@ -46,6 +47,11 @@ class Address:
         """True if an API key may be sent: the user named the server, and no network carries the key unencrypted."""
         return self.named and (self.loopback or self.url.startswith("https:"))
 
+    @property
+    def on_windows(self) -> bool:
+        """True for Windows as it is seen from WSL."""
+        return self.loopback and not self.named and urlsplit(self.url).hostname != "127.0.0.1"
+
     async def is_private(self) -> bool:
         """True if all addresses behind the host's name are on this machine or in a private network. This asks name
         servers, but no model server.
@@ -78,7 +84,8 @@ async def require_private(place: Address, kind: Kind, seconds: float) -> None:
 
 
 def address(host: str | None) -> Address:
-    """Read the address of an Ollama server from `host`, else from `OLLAMA_HOST`, else take Ollama's default.
+    """Read the address of an Ollama server from `host`, else from `OLLAMA_HOST`, else take Ollama's default; under WSL
+    that is on Windows if nothing listens here.
 
     Read as Ollama reads `OLLAMA_HOST`: blanks and quotes around it do not count, a bare host has port 11434,
     `http://` 80 and `https://` 443; an address to listen on, such as `0.0.0.0`, stands for this machine.
@@ -87,6 +94,8 @@ def address(host: str | None) -> Address:
         BadHost: it is no address.
     """
     written = (host or os.environ.get("OLLAMA_HOST") or "").strip(_BLANKS_AND_QUOTES)
+    if not written and (windows := windows_host(_OLLAMA_PORT)) is not None:
+        return Address(f"http://{windows}:{_OLLAMA_PORT}", loopback=True, named=False)
     try:
         return _read(written, _OLLAMA_PORT)
     except ValueError:

@@ -81,8 +81,13 @@ class InstalledModel:
     """Bytes on disk, the minimum in memory; 0 if unknown."""
     quantization: str = ""
     """Such as `Q4_K_M`; empty if unknown."""
-    is_too_large: bool = False
-    """True if it runs on this machine and takes more of its memory than a default model may."""
+    fits: bool | None = None
+    """True if this machine's memory is enough, with room to spare; None: it runs elsewhere, or that is not known."""
+
+    @property
+    def is_too_large(self) -> bool:
+        """True if it takes more of this machine's memory than a default model may."""
+        return self.fits is False
 
     @property
     def worth(self) -> float:
@@ -225,6 +230,11 @@ def memory() -> int | None:
         return None
 
 
+def fits(size: int, most: int | None) -> bool | None:
+    """True if a model of so many bytes leaves room in so many bytes of memory; None if these are not known."""
+    return None if most is None else size <= most * _MEMORY_SHARE
+
+
 async def _models(server: OllamaServer) -> Listing[InstalledModel]:
     most = memory() if address(server.url).loopback else None
     tags = await server.tags()
@@ -261,7 +271,7 @@ def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
         remote or is_cloud(name),
         size,
         str(stated.get("quantization_level") or "")[:_LONGEST_NAME],
-        is_too_large=most is not None and size > most * _MEMORY_SHARE,
+        fits=fits(size, most) if size and not remote else None,
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from adacoder.domain import AdaCoderError
-from adacoder.messages import Named, Text
+from adacoder.messages import Named, Remedy, Text
 from adacoder.models.window import Bound
 
 MODEL = Named("model")
@@ -36,6 +36,8 @@ class Kind:
     """Instruction: name a server."""
     get: str
     """Instruction: get a model; `{model}` stands for its name."""
+    pulls: bool
+    """True if a model can be had by asking the server for it."""
     look: str
     """Instruction: see what a server is doing."""
     free: str
@@ -47,9 +49,10 @@ class Kind:
 OLLAMA = Kind(
     "Ollama",
     write="write HOST:PORT or http://HOST:PORT (or https)",
-    start=Text("start it with `ollama serve`, or name another with ", HOST, " or OLLAMA_HOST"),
+    start=Text(Remedy("start", "start it with `ollama serve`"), ", or name another with ", HOST, " or OLLAMA_HOST"),
     name_it=Text("with ", HOST, " or OLLAMA_HOST"),
     get="run `ollama pull {model}`",
+    pulls=True,
     look="see what it is doing with `ollama ps`",
     free="unload the model with `ollama stop {model}` if it is loaded and not in use",
     key="OLLAMA_API_KEY",
@@ -60,6 +63,7 @@ OPENAI = Kind(
     start=Text("start it, or name another with ", BASE_URL),
     name_it=Text("with ", BASE_URL, " (most end in /v1)"),
     get="serve it there",
+    pulls=False,
     look="see what it is doing in its log",
     free="",
     key="OPENAI_API_KEY",
@@ -130,6 +134,15 @@ class NotRunning(ModelError):
         super().__init__(f"No {kind.name} server answers at {host}: ", kind.start, ".")
 
 
+class NotOnWindows(NotRunning):
+    """Nothing answers here, where it is WSL, and nothing on Windows."""
+
+    def __init__(self, host: str) -> None:
+        what = f"No Ollama server answers here or on Windows, at {host}: start it with `ollama serve` here,"
+        what += " or on Windows with OLLAMA_HOST=0.0.0.0 set there, or name another with "
+        ModelError.__init__(self, what, HOST, ".")
+
+
 class CannotConnect(ModelError):
     """The environment prevents a connection to the model server."""
 
@@ -145,15 +158,26 @@ class NoModel(ModelError):
 
     def __init__(self, host: str) -> None:
         what = f"No model is named, and none that writes code is installed at {host}"
-        super().__init__(f"{what}: run `ollama pull qwen2.5-coder:7b`, or name a model with ", MODEL, ".")
+        super().__init__(f"{what}: ", _get("qwen2.5-coder:7b", OLLAMA), ", or name a model with ", MODEL, ".")
 
 
 class ModelMissing(ModelError):
     """The server does not have the model."""
 
     def __init__(self, model: str, host: str, installed: Sequence[str] = (), kind: Kind = OLLAMA) -> None:
-        get = kind.get.format(model=model)
-        super().__init__(f"The server at {host} has no model '{model}': {get}", _or_choose(installed), ".")
+        what = f"The server at {host} has no model '{model}': "
+        super().__init__(what, _get(model, kind), _or_choose(installed), ".")
+
+
+class NotPulled(ModelError):
+    """The server could not download a model."""
+
+    def __init__(self, model: str, said: str) -> None:
+        if "file does not exist" in said:
+            what = f"Ollama's library has no model '{_quoted(model)}': see https://ollama.com/library for those it has."
+        else:
+            what = f"Ollama could not download '{_quoted(model)}' ({_quoted(said)}): try again, and see its log."
+        super().__init__(what)
 
 
 class BadName(ModelError):
@@ -300,6 +324,12 @@ class OtherServer(BadReply):
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         what = f"What answers at {url} is no {kind.name} server: name the address of one "
         ModelError.__init__(self, what, kind.name_it, ".")
+
+
+def _get(model: str, kind: Kind) -> Text:
+    """To get a model, inside a sentence."""
+    words = kind.get.format(model=model)
+    return Text(Remedy("pull", words, model) if kind.pulls else words)
 
 
 def _or_choose(installed: Sequence[str]) -> Text:

@@ -19,10 +19,21 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from adacoder.domain import Ended, Timing
 from adacoder.models.address import address
-from adacoder.models.errors import OLLAMA, BadName, BadReply, ContextOverflow, ModelError, ModelMissing
+from adacoder.models.errors import (
+    OLLAMA,
+    BadName,
+    BadReply,
+    ContextOverflow,
+    ModelError,
+    ModelMissing,
+    NotOnWindows,
+    NotPulled,
+    NotRunning,
+    Stalled,
+)
 from adacoder.models.names import canonical, may_chat, suggestions
 from adacoder.models.numbers import count, seconds
-from adacoder.models.server import Chat, Connection, Deadlines, End, Facts, Part, Running, Thinking
+from adacoder.models.server import Chat, Connection, Deadlines, End, Facts, Part, Pulled, Running, Thinking
 
 if TYPE_CHECKING:
     import httpx
@@ -48,6 +59,10 @@ _GUARDED = "token repeat limit reached"
 _MIDSTREAM = -1
 """Status of an error in the middle of a stream."""
 _NANOSECOND = 1e-9
+_PULLED = "success"
+"""`status` at the end of a download."""
+_SILENCE = 600.0
+"""Timeout in seconds for the next sign of a download: checking a large file gives none, and takes minutes."""
 _LOOKING = 3.0
 """Timeout in seconds for the list of loaded models while a request waits for it."""
 
@@ -126,6 +141,40 @@ class OllamaServer(Connection[_Clients]):
     async def unload(self, model: str) -> None:
         """As `Server.unload`. It is answered at once, also where the model itself answers nothing any more."""
         await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
+
+    async def pull(self, model: str) -> AsyncGenerator[Pulled]:
+        """Have the server download `model`, and yield how far it is. Closing the generator ends that; what was
+        downloaded by then counts for the next time.
+
+        Raises:
+            NotPulled: it cannot.
+        """
+        chats, _ = await self._client()
+        _, refused = _package()
+        files: dict[str, tuple[int, int]] = {}
+        doing = ""
+        with self._translated_errors(model):
+            stream = await chats.pull(model, stream=True)
+            try:
+                async with aclosing(cast("AsyncGenerator[ollama.ProgressResponse]", stream)) as responses:
+                    while True:
+                        async with asyncio.timeout(_SILENCE):
+                            response = await anext(responses, None)
+                        if response is None:
+                            break
+                        doing = response.status or ""
+                        if response.digest:
+                            files[response.digest] = count(response.completed), count(response.total)
+                        there, total = (sum(sizes) for sizes in zip((0, 0), *files.values(), strict=True))
+                        yield Pulled(doing, there, total)
+            except TimeoutError:
+                raise Stalled(self.url, _SILENCE) from None
+            except refused as error:
+                if error.status_code != _MIDSTREAM and error.status_code < 500:
+                    raise
+                raise NotPulled(model, str(error.error)) from None
+        if doing != _PULLED:
+            raise NotPulled(model, "it ended the download early")
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`. A reply that the server's guard against endless repetition ends, up to 0.33 without a
@@ -213,11 +262,16 @@ class OllamaServer(Connection[_Clients]):
         from adacoder.models.http import refusal, translated_failures
 
         _, refused = _package()
-        with translated_failures(self.url, OLLAMA):
-            try:
-                yield
-            except refused as error:
-                raise refusal(error.status_code, str(error.error), model, self.url, OLLAMA) from None
+        try:
+            with translated_failures(self.url, OLLAMA):
+                try:
+                    yield
+                except refused as error:
+                    raise refusal(error.status_code, str(error.error), model, self.url, OLLAMA) from None
+        except NotRunning:
+            if self._address.on_windows:
+                raise NotOnWindows(self.url) from None
+            raise
 
 
 def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:

@@ -16,7 +16,7 @@ _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
 _LARGEST_PART = 16 * 1024 * 1024
 """In bytes: a whole part is held in memory before it can be looked at."""
-_CHATS = ("/api/chat", "/chat/completions")
+_STREAMS = ("/api/chat", "/chat/completions", "/api/pull")
 """Paths with streamed answers; any other body is one part."""
 _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
     "application/x-ndjson": (b"\n",),
@@ -41,7 +41,7 @@ async def guard(response: httpx.Response) -> None:
 
 def _part_ends(response: httpx.Response) -> tuple[bytes, ...]:
     """Separators in the body of `response`; empty if it is one part."""
-    if not response.is_success or not response.request.url.path.endswith(_CHATS):
+    if not response.is_success or not response.request.url.path.endswith(_STREAMS):
         return ()
     return _PART_ENDS.get(response.headers.get("content-type", "").partition(";")[0], ())
 

@@ -102,6 +102,17 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
+class Pulled:
+    """State of a download of a model; what is not told is 0."""
+
+    doing: str
+    """In the server's words."""
+    bytes: int = 0
+    """Number of bytes that are there, of all its files."""
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Chat:
     """A chat request."""
 

@@ -56,6 +56,7 @@ def _edit_json(edit: Edit, text: str, encoding: PositionEncoding) -> JSON:
 def _coverage_json(coverage: Coverage) -> JSON:
     return {
         "lines": len(coverage.lines),
+        "reached": [*sorted({*coverage.lines} - {line.number for line in coverage.unreached})],
         "unreached": [_line_json(line) for line in coverage.unreached],
         "branches": [{**_line_json(line), "never": never} for line, never in coverage.branches],
     }

@@ -160,6 +160,9 @@ class Settings:
         "Treatment of a result that is not verified.",
         by_project=False,
     )
+    preview: bool = setting(
+        False, of.FLAG, "Keep what is verified, too, and insert only what you have looked at and chosen, in an editor."
+    )
     check_on_save: bool = setting(
         False, of.FLAG, "Run the examples of a file's functions when the file is saved, but those of stubs."
     )

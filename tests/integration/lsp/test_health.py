@@ -37,6 +37,7 @@ async def test_models(editor: Client) -> None:
         "billions": 8.2,
         "cloud": False,
         "bytes": 4_700_000_000,
+        "fits": answer["models"][0]["fits"],
         "quantization": "Q4_K_M",
         "chats": True,
         "thinks": "unless told",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from integration.lsp.client import FULL, Client
+from integration.lsp.client import FULL, Client, ResponseError
 from integration.lsp.texts import BODY, GOOD, NO_EXAMPLES, SHOUT, SHOUTED, STUB, UNENDING, WRONG, thinking, told_of
 from support.standins.ollama import StandIn
 
@@ -135,6 +135,88 @@ async def test_it_is_kept_across_jobs_and_until_it_is_discarded(editor: Client) 
         answer = await editor.execute(command, {"jobId": job})
         assert "No result of that job is kept" in answer["reason"]
     assert editor.text(uri) == NO_EXAMPLES
+
+
+async def test_what_is_kept_is_listed_and_given_as_a_text_and_stands_above_its_function(editor: Client) -> None:
+    async with StandIn([SHOUT]) as standin:
+        uri, job = await kept(editor, standin)
+        other = await editor.write("other.py", STUB)
+        item = {
+            "jobId": job,
+            "uri": uri,
+            "qualifiedName": "shout",
+            "title": "AdaCoder's result for 'shout' (unverified)",
+        }
+        for params in ({}, {"textDocument": {"uri": uri}}):
+            assert item in (await editor.request("adacoder/kept", params))["items"]
+        assert (await editor.request("adacoder/kept", {"textDocument": {"uri": other}}))["items"] == []
+        await editor.change(uri, "def ", '"""𝔐 \u202e"""\n\n\ndef ')
+        answer = await editor.execute("difference", {"jobId": job, "show": False})
+        assert answer["newText"] == '"""𝔐 \u202e"""\n\n\n' + SHOUTED
+        assert answer["textDocument"] == {"uri": uri, "version": editor.documents[uri].version}
+        assert not editor.all("window/showDocument") + editor.messages
+        assert await lenses(editor, uri) == [f"Show {item['title']}", "Insert", "Discard", "Generate"]
+        await editor.change(uri, "(text)", "(words)")
+        assert await lenses(editor, uri) == ["Generate"]
+        await editor.change(uri, "(words)", "(text)")
+        await editor.execute("discard", {"jobId": job})
+        assert await lenses(editor, uri) == ["Generate"]
+        answer = await editor.execute("difference", {"jobId": job, "show": False})
+        assert ("No result of that job" in answer["reason"], editor.messages) == (True, [])
+
+
+async def lenses(editor: Client, uri: str) -> list[str]:
+    answer = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    return [each["command"]["title"] for each in answer]
+
+
+async def test_with_a_preview_even_what_is_verified_is_only_kept(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin, preview=True)
+        uri = await editor.write("names.py", STUB)
+        answer = await editor.run("names.py", "initials")
+        assert (answer["status"], answer["applied"], answer["kept"]) == ("verified", False, True)
+        assert answer["failureReason"].startswith(
+            "Not inserted: 'initials' is to be looked at first, as adacoder.preview"
+        )
+        assert answer["remedies"] == [{"kind": "setting", "key": "preview"}]
+        assert editor.text(uri) == STUB
+        await editor.execute("insert", {"jobId": answer["jobId"]})
+        assert (await editor.told())[1].startswith("Inserted 'initials'.")
+    assert editor.text(uri) == STUB + BODY
+
+
+async def test_a_candidate_that_a_client_sends_goes_in_if_it_is_verified_and_is_never_kept(editor: Client) -> None:
+    uri = await editor.write("names.py", STUB)
+    ask = editor.run_params("names.py", "initials", mode="repair")
+    for candidate, status in ((HALF, "partial"), (WRONG, "failed"), (GOOD, "verified")):
+        answer = await editor.request("adacoder/run", {**ask, "candidate": candidate})
+        assert (answer["status"], answer["kept"], answer["modelCalls"]) == (status, False, 0)
+        assert answer["applied"] is (status == "verified")
+    assert editor.text(uri) == STUB + BODY
+    for wrong in ({"candidate": 1}, {"candidate": GOOD, "mode": "generate"}):
+        with pytest.raises(ResponseError, match="'candidate' must be"):
+            await editor.request("adacoder/run", {**ask, **wrong})
+
+
+async def test_a_client_that_shows_endings_itself_is_told_what_there_is_to_show(tmp_path: Path) -> None:
+    capabilities = {**FULL, "experimental": {"adacoder": {"endings": True}}}
+    async with (
+        StandIn([SHOUT, GOOD]) as standin,
+        Client.started(tmp_path, told_of(standin, maxIterations=0), capabilities=capabilities, name="Code") as editor,
+    ):
+        uri = await editor.write("names.py", NO_EXAMPLES)
+        job = (await editor.execute("generate", {"uri": uri, "qualifiedName": "shout"}))["jobId"]
+        (end,) = await editor.until(lambda: editor.all("adacoder/ended"))
+        assert end["message"].startswith("Not inserted: 'shout' is unverified")
+        told = {"version": 1, "jobId": job, "qualifiedName": "shout", "kept": True, "isGood": False, "remedies": []}
+        assert end.items() >= {**told, "textDocument": {"uri": uri, "version": 1}}.items()
+        editor.settings["model"] = "absent"
+        await editor.execute("generateAll", {"uri": uri})
+        end = (await editor.until(lambda: editor.all("adacoder/ended")[1:]))[0]
+        assert end["remedies"][0] == {"kind": "pull", "model": "absent"}
+        assert {"kind": "setting", "key": "model"} in end["remedies"]
+        assert not editor.messages + editor.all("window/showMessageRequest")
 
 
 async def test_any_candidate_of_a_kept_job_can_be_inserted(editor: Client) -> None:

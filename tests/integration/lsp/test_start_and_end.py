@@ -58,7 +58,18 @@ async def test_initialize(tmp_path: Path, offered: tuple[str, ...], chosen: str)
         assert not offer["codeActionProvider"].get("resolveProvider")
         on_functions = ("generate", "fix", "check", "repair", "another", "suggestExamples", "writeDocstring")
         on_results = ("insert", "difference", "discard", "clear")
-        commands = (*on_functions, *on_results, "generateAll", "cancel", "journal", "models", "doctor", "status")
+        commands = (
+            *on_functions,
+            *on_results,
+            "generateAll",
+            "cancel",
+            "journal",
+            "models",
+            "pull",
+            "strategies",
+            "doctor",
+            "status",
+        )
         assert sorted(offer["executeCommandProvider"]["commands"]) == sorted(
             f"adacoder.server.{name}" for name in commands
         )

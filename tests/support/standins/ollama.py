@@ -16,7 +16,7 @@ object with the fields of `Script`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -46,6 +46,8 @@ NS_TO_READ = 1_000_000
 NS_TO_WRITE = 10_000_000
 """Nanoseconds a token of the reply."""
 _DEFAULT_WINDOW = 4096
+_SIZE = 4_700_000_000
+"""Bytes of each model."""
 _REPEATED = "prediction aborted, token repeat limit reached"
 _STREAM = "application/x-ndjson"
 _INTEGERS = ("num_ctx", "num_predict", "num_keep", "seed")
@@ -92,6 +94,10 @@ class StandIn(StandInServer):
     """Asked whenever a stream is given up after its first part: whether its handler then blocks for ever, and holds the
     model's slot until the model is unloaded."""
 
+    library: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
+    """The models that can be downloaded: `token` megabytes at a time are told of, `load` seconds before the first and
+    `pause` before each; only where the `ending` is DONE the model is there afterwards."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self._loaded = Runners()
@@ -114,12 +120,42 @@ class StandIn(StandInServer):
             case "GET", "/api/ps":
                 running = [_running(name, runner) for name, runner in self._loaded.items()]
                 await respond(writer, 200, _json({"models": running}))
+            case "POST", "/api/pull":
+                await self._pull(str(request.body.get("model")), writer)
             case "POST", "/api/show" | "/api/chat":
                 await self._answer_about_model(request, number, writer)
-            case _, "/" | "/api/version" | "/api/tags" | "/api/ps" | "/api/show" | "/api/chat":
+            case _, "/" | "/api/version" | "/api/tags" | "/api/ps" | "/api/show" | "/api/chat" | "/api/pull":
                 await respond(writer, 405, "405 method not allowed", "text/plain")
             case _:
                 await respond(writer, 404, "404 page not found", "text/plain")
+
+    async def _pull(self, name: str, writer: asyncio.StreamWriter) -> None:
+        """Tell of a download as Ollama does: of one large file in parts, and of a small one at once."""
+        stream = Stream(writer, _STREAM, None)
+        await stream.send(_json({"status": "pulling manifest"}) + "\n")
+        script = self.library.get(name)
+        if script is None:
+            await stream.send(self._error("pull model manifest: file does not exist") + "\n")
+            await stream.end()
+            return
+        await asyncio.sleep(script.load)
+        for digest, size, step in (("2bb2", _SIZE, script.token * 10**6), ("66b9", 68, 68)):
+            for there in (*range(0, size, step), size):
+                await asyncio.sleep(script.pause)
+                state = {"status": f"pulling {digest}", "digest": f"sha256:{digest}", "total": size}
+                await stream.send(_json({**state, **({"completed": there} if there else {})}) + "\n")
+                if script.ending is not Ending.DONE and there:
+                    await self._happened(f"pulling {name}")
+                    if script.ending is Ending.STALL:
+                        await asyncio.Event().wait()
+                    if script.ending is Ending.ERROR:
+                        await stream.send(self._error(script.error) + "\n")
+                    await stream.end()
+                    return
+        self.models = [*self.models, Model(name)]
+        for status in ("verifying sha256 digest", "writing manifest", "success"):
+            await stream.send(_json({"status": status}) + "\n")
+        await stream.end()
 
     async def _answer_about_model(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
         body, is_chat = request.body, request.path == self.CHATS
@@ -412,7 +448,7 @@ def _counts(read: int, written: int, ns: dict[str, int]) -> Body:
 def _tag(model: Model) -> Body:
     details = {"family": model.family, "parameter_size": model.parameter_size, "quantization_level": "Q4_K_M"}
     remote = {"remote_host": model.remote_host} if model.remote_host else {}
-    return {"name": model.name, "model": model.name, "size": 4_700_000_000, "details": details, **remote}
+    return {"name": model.name, "model": model.name, "size": _SIZE, "details": details, **remote}
 
 
 def _shown(model: Model) -> Body:
@@ -456,8 +492,12 @@ def _json(value: Body) -> str:
     return text
 
 
+_DOWNLOADABLE = {name: Script(token=100, pause=0.05) for name in ("qwen2.5-coder:7b", "qwen2.5-coder:1.5b")}
+"""What other processes can have downloaded, in two or three seconds."""
+
+
 def _start(replies: list[str | Script], models: list[str], port: int) -> StandIn:
-    return StandIn(replies, models=[Model(name) for name in models], port=port)
+    return StandIn(replies, models=[Model(name) for name in models if name], port=port, library=_DOWNLOADABLE)
 
 
 if __name__ == "__main__":

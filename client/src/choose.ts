@@ -1,0 +1,112 @@
+/** Choosing a model or a strategy, and the doctor: what the server tells, in VS Code's lists and documents. */
+
+import {
+  ConfigurationTarget,
+  EventEmitter,
+  QuickPickItemKind,
+  Uri,
+  commands,
+  env,
+  window,
+  workspace,
+  type QuickPickItem,
+  type TextDocumentContentProvider,
+} from "vscode";
+
+import {
+  modelChoices,
+  placeOf,
+  strategyChoices,
+  type Choice,
+  type Models,
+  type Strategies,
+} from "./model-list";
+import { execute } from "./requests";
+import type { Client } from "./server";
+import { doctorDocument, type Finding } from "./situation";
+
+export const OLLAMA_PAGE = "https://ollama.com/download";
+const TARGETS = {
+  folder: ConfigurationTarget.WorkspaceFolder,
+  workspace: ConfigurationTarget.Workspace,
+  user: ConfigurationTarget.Global,
+};
+
+/** Has the user choose a model, and sets it; one that is not there yet is downloaded first. */
+export async function selectModel(client: Client): Promise<void> {
+  const answer = (await execute(client, "adacoder.server.models")) as Models;
+  if (answer.models.length === 0 && answer.recommended.length === 0) {
+    await tellWithPage(answer.reason ?? "The model server has no models.");
+    return;
+  }
+  const choice = await pick("Select Model", modelChoices(answer, current("model")));
+  if (choice === undefined) return;
+  if (choice.download && choice.value !== null && !(await pull(client, choice.label))) return;
+  await set("model", choice.value);
+}
+
+/** Has the server download a model; it shows the progress. */
+export async function pull(client: Client, model: string): Promise<boolean> {
+  const { pulled, reason } = (await execute(client, "adacoder.server.pull", { model })) as {
+    pulled: boolean;
+    reason: string | null;
+  };
+  if (!pulled) void window.showWarningMessage(reason ?? `${model} was not downloaded.`);
+  return pulled;
+}
+
+export async function selectStrategy(client: Client): Promise<void> {
+  const answer = (await execute(client, "adacoder.server.strategies")) as Strategies;
+  const choice = await pick("Select Strategy", strategyChoices(answer, current("strategy")));
+  if (choice !== undefined) await set("strategy", choice.value);
+}
+
+async function tellWithPage(message: string): Promise<void> {
+  const [page, settings] = ["Get Ollama", "Open Settings"];
+  const answer = await window.showWarningMessage(message, page, settings);
+  if (answer === page) await env.openExternal(Uri.parse(OLLAMA_PAGE));
+  if (answer === settings) await commands.executeCommand("workbench.action.openSettings", "adacoder.ollama.host");
+}
+
+async function pick(title: string, choices: readonly Choice[]): Promise<Choice | undefined> {
+  const items: (QuickPickItem & { choice?: Choice })[] = [];
+  let group = "";
+  for (const choice of choices) {
+    if (choice.group !== group) items.push({ label: choice.group, kind: QuickPickItemKind.Separator });
+    group = choice.group;
+    const icon = choice.download ? "$(cloud-download)" : choice.chosen ? "$(check)" : "$(blank)";
+    items.push({ label: `${icon} ${choice.label}`, description: choice.description, choice });
+  }
+  return (await window.showQuickPick(items, { title: `AdaCoder: ${title}`, matchOnDescription: true }))?.choice;
+}
+
+function current(key: string): unknown {
+  return workspace.getConfiguration("adacoder", window.activeTextEditor?.document.uri).get(key);
+}
+
+async function set(key: string, value: string | null): Promise<void> {
+  const settings = workspace.getConfiguration("adacoder", window.activeTextEditor?.document.uri);
+  await settings.update(key, value ?? undefined, TARGETS[placeOf(settings.inspect(key))]);
+}
+
+/** What the doctor found, as a document that is only for reading. */
+export class DoctorDocument implements TextDocumentContentProvider {
+  static readonly SCHEME = "adacoder-doctor";
+  private static readonly URI = Uri.from({ scheme: DoctorDocument.SCHEME, path: "/AdaCoder Doctor.md" });
+
+  private readonly changed = new EventEmitter<Uri>();
+  readonly onDidChange = this.changed.event;
+  private text = "";
+
+  provideTextDocumentContent(): string {
+    return this.text;
+  }
+
+  /** Has the server examine what works here, and shows what it found. */
+  async show(client: Client): Promise<void> {
+    const { findings } = (await execute(client, "adacoder.server.doctor")) as { findings: Finding[] };
+    this.text = doctorDocument(findings);
+    this.changed.fire(DoctorDocument.URI);
+    await commands.executeCommand("markdown.showPreview", DoctorDocument.URI);
+  }
+}

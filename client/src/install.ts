@@ -1,0 +1,111 @@
+/** Making the server's private environment: the question, the progress, and what to say if it fails. */
+
+import { ProgressLocation, commands, window, workspace, type ExtensionContext, type LogOutputChannel } from "vscode";
+
+import { locate } from "./launch";
+import { candidates, madeOf, make, newestPython, tidy, wheelIn, whyNotMade, type Python } from "./private-server";
+import { join } from "node:path";
+
+/** What the user said when asked. */
+const ANSWER = "adacoder.privateServer";
+const INSTALL = "Install";
+const NO_PYTHON = "AdaCoder needs Python 3.11 or newer, and none was found: install one, or set adacoder.path.";
+
+/** The private environment of one extension. */
+export class PrivateServer {
+  private readonly storage: string;
+  private readonly wheel: string | undefined;
+  private making: Promise<boolean> | undefined;
+
+  constructor(
+    private readonly context: ExtensionContext,
+    private readonly output: LogOutputChannel,
+  ) {
+    this.storage = context.globalStorageUri.fsPath;
+    this.wheel = wheelIn(join(context.extensionPath, "dist"));
+  }
+
+  /** Its interpreter, if it is there. */
+  get python(): string | undefined {
+    return this.wheel === undefined ? undefined : madeOf(this.wheel, this.storage);
+  }
+
+  /** Notes that it is used. */
+  used(): void {
+    if (this.wheel !== undefined) tidy(this.wheel, this.storage);
+  }
+
+  /**
+   * Makes it, after asking once: whoever said no is asked again only when they want something (`isWanted`), and whoever
+   * said yes is not asked when a new version of the extension brings a new server. True if it is there now.
+   */
+  async ensure(selected: string | undefined, isWanted: boolean): Promise<boolean> {
+    const answer = this.context.globalState.get<boolean>(ANSWER);
+    if (answer === false && !isWanted) return false;
+    if (this.wheel === undefined) {
+      return this.tell("AdaCoder is not installed: run `pip install .` in a checkout of it, or set adacoder.path.");
+    }
+    const path = process.env["PATH"] ?? "";
+    const uv = locate("uv", path, foreignFolders());
+    const python = await newestPython(candidates(selected, path, foreignFolders()));
+    if (python === undefined) return this.tell(NO_PYTHON);
+    if (answer !== true && !(await this.permitted(python, uv))) return false;
+    this.making ??= this.made(this.wheel, python, uv).finally(() => {
+      this.making = undefined;
+    });
+    return this.making;
+  }
+
+  private async permitted({ path, version }: Python, uv: string | undefined): Promise<boolean> {
+    const [not, other] = ["Not Now", "Use Another…"];
+    const message =
+      `AdaCoder's server is not installed. Install it into a private environment, with Python ${version.join(".")} (${path})? ` +
+      `What it depends on comes from the package index that ${uv === undefined ? "pip" : "uv"} is configured for.`;
+    const answer = await window.showInformationMessage(message, INSTALL, other, not);
+    if (answer === other) await commands.executeCommand("workbench.action.openSettings", "adacoder.path");
+    await this.context.globalState.update(ANSWER, answer === INSTALL);
+    return answer === INSTALL;
+  }
+
+  private async made(wheel: string, python: Python, uv: string | undefined): Promise<boolean> {
+    const options = { location: ProgressLocation.Notification, title: "AdaCoder: installing its server", cancellable: true };
+    const aborting = new AbortController();
+    try {
+      await window.withProgress(options, async (progress, cancellation) => {
+        cancellation.onCancellationRequested(() => {
+          aborting.abort();
+        });
+        const say = (line: string): void => {
+          this.output.info(line);
+          progress.report({ message: line.trim().slice(0, 80) });
+        };
+        await make({ storage: this.storage, wheel, python: python.path, uv }, say, aborting.signal);
+      });
+      return true;
+    } catch (error) {
+      if (aborting.signal.aborted) return false;
+      this.output.error(String(error));
+      return this.failed(whyNotMade(error, python.path), wheel, python, uv);
+    }
+  }
+
+  private async failed(message: string, wheel: string, python: Python, uv: string | undefined): Promise<boolean> {
+    const [again, log] = ["Try Again", "Show Log"];
+    const answer = await window.showErrorMessage(message, again, log);
+    if (answer === log) this.output.show();
+    return answer === again && this.made(wheel, python, uv);
+  }
+
+  private async tell(message: string): Promise<boolean> {
+    const settings = "Open Settings";
+    if ((await window.showErrorMessage(message, settings)) === settings) {
+      await commands.executeCommand("workbench.action.openSettings", "adacoder.path");
+    }
+    return false;
+  }
+}
+
+/** The folders from which no program is started: those of a workspace that is not trusted. */
+export function foreignFolders(): string[] {
+  return workspace.isTrusted ? [] : (workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+}

@@ -1,0 +1,120 @@
+/** The models and strategies to choose from, as the server tells them. Knows nothing of VS Code. */
+
+/** Answer of `adacoder.server.models`. */
+export interface Models {
+  readonly models: readonly Model[];
+  readonly recommended: readonly Recommended[];
+  readonly reason: string | null;
+}
+
+export interface Model {
+  readonly name: string;
+  readonly billions: number;
+  readonly cloud: boolean;
+  readonly bytes: number | null;
+  readonly fits: boolean | null;
+  readonly quantization: string | null;
+  readonly chats: boolean | null;
+  readonly loaded: boolean;
+}
+
+export interface Recommended {
+  readonly name: string;
+  readonly bytes: number;
+  readonly fits: boolean | null;
+  readonly installed: boolean;
+}
+
+/** Answer of `adacoder.server.strategies`. */
+export interface Strategies {
+  readonly strategies: readonly { readonly name: string; readonly calls: string; readonly agents: string }[];
+}
+
+/** Something to choose. */
+export interface Choice {
+  readonly label: string;
+  readonly description: string;
+  /** What to set; null: nothing, so that it is as it is without. */
+  readonly value: string | null;
+  readonly group: string;
+  /** Whether it has to be downloaded first. */
+  readonly download: boolean;
+  readonly chosen: boolean;
+}
+
+/** The models to choose from. */
+export function modelChoices({ models, recommended }: Models, current: unknown): Choice[] {
+  const now = Array.isArray(current) ? (current[0] as unknown) : current;
+  const isNow = (name: string): boolean => now === name || now === `ollama:${name}`;
+  const installed = models.filter(({ chats }) => chats !== false);
+  return [
+    {
+      label: "Automatic",
+      description: "the best for code that Ollama has",
+      value: null,
+      group: "",
+      download: false,
+      chosen: now === undefined || now === "",
+    },
+    ...installed.map((model) => ({
+      label: model.name,
+      description: aboutModel(model),
+      value: `ollama:${model.name}`,
+      group: "Installed",
+      download: false,
+      chosen: isNow(model.name),
+    })),
+    ...recommended
+      .filter((model) => !model.installed)
+      .map(({ name, bytes, fits }) => ({
+        label: name,
+        description: [gigabytes(bytes), ...room(fits)].join(" · "),
+        value: `ollama:${name}`,
+        group: "To download",
+        download: true,
+        chosen: false,
+      })),
+  ];
+}
+
+function aboutModel({ billions, cloud, bytes, fits, quantization, loaded }: Model): string {
+  return [
+    ...(billions > 0 ? [`${String(Number(billions.toPrecision(3)))}B`] : []),
+    ...(quantization === null ? [] : [quantization]),
+    ...(bytes === null ? [] : [gigabytes(bytes)]),
+    ...(cloud ? ["in Ollama's cloud"] : room(fits)),
+    ...(loaded ? ["loaded"] : []),
+  ].join(" · ");
+}
+
+function room(fits: boolean | null): string[] {
+  return fits === null ? [] : [fits ? "fits into memory" : "too large for memory"];
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+/** The strategies to choose from. */
+export function strategyChoices({ strategies }: Strategies, current: unknown): Choice[] {
+  return strategies.map(({ name, calls, agents }) => ({
+    label: name,
+    description: `${calls} calls: ${agents}`,
+    value: name,
+    group: "",
+    download: false,
+    chosen: current === name,
+  }));
+}
+
+/** The values of a setting by where they stand. */
+export interface Inspected {
+  readonly workspaceValue?: unknown;
+  readonly workspaceFolderValue?: unknown;
+}
+
+/** Where a setting is to be changed so that the change counts: where it is set already, else for the user. */
+export function placeOf(inspected: Inspected | undefined): "folder" | "workspace" | "user" {
+  if (inspected?.workspaceFolderValue !== undefined) return "folder";
+  return inspected?.workspaceValue !== undefined ? "workspace" : "user";
+}

@@ -1,0 +1,134 @@
+/** Results that are kept, beside the text that they would go into: a diff editor with Insert and Discard in its title. */
+
+import {
+  EventEmitter,
+  TabInputTextDiff,
+  Uri,
+  commands,
+  window,
+  workspace,
+  type Disposable,
+  type Tab,
+  type TextDocumentContentProvider,
+} from "vscode";
+
+import { execute } from "./requests";
+import type { Server } from "./server";
+
+const SCHEME = "adacoder-preview";
+const PAUSE_MS = 300;
+
+/** A result that is kept. */
+export interface Kept {
+  readonly jobId: string;
+  readonly uri: string;
+  readonly qualifiedName: string;
+  readonly title: string;
+}
+
+interface Difference extends Kept {
+  /** The document's text with the result in it. */
+  readonly newText: string;
+  readonly reason: null;
+}
+
+/** The previews of a window. */
+export class Previews implements TextDocumentContentProvider {
+  private readonly changed = new EventEmitter<Uri>();
+  readonly onDidChange = this.changed.event;
+  private readonly disposables: Disposable[];
+  private waiting: NodeJS.Timeout | undefined;
+
+  constructor(private readonly server: Server) {
+    this.disposables = [
+      workspace.registerTextDocumentContentProvider(SCHEME, this),
+      commands.registerCommand("adacoder.insertResult", (uri?: Uri) => this.insert(this.jobOf(uri))),
+      commands.registerCommand("adacoder.discardResult", (uri?: Uri) => this.discard(this.jobOf(uri))),
+      workspace.onDidChangeTextDocument(({ document }) => {
+        this.follow(document.uri);
+      }),
+    ];
+  }
+
+  dispose(): void {
+    clearTimeout(this.waiting);
+    for (const each of this.disposables) each.dispose();
+  }
+
+  /** The results that the server keeps, the latest first. */
+  async kept(): Promise<readonly Kept[]> {
+    return (await this.server.current?.sendRequest<{ items: Kept[] }>("adacoder/kept", {}))?.items ?? [];
+  }
+
+  async provideTextDocumentContent(uri: Uri): Promise<string> {
+    const found = await this.difference(uri.query);
+    return typeof found === "string" ? `# ${found}\n` : found.newText;
+  }
+
+  /** Opens the diff editor of a result. */
+  async open(jobId: string): Promise<void> {
+    const found = await this.difference(jobId);
+    if (typeof found === "string") {
+      void window.showWarningMessage(found);
+      return;
+    }
+    const file = Uri.parse(found.uri);
+    const right = file.with({ scheme: SCHEME, query: jobId });
+    this.changed.fire(right);
+    await commands.executeCommand("vscode.diff", file, right, found.title);
+  }
+
+  /** Has the server insert a result, which it evaluates first in the text as it is. */
+  async insert(jobId: string | undefined): Promise<void> {
+    await this.act("adacoder.server.insert", jobId);
+  }
+
+  async discard(jobId: string | undefined): Promise<void> {
+    await this.act("adacoder.server.discard", jobId);
+  }
+
+  /** Closes the diff editor of a result. */
+  async close(jobId: string): Promise<void> {
+    await window.tabGroups.close(previews().filter(({ input }) => input.modified.query === jobId).map(({ tab }) => tab));
+  }
+
+  private async act(command: string, jobId: string | undefined): Promise<void> {
+    const client = this.server.current;
+    if (client === undefined || jobId === undefined) return;
+    await this.close(jobId);
+    await execute(client, command, { jobId });
+  }
+
+  /** What a result would change; as a text, why it cannot be shown. */
+  private async difference(jobId: string): Promise<Difference | string> {
+    const client = this.server.current;
+    if (client === undefined) return "AdaCoder's server does not run, so that no result is kept any more.";
+    const answer = await execute(client, "adacoder.server.difference", { jobId, show: false });
+    const found = answer as Difference | { readonly reason: string };
+    return "newText" in found ? found : found.reason;
+  }
+
+  /** Brings the previews of a document up to date once nothing happens to it for a moment. */
+  private follow(uri: Uri): void {
+    const shown = previews().filter(({ input }) => input.original.toString() === uri.toString());
+    if (shown.length === 0) return;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => {
+      for (const { input } of shown) this.changed.fire(input.modified);
+    }, PAUSE_MS);
+  }
+
+  private jobOf(uri: Uri | undefined): string | undefined {
+    if (uri?.scheme === SCHEME) return uri.query;
+    const input = window.tabGroups.activeTabGroup.activeTab?.input;
+    return input instanceof TabInputTextDiff && input.modified.scheme === SCHEME ? input.modified.query : undefined;
+  }
+}
+
+function previews(): { readonly tab: Tab; readonly input: TabInputTextDiff }[] {
+  return window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .flatMap((tab) =>
+      tab.input instanceof TabInputTextDiff && tab.input.modified.scheme === SCHEME ? [{ tab, input: tab.input }] : [],
+    );
+}

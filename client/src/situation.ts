@@ -1,0 +1,178 @@
+/** What the status says, and what its menu offers, by what the server told. Knows nothing of VS Code. */
+
+/** A finding of the server's doctor. */
+export interface Finding {
+  readonly name: string;
+  /** null: there is nothing to say about it. */
+  readonly ok: boolean | null;
+  readonly text: string;
+  readonly advice: string;
+  /** The model it is about, such as `ollama:NAME`. */
+  readonly model: string | null;
+}
+
+/** A job that runs. */
+export interface Job {
+  readonly jobId: string;
+  readonly uri: string;
+  /** null: the job is on the whole file. */
+  readonly qualifiedName: string | null;
+  readonly target: string;
+  readonly mode: string;
+  readonly message: string;
+}
+
+/** How it stands with the server. */
+export type Condition =
+  | { readonly kind: "starting" | "running" }
+  | { readonly kind: "stopped" | "absent"; readonly why: string };
+
+export interface Situation {
+  readonly condition: Condition;
+  /** Empty until the server has told. */
+  readonly findings: readonly Finding[];
+  readonly jobs: readonly Job[];
+  readonly platform: NodeJS.Platform;
+}
+
+/** What the status shows. */
+export interface Shown {
+  readonly text: string;
+  /** Lines for whoever wants to know more. */
+  readonly details: readonly string[];
+  readonly severity: "information" | "warning" | "error";
+  readonly busy: boolean;
+}
+
+/** An entry of the status menu: what it is called, and the command behind it. */
+export interface Entry {
+  readonly label: string;
+  readonly description?: string;
+  readonly command: string;
+  readonly arguments?: readonly unknown[];
+}
+
+export const NO_WINDOWS =
+  "On Windows itself AdaCoder runs no examples, so that it can verify nothing; in WSL it can. Models and journals work here, too.";
+const UNPROVEN_MAC = "On macOS AdaCoder's isolation is unproven: it was written for it, and not yet tried there.";
+
+const DOING: Readonly<Record<string, string>> = {
+  generate: "generating",
+  fix: "fixing",
+  repair: "repairing",
+  check: "checking",
+  another: "writing another candidate for",
+  suggestExamples: "suggesting examples for",
+  insert: "inserting the result for",
+  generateAll: "generating the stubs of",
+};
+
+/** What a job does, as part of a sentence. */
+export function doing({ mode, qualifiedName, target }: Job): string {
+  return `${DOING[mode] ?? "at work on"} '${qualifiedName ?? target}'`;
+}
+
+/** What the status shows. */
+export function shown({ condition, findings, jobs, platform }: Situation): Shown {
+  if (condition.kind === "starting") {
+    return { text: "AdaCoder: starting", details: [], severity: "information", busy: true };
+  }
+  if (condition.kind === "absent" || condition.kind === "stopped") {
+    const text = condition.kind === "absent" ? "AdaCoder: not installed" : "AdaCoder: stopped";
+    return { text, details: [condition.why], severity: "error", busy: false };
+  }
+  const missing = findings.filter(({ ok }) => ok === false);
+  const details = [
+    ...jobs.map((job) => `${capital(doing(job))}: ${job.message}`),
+    `Model: ${modelOf(findings) ?? "none"}`,
+    `Isolation: ${isolationOf(findings) ?? "unknown"}`,
+    ...missing.map(({ name, text, advice }) => `Missing: ${name}: ${text}. ${advice}`.trim()),
+    ...(platform === "win32" ? [NO_WINDOWS] : platform === "darwin" ? [UNPROVEN_MAC] : []),
+  ];
+  return {
+    text: `AdaCoder: ${inBrief(jobs, missing, findings)}`,
+    details: findings.length > 0 || jobs.length > 0 ? details : [],
+    severity: missing.length > 0 || platform === "win32" ? "warning" : "information",
+    busy: jobs.length > 0,
+  };
+}
+
+function inBrief(jobs: readonly Job[], missing: readonly Finding[], findings: readonly Finding[]): string {
+  const [job, ...others] = jobs;
+  if (job !== undefined) return others.length > 0 ? `${doing(job)} (+${String(others.length)})` : doing(job);
+  const [lack] = missing;
+  if (lack !== undefined) return lack.name === "Ollama" ? "no model server" : `${lack.name.toLowerCase()} missing`;
+  return modelOf(findings) ?? "ready";
+}
+
+/** The models that are asked, the first by name. */
+export function modelOf(findings: readonly Finding[]): string | undefined {
+  const models = findings.filter(({ name, ok, model }) => name === "Model" && ok !== false && model !== null);
+  const names = [...new Set(models.map(({ model }) => (model ?? "").replace(/^ollama:/, "")))];
+  return names.length > 1 ? `${names[0] ?? ""} (+${String(names.length - 1)})` : names[0];
+}
+
+/** The level of isolation, such as `full`. */
+function isolationOf(findings: readonly Finding[]): string | undefined {
+  const found = findings.find(({ name }) => name === "Isolation");
+  return found?.ok === false ? "none, so that nothing runs" : /^[\w-]+/.exec(found?.text ?? "")?.[0];
+}
+
+/** What the status menu offers. */
+export function menu({ condition, jobs, platform }: Situation, others: readonly Entry[] = []): Entry[] {
+  const cancel = jobs.map((job) => ({
+    label: `$(circle-slash) Cancel ${doing(job)}`,
+    description: job.message,
+    command: "adacoder.server.cancel",
+    arguments: [{ jobId: job.jobId }],
+  }));
+  const ask = [
+    { label: "$(server) Select Model…", command: "adacoder.selectModel" },
+    { label: "$(list-tree) Select Strategy…", command: "adacoder.selectStrategy" },
+    { label: "$(pulse) Doctor", description: "what works here", command: "adacoder.doctor" },
+    { label: "$(notebook) Show Journal", command: "adacoder.showJournal" },
+  ];
+  return [
+    ...(condition.kind === "absent"
+      ? [{ label: "$(cloud-download) Install the Server…", command: "adacoder.installServer" }]
+      : []),
+    ...(condition.kind === "running" ? [...cancel, ...others, ...ask] : []),
+    ...(platform === "win32" ? [{ label: "$(remote) Reopen in WSL", command: "adacoder.reopenInWsl" }] : []),
+    { label: "$(output) Show Log", command: "adacoder.showLog" },
+    { label: "$(debug-restart) Restart Server", command: "adacoder.restart" },
+  ];
+}
+
+/** A command of the server that does again what a job did; undefined if nothing can. */
+export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
+  if (mode === "insert") return undefined; // what was kept is gone with the server
+  return {
+    label: "Run Again",
+    command: `adacoder.server.${mode}`,
+    arguments: [qualifiedName === null ? { uri } : { uri, qualifiedName }],
+  };
+}
+
+/** What to say when the server crashed, if anything. */
+export function afterCrash(lost: readonly Job[], isGivenUp: boolean): string | undefined {
+  const work = lost.length > 0 ? ` while ${lost.map(doing).join(" and ")}` : "";
+  if (isGivenUp) return `AdaCoder's server crashed again${work}, five times by now, and stays down until you restart it.`;
+  return lost.length > 0 ? `AdaCoder's server crashed${work}. It runs again.` : undefined;
+}
+
+const MARKDOWN = /[\\`*_{}[\]<>#|~!&$]/g;
+
+/** What the doctor found, as a document. */
+export function doctorDocument(findings: readonly Finding[]): string {
+  const escaped = (text: string): string => text.replace(MARKDOWN, (character) => `\\${character}`);
+  const mark = (ok: boolean | null): string => (ok === null ? "·" : ok ? "✓" : "✗");
+  const lines = findings.map(({ name, ok, text, advice }) => {
+    const about = `- ${mark(ok)} **${escaped(name)}**: ${escaped(text)}`;
+    return advice === "" ? about : `${about}  \n  *${escaped(advice)}*`;
+  });
+  return ["# What works here", ...lines].join("\n\n") + "\n";
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

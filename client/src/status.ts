@@ -1,0 +1,160 @@
+/** The status of AdaCoder: an entry of the status bar and of the language's status, its menu, and what a crash lost. */
+
+import {
+  LanguageStatusSeverity,
+  StatusBarAlignment,
+  ThemeColor,
+  commands,
+  languages,
+  window,
+  workspace,
+} from "vscode";
+
+import { execute } from "./requests";
+import type { Client, Server } from "./server";
+import { afterCrash, again, menu, shown, type Entry, type Finding, type Job, type Situation } from "./situation";
+
+const PYTHON = "python";
+const NAME = "AdaCoder";
+const MENU = "adacoder.menu";
+const LOOK_MS = 1000;
+const SEVERITIES = {
+  information: LanguageStatusSeverity.Information,
+  warning: LanguageStatusSeverity.Warning,
+  error: LanguageStatusSeverity.Error,
+};
+
+/** What else belongs into the menu while the server runs, such as results that are kept. */
+export type MoreEntries = () => Promise<readonly Entry[]>;
+
+/** The status of one server. */
+export class Status {
+  private readonly language = languages.createLanguageStatusItem("adacoder.status", { language: PYTHON });
+  private readonly bar = window.createStatusBarItem("adacoder.status", StatusBarAlignment.Right, 90);
+  private findings: readonly Finding[] = [];
+  private jobs: readonly Job[] = [];
+  /** What ran when the server crashed, and could be run again. */
+  private lost: readonly Job[] = [];
+  private looking: NodeJS.Timeout | undefined;
+  private readonly more: MoreEntries[] = [];
+  private readonly disposables: { dispose(): unknown }[];
+
+  constructor(
+    private readonly server: Server,
+    private readonly showLog: () => void,
+  ) {
+    this.language.name = this.bar.name = NAME;
+    this.language.command = { command: MENU, title: "Menu", tooltip: "What AdaCoder can do here" };
+    this.bar.command = MENU;
+    this.disposables = [
+      this.language,
+      this.bar,
+      commands.registerCommand(MENU, () => this.open()),
+      server.onDidChange(({ kind }) => {
+        if (kind === "running") void this.started();
+        this.draw();
+      }),
+      server.onDidCrash(({ isGivenUp }) => void this.crashed(isGivenUp)),
+      server.onDidWork((client) => void this.look(client)),
+      window.onDidChangeActiveTextEditor(() => {
+        this.draw();
+      }),
+      workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration("adacoder")) void this.examine();
+      }),
+    ];
+    this.draw();
+  }
+
+  /** Adds entries to the menu. */
+  contribute(entries: MoreEntries): void {
+    this.more.push(entries);
+  }
+
+  dispose(): void {
+    clearTimeout(this.looking);
+    for (const each of this.disposables) each.dispose();
+  }
+
+  private get situation(): Situation {
+    const { condition } = this.server;
+    return { condition, findings: this.findings, jobs: this.jobs, platform: process.platform };
+  }
+
+  private draw(): void {
+    const { text, details, severity, busy } = shown(this.situation);
+    this.language.text = text;
+    this.language.detail = details.join(" · ");
+    this.language.busy = busy;
+    this.language.severity = SEVERITIES[severity];
+    this.bar.text = `${busy ? "$(loading~spin)" : "$(sparkle)"} ${text}`;
+    this.bar.tooltip = [text, ...details].join("\n");
+    this.bar.accessibilityInformation = { label: [text, ...details].join(". "), role: "button" };
+    this.bar.backgroundColor = severity === "error" ? new ThemeColor("statusBarItem.errorBackground") : undefined;
+    if (window.activeTextEditor?.document.languageId === PYTHON || busy) this.bar.show();
+    else this.bar.hide();
+  }
+
+  private async started(): Promise<void> {
+    await this.examine();
+    const lost = this.lost;
+    this.lost = [];
+    if (lost.length > 0) await this.offerAgain(lost);
+  }
+
+  /** Asks the server what works here; no model is loaded for that. */
+  private async examine(): Promise<void> {
+    const client = this.server.current;
+    if (client === undefined) return;
+    try {
+      const answer = await execute(client, "adacoder.server.doctor", { probe: false });
+      this.findings = (answer as { findings: Finding[] }).findings;
+    } catch {
+      this.findings = []; // the server is ending, or older than this
+    }
+    this.draw();
+  }
+
+  /** Asks what runs, as long as something does. */
+  private async look(client: Client): Promise<void> {
+    clearTimeout(this.looking);
+    const had = this.jobs.length > 0;
+    try {
+      this.jobs = ((await execute(client, "adacoder.server.status")) as { jobs: Job[] }).jobs;
+    } catch {
+      return; // the server is gone: what ran is told by then
+    }
+    this.draw();
+    if (this.jobs.length > 0) this.looking = setTimeout(() => void this.look(client), LOOK_MS);
+    else if (had) void this.examine();
+  }
+
+  private async open(): Promise<void> {
+    const others = this.server.condition.kind === "running" ? (await Promise.all(this.more.map((each) => each()))).flat() : [];
+    const { text } = shown(this.situation);
+    const chosen = await window.showQuickPick(menu(this.situation, others), { title: text });
+    if (chosen !== undefined) await commands.executeCommand(chosen.command, ...(chosen.arguments ?? []));
+  }
+
+  private async crashed(isGivenUp: boolean): Promise<void> {
+    clearTimeout(this.looking);
+    this.lost = [...this.lost, ...this.jobs];
+    this.jobs = [];
+    this.draw();
+    if (!isGivenUp) return; // what was lost is told once the server runs again
+    const [restart, log] = ["Restart Server", "Show Log"];
+    const answer = await window.showErrorMessage(afterCrash(this.lost, true) ?? "", restart, log);
+    if (answer === restart) await this.server.restart();
+    if (answer === log) this.showLog();
+  }
+
+  private async offerAgain(lost: readonly Job[]): Promise<void> {
+    const repeats = lost.map(again).filter((entry) => entry !== undefined);
+    const [repeat, log] = ["Run Again", "Show Log"];
+    const buttons = repeats.length > 0 ? [repeat, log] : [log];
+    const answer = await window.showWarningMessage(afterCrash(lost, false) ?? "", ...buttons);
+    if (answer === log) this.showLog();
+    if (answer !== repeat) return;
+    for (const entry of repeats) await commands.executeCommand(entry.command, ...(entry.arguments ?? []));
+  }
+}

@@ -1,0 +1,268 @@
+/** The Test Explorer: the examples of docstrings as tests. What they are and whether they pass, the server tells. */
+
+import { randomUUID } from "node:crypto";
+import {
+  BranchCoverage,
+  FileCoverage,
+  Location,
+  Position,
+  RelativePattern,
+  StatementCoverage,
+  TestMessage,
+  TestRunProfileKind,
+  Uri,
+  tests,
+  window,
+  workspace,
+  type CancellationToken,
+  type FileCoverageDetail,
+  type TestController,
+  type TestItem,
+  type TestRun,
+  type TestRunRequest,
+} from "vscode";
+import { ProgressType } from "vscode-languageclient/node";
+
+import { isCancelled } from "../requests";
+import type { Server } from "../server";
+import { CHECK, fileOf, lines, told, type CheckAnswer, type Coverage, type DocstringResult, type Failed } from "./results";
+import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
+
+/** Where no examples of the project's own are. */
+const EXCLUDED = "{**/.*/**,**/node_modules/**,**/site-packages/**,**/__pycache__/**,**/{venv,env,build,dist}/**}";
+const MOST_FILES = 5000;
+const PAUSE_MS = 500;
+const PROMPT = Buffer.from(">>> ");
+const PARTS = new ProgressType<CheckAnswer>();
+
+/** Shows the examples of all Python files of the workspace as tests. */
+export function registerTests(server: Server): { dispose(): unknown }[] {
+  return [new Explorer(server)];
+}
+
+class Explorer {
+  private readonly controller: TestController = tests.createTestController("adacoder", "AdaCoder Examples");
+  private readonly nodes = new WeakMap<TestItem, Node>();
+  private readonly details = new WeakMap<FileCoverage, FileCoverageDetail[]>();
+  private readonly waiting = new Map<string, NodeJS.Timeout>();
+  private readonly disposables: { dispose(): unknown }[];
+
+  constructor(private readonly server: Server) {
+    this.controller.resolveHandler = (item) => (item === undefined ? this.discover() : this.resolve(item));
+    this.controller.refreshHandler = () => this.discover();
+    this.controller.createRunProfile("Run", TestRunProfileKind.Run, this.handler(false), true, undefined, true);
+    const coverage = this.controller.createRunProfile(
+      "Run with Coverage",
+      TestRunProfileKind.Coverage,
+      this.handler(true),
+      true,
+      undefined,
+      true,
+    );
+    coverage.loadDetailedCoverage = (_run, file) => Promise.resolve(this.details.get(file) ?? []);
+    const watcher = workspace.createFileSystemWatcher("**/*.py");
+    const follow = (uri: Uri): void => {
+      this.follow(uri);
+    };
+    this.disposables = [
+      this.controller,
+      watcher,
+      watcher.onDidCreate(follow),
+      watcher.onDidChange(follow),
+      watcher.onDidDelete((uri) => {
+        this.controller.items.delete(uri.toString());
+      }),
+      workspace.onDidOpenTextDocument(({ uri }) => {
+        this.follow(uri);
+      }),
+      workspace.onDidChangeTextDocument(({ document }) => {
+        this.follow(document.uri);
+      }),
+      server.onDidChange(({ kind }) => {
+        if (kind === "running") for (const { uri } of workspace.textDocuments) this.follow(uri);
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const each of this.waiting.values()) clearTimeout(each);
+    for (const each of this.disposables) each.dispose();
+  }
+
+  /** Lists the files that look as if they had examples; what is in them is asked when somebody wants to see it. */
+  private async discover(): Promise<void> {
+    const found = await Promise.all(
+      (workspace.workspaceFolders ?? []).map((folder) =>
+        workspace.findFiles(new RelativePattern(folder, "**/*.py"), EXCLUDED, MOST_FILES),
+      ),
+    );
+    for (const uri of found.flat()) {
+      if (this.controller.items.get(uri.toString()) === undefined && (await hasPrompt(uri))) this.file(uri);
+    }
+  }
+
+  private file(uri: Uri): TestItem {
+    const known = this.controller.items.get(uri.toString());
+    if (known !== undefined) return known;
+    const item = this.controller.createTestItem(uri.toString(), workspace.asRelativePath(uri), uri);
+    item.canResolveChildren = true;
+    this.controller.items.add(item);
+    return item;
+  }
+
+  /** Brings a file of the workspace up to date once nothing happens to it for a moment. */
+  private follow(uri: Uri): void {
+    const isOurs = uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
+    if (!isOurs) return;
+    const name = uri.toString();
+    clearTimeout(this.waiting.get(name));
+    const again = async (): Promise<void> => {
+      this.waiting.delete(name);
+      const isOpen = workspace.textDocuments.some((document) => document.uri.toString() === name);
+      if (isOpen || (await hasPrompt(uri))) await this.resolve(this.file(uri));
+    };
+    this.waiting.set(
+      name,
+      setTimeout(() => void again(), PAUSE_MS),
+    );
+  }
+
+  /** Asks what is in a file. A file without examples is no test. */
+  private async resolve(item: TestItem): Promise<void> {
+    const client = this.server.current;
+    if (client === undefined || item.uri === undefined || item.parent !== undefined) return;
+    item.busy = true;
+    try {
+      const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(item.uri) } };
+      const { items } = await client.sendRequest<ExamplesAnswer>(EXAMPLES, params);
+      const nodes = tree(item.id, items);
+      this.fill(item, nodes);
+      item.canResolveChildren = false;
+      if (nodes.length === 0) this.controller.items.delete(item.id);
+    } catch (error) {
+      if (!isCancelled(error)) item.error = String(error);
+    } finally {
+      item.busy = false;
+    }
+  }
+
+  /** Makes the children of an item those of `nodes`; a test that there was stays, with its result. */
+  private fill(parent: TestItem, nodes: readonly Node[]): void {
+    const items = nodes.map((node) => {
+      const item = parent.children.get(node.id) ?? this.controller.createTestItem(node.id, node.label, parent.uri);
+      item.label = node.label;
+      item.range = this.server.current?.protocol2CodeConverter.asRange(node.range);
+      item.sortText = String(node.range.start.line).padStart(8, "0");
+      this.nodes.set(item, node);
+      this.fill(item, node.children);
+      return item;
+    });
+    parent.children.replace(items);
+  }
+
+  private handler(covers: boolean) {
+    return async (request: TestRunRequest, cancellation: CancellationToken): Promise<void> => {
+      if (request.continuous !== true) {
+        await this.run(request, covers, cancellation);
+        return;
+      }
+      const saving = workspace.onDidSaveTextDocument(async ({ uri }) => {
+        const file = this.controller.items.get(uri.toString());
+        if (file === undefined) return;
+        await this.resolve(file);
+        await this.run(request, covers, cancellation, uri);
+      });
+      cancellation.onCancellationRequested(() => {
+        saving.dispose();
+      });
+    };
+  }
+
+  /** Runs what is asked for in one request; with `only` no more of it than what is in that file. */
+  private async run(request: TestRunRequest, covers: boolean, cancellation: CancellationToken, only?: Uri): Promise<void> {
+    const client = await this.server.running();
+    if (client === undefined) return;
+    if (request.include === undefined) await this.discover();
+    const include = request.include ?? [...this.controller.items].map(([, item]) => item);
+    await Promise.all(include.filter((item) => item.canResolveChildren).map((item) => this.resolve(item)));
+    const wanted = new Map<string, TestItem>();
+    for (const item of include) this.collect(item, request, only, wanted);
+    const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
+    if (ids.length === 0) return;
+    const run = this.controller.createTestRun(request);
+    for (const item of wanted.values()) run.started(item);
+    const found: DocstringResult[] = [];
+    const token = randomUUID();
+    const parts = client.onProgress(PARTS, token, ({ results }) => {
+      for (const result of results) {
+        found.push(result);
+        this.tell(run, result, wanted);
+      }
+    });
+    try {
+      const params = { ids, coverage: covers, partialResultToken: token };
+      const { reason } = await client.sendRequest<CheckAnswer>(CHECK, params, cancellation);
+      if (reason !== undefined && reason !== null) run.appendOutput(`${reason}\r\n`);
+      if (covers) this.cover(run, found);
+    } catch (error) {
+      if (!isCancelled(error)) void window.showErrorMessage(`AdaCoder could not run the examples: ${String(error)}`);
+    } finally {
+      parts.dispose();
+      run.end();
+    }
+  }
+
+  /** The examples below an item, and the docstrings that they are in. */
+  private collect(item: TestItem, request: TestRunRequest, only: Uri | undefined, wanted: Map<string, TestItem>): void {
+    if (request.exclude?.includes(item) === true) return;
+    if (only !== undefined && item.uri?.toString() !== only.toString()) return;
+    if (item.children.size === 0 && this.nodes.has(item)) wanted.set(item.id, item);
+    for (const [, child] of item.children) this.collect(child, request, only, wanted);
+  }
+
+  private tell(run: TestRun, result: DocstringResult, wanted: ReadonlyMap<string, TestItem>): void {
+    for (const each of told(result)) {
+      const items = wanted.has(each.id)
+        ? [wanted.get(each.id)]
+        : [...wanted.values()].filter((item) => this.nodes.get(item)?.runs === each.id);
+      for (const item of items) {
+        if (item === undefined) continue;
+        if ("message" in each) run[each.state](item, this.message(item, each));
+        else run[each.state](item);
+      }
+    }
+  }
+
+  private message(item: TestItem, { message, got }: Failed): TestMessage {
+    const want = this.nodes.get(item)?.want ?? "";
+    const shown = got === undefined ? new TestMessage(message) : TestMessage.diff(message, want, got);
+    if (item.uri !== undefined && item.range !== undefined) shown.location = new Location(item.uri, item.range);
+    return shown;
+  }
+
+  /** Tells what was reached of each file; the lines are looked at when the file is. */
+  private cover(run: TestRun, results: readonly DocstringResult[]): void {
+    const files = new Map<string, Coverage[]>();
+    for (const { id, coverage } of results) {
+      if (coverage !== null) files.set(fileOf(id), [...(files.get(fileOf(id)) ?? []), coverage]);
+    }
+    for (const [file, coverages] of files) {
+      const details = lines(coverages).map(({ line, reached, branches }) => {
+        const at = new Position(line - 1, 0);
+        const ways = branches.map((branch) => new BranchCoverage(branch.reached, at, branch.label));
+        return new StatementCoverage(reached, at, ways);
+      });
+      const covered = FileCoverage.fromDetails(Uri.parse(file), details);
+      this.details.set(covered, details);
+      run.addCoverage(covered);
+    }
+  }
+}
+
+async function hasPrompt(uri: Uri): Promise<boolean> {
+  try {
+    return Buffer.from(await workspace.fs.readFile(uri)).includes(PROMPT);
+  } catch {
+    return false; // it is gone already
+  }
+}

@@ -1,0 +1,81 @@
+/** The tree of a file's examples, from what the server lists. Knows nothing of VS Code. */
+
+import type { Range } from "vscode-languageclient/node";
+
+/** The request; its answer is {@link ExamplesAnswer}. */
+export const EXAMPLES = "adacoder/examples";
+
+/** An example of a docstring. */
+export interface Example {
+  readonly id: string;
+  readonly range: Range;
+  readonly source: string;
+  readonly want: string;
+}
+
+/** Something with a docstring. */
+export interface Documented {
+  /** null: nothing of it can be run. */
+  readonly id: string | null;
+  readonly qualifiedName: string;
+  readonly kind: "function" | "class" | "module";
+  readonly range: Range;
+  readonly examples: readonly Example[];
+}
+
+export interface ExamplesAnswer {
+  readonly items: readonly Documented[];
+}
+
+/** A node of the tree: a class, a function, a docstring or an example. */
+export interface Node {
+  readonly id: string;
+  readonly label: string;
+  readonly range: Range;
+  /** What is run for it alone; undefined: only what is below it is run. */
+  readonly runs: string | undefined;
+  readonly want: string | undefined;
+  readonly children: Node[];
+}
+
+/** The nodes below a file: classes with their methods, functions and the module's docstring, as far as there are examples. */
+export function tree(uri: string, items: readonly Documented[]): Node[] {
+  const top: Node[] = [];
+  const classes = new Map<string, Node>();
+  for (const item of items) {
+    if (item.id === null || item.examples.length === 0) continue;
+    const path = item.qualifiedName.split(".");
+    const siblings = within(uri, path.slice(0, item.kind === "class" ? path.length : -1), item.range, top, classes);
+    siblings.push(docstring(item, item.id));
+  }
+  return top;
+}
+
+function docstring(item: Documented, id: string): Node {
+  const label = item.kind === "function" ? (item.qualifiedName.split(".").at(-1) ?? "") : `docstring of the ${item.kind}`;
+  const children = item.examples.map(({ id, range, source, want }) => ({
+    id,
+    label: source.split("\n", 1)[0] ?? "",
+    range,
+    runs: item.id ?? undefined,
+    want,
+    children: [],
+  }));
+  return { id, label, range: item.range, runs: id, want: undefined, children };
+}
+
+/** The children of the class at `path`, which is put into the tree if it is not there yet. */
+function within(uri: string, path: readonly string[], range: Range, top: Node[], classes: Map<string, Node>): Node[] {
+  let siblings = top;
+  for (const [depth, label] of path.entries()) {
+    const id = `${uri}#class:${path.slice(0, depth + 1).join(".")}`;
+    let node = classes.get(id);
+    if (node === undefined) {
+      node = { id, label, range, runs: undefined, want: undefined, children: [] };
+      classes.set(id, node);
+      siblings.push(node);
+    }
+    siblings = node.children;
+  }
+  return siblings;
+}

@@ -1,0 +1,37 @@
+/** What the tools for agents ask their user, and tell the chat's model. Knows nothing of VS Code. */
+
+import type { RunResult } from "./protocol";
+
+export type Tool = "check" | "verify" | "generate";
+
+export interface ToolInput {
+  readonly file: string;
+  readonly function: string;
+  readonly candidate?: string;
+}
+
+const DOING: Readonly<Record<Tool, string>> = {
+  check: "Run the examples of",
+  verify: "Run the examples on another text of, and insert that if all pass,",
+  generate: "Have AdaCoder's model write, and insert if all examples pass,",
+};
+const LEAVES =
+  "The chat's model, which may be remote, is then told the verdict, and of an example that fails what it runs, wants and gave.";
+
+/** What the user is asked before. */
+export function confirmationOf(tool: Tool, input: ToolInput): { title: string; message: string; doing: string } {
+  const what = `${DOING[tool]} '${input.function}' in ${input.file}`;
+  return { title: `AdaCoder: ${tool}`, message: `${what}? ${LEAVES}`, doing: `AdaCoder: ${tool} '${input.function}'` };
+}
+
+/** What the chat's model is told: the verdict and the example that failed, and nothing else of the project. */
+export function answerOf({ status, examples, applied, kept, failure }: RunResult): string {
+  const { passed, total } = examples ?? { passed: 0, total: 0 };
+  const parts = [`Verdict: ${status}. ${String(passed)}/${String(total)} examples passed.`];
+  if (applied === true) parts.push("The function was inserted.");
+  else if (kept === true) parts.push("Nothing was inserted; the result is kept for the user to decide.");
+  if (failure?.example !== undefined && failure.example !== null) {
+    parts.push(`Failing example:\n${failure.example}`, `Expected:\n${failure.want ?? ""}`, `Got:\n${failure.got ?? failure.error ?? ""}`);
+  }
+  return parts.join("\n");
+}

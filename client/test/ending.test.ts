@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+
+import { buttons, type Ended } from "../src/ending";
+
+const FAILED: Ended = {
+  jobId: "j",
+  message: "No.",
+  isGood: false,
+  kept: false,
+  textDocument: { uri: "file:///a.py", version: 1 },
+  remedies: [],
+};
+
+const titles = (ended: Ended, isOpen = false): string[] => buttons(ended, isOpen).map(({ title }) => title);
+
+test("what is kept can be seen, inserted and discarded; what is seen already need not be shown", () => {
+  const kept = { ...FAILED, kept: true };
+  expect(titles(kept)).toEqual(["Show Difference", "Insert", "Discard", "Show Journal"]);
+  expect(titles(kept, true)).toEqual(["Insert", "Discard", "Show Journal"]);
+});
+
+test("a failure has its journal, and what its message says to do", () => {
+  expect(titles(FAILED)).toEqual(["Show Journal"]);
+  const remedies = [
+    { kind: "start" },
+    { kind: "pull", model: "m:7b" },
+    { kind: "setting", key: "ollama.host" },
+    { kind: "setting", key: "model" },
+  ] as const;
+  expect(buttons({ ...FAILED, jobId: null, remedies }, false)).toEqual([
+    { title: "Start Ollama", act: "start", subject: "" },
+    { title: "Pull Model", act: "pull", subject: "m:7b" },
+    { title: "Open Settings", act: "settings", subject: "@id:adacoder.ollama.host @id:adacoder.model" },
+  ]);
+});
+
+test("a success has no buttons", () => {
+  expect(titles({ ...FAILED, isGood: true, remedies: [{ kind: "start" }] })).toEqual([]);
+});

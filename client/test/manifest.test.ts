@@ -1,0 +1,73 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+interface Property {
+  readonly type?: unknown;
+  readonly scope?: string;
+  readonly enum?: readonly string[];
+  readonly markdownEnumDescriptions?: readonly string[];
+  readonly markdownDescription?: string;
+  readonly deprecationMessage?: string;
+}
+
+interface Manifest {
+  readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
+  readonly contributes: {
+    readonly commands: readonly { readonly command: string; readonly title: string; readonly category?: string }[];
+    readonly menus: Readonly<Record<string, readonly { readonly command?: string; readonly when?: string }[]>>;
+    readonly languageModelTools: readonly { readonly name: string; readonly when: string }[];
+    readonly configuration: { readonly properties: Readonly<Record<string, Property>> };
+  };
+}
+
+const ROOT = join(import.meta.dirname, "..");
+const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+const { commands, menus, languageModelTools, configuration } = manifest.contributes;
+const source = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts"))
+  .map((name) => readFileSync(join(ROOT, "src", name), "utf8"))
+  .join("\n");
+
+test("every setting says its type, scope and meaning, and each of its values", () => {
+  for (const [name, property] of Object.entries(configuration.properties)) {
+    expect(property.type, name).toBeDefined();
+    expect(["resource", "machine", "machine-overridable"], name).toContain(property.scope);
+    expect(property.markdownDescription ?? property.deprecationMessage, name).toMatch(/\.$/);
+    expect(property.markdownEnumDescriptions?.length, name).toBe(property.enum?.length);
+  }
+});
+
+test("what no project may say does not count in a workspace that is not trusted", () => {
+  const machine = Object.entries(configuration.properties).filter(([, { scope }]) => scope !== "resource");
+  const restricted = manifest.capabilities.untrustedWorkspaces.restrictedConfigurations;
+  expect(restricted).toEqual(expect.arrayContaining(machine.map(([name]) => name)));
+  expect(restricted).toContain("adacoder.model");
+  expect(new Set(restricted).size).toBe(restricted.length);
+});
+
+test("every command is there, and every one that a menu shows is declared", () => {
+  const declared = commands.map(({ command }) => command);
+  for (const command of declared) expect(source, command).toContain(`"${command}"`);
+  const shown = Object.values(menus).flatMap((entries) => entries.flatMap(({ command }) => command ?? []));
+  expect(declared).toEqual(expect.arrayContaining(shown));
+});
+
+test("all commands are found under AdaCoder, and fixing also under its own name", () => {
+  const palette = commands.map(({ category, title }) => (category === undefined ? title : `${category}: ${title}`));
+  expect(palette).toEqual(
+    expect.arrayContaining(
+      ["Generate Function", "Generate All Stubs in File", "Fix", "Check Examples", "Suggest Examples"]
+        .concat(["Another Candidate", "Show Journal", "Cancel", "Select Model", "Select Strategy", "Doctor"])
+        .concat(["Show Log", "Restart Server"])
+        .map((title) => `AdaCoder: ${title}`),
+    ),
+  );
+  expect(palette.filter((title) => !title.startsWith("AdaCoder: "))).toEqual(["Fix with AdaCoder"]);
+});
+
+test("tools for agents are there only where the setting is on", () => {
+  expect(languageModelTools.map(({ name }) => name)).toEqual(["adacoder_check", "adacoder_verify", "adacoder_generate"]);
+  for (const { when } of languageModelTools) expect(when).toBe("config.adacoder.agentTools");
+  expect(configuration.properties["adacoder.agentTools"]).toMatchObject({ default: false, scope: "machine" });
+});

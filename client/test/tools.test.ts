@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+
+import { answerOf, confirmationOf } from "../src/tool-texts";
+
+test("the chat's model is told the verdict and the failing example, and nothing else", () => {
+  const failure = { example: "f(1)\n", want: "1\n", got: "2\n", error: null };
+  const answer = answerOf({
+    status: "partial",
+    reason: "secret reason",
+    summary: "secret summary",
+    examples: { passed: 1, total: 2 },
+    applied: false,
+    kept: false,
+    failure,
+  });
+  expect(answer).toBe("Verdict: partial. 1/2 examples passed.\nFailing example:\nf(1)\n\nExpected:\n1\n\nGot:\n2\n");
+  expect(answerOf({ status: "verified", reason: null, examples: { passed: 2, total: 2 }, applied: true })).toBe(
+    "Verdict: verified. 2/2 examples passed.\nThe function was inserted.",
+  );
+});
+
+test("the user is asked before, and told what leaves", () => {
+  for (const tool of ["check", "verify", "generate"] as const) {
+    const { message } = confirmationOf(tool, { file: "a.py", function: "f" });
+    expect(message).toContain("'f' in a.py?");
+    expect(message).toContain("which may be remote");
+  }
+});

@@ -1,0 +1,50 @@
+"""Where Windows is, for a model server that runs there while AdaCoder runs in the Windows Subsystem for Linux."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from pathlib import Path
+
+_KERNEL = Path("/proc/sys/kernel/osrelease")
+_ROUTES = Path("/proc/net/route")
+_MIRRORED = Path("/sys/class/net/loopback0")
+"""It is there where WSL shares the network of Windows: then the gateway is not Windows, but somebody's router."""
+_NAT = ipaddress.ip_network("172.16.0.0/12")
+"""Where WSL puts the network that it has with Windows alone."""
+_PATIENCE = 0.2
+"""Seconds to connect to this machine, which answers or refuses at once."""
+
+
+def windows_host(port: int) -> str | None:
+    """The address of Windows, if this is WSL 2 with a network of its own and nothing listens at `port` here."""
+    gateway = _gateway() if _is_wsl() and not _MIRRORED.exists() else None
+    return gateway if gateway is not None and not _listens(port) else None
+
+
+def _is_wsl() -> bool:
+    try:
+        return "microsoft" in _KERNEL.read_text("ascii", "replace").lower()
+    except OSError:
+        return False
+
+
+def _gateway() -> str | None:
+    """The default gateway, if it is in WSL's own network."""
+    try:
+        lines = _ROUTES.read_text("ascii", "replace").splitlines()[1:]
+    except OSError:
+        return None
+    for fields in map(str.split, lines):
+        if len(fields) > 2 and fields[1] == "00000000":
+            address = ipaddress.IPv4Address(bytes.fromhex(fields[2])[::-1])
+            return str(address) if address in _NAT else None
+    return None
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), _PATIENCE).close()
+    except OSError:
+        return False
+    return True

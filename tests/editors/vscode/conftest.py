@@ -1,0 +1,129 @@
+"""One code-server, one Chromium and one window for all flows; each flow has a file of its own in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from editors.vscode.code_server import CodeServer, code_server
+from editors.vscode.samples import Model
+from editors.vscode.workbench import Workbench, window
+from support.paths import ROOT
+from support.standins.ollama import Model as Installed
+from support.standins.ollama import Script, StandIn
+
+_CHROMIUM = (
+    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+)
+"""Nothing is asked of any other machine."""
+
+
+@pytest.fixture(scope="session")
+def tools() -> Path:
+    return Path(os.environ["ADACODER_WORKBENCH"])
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that pictures are kept in."""
+    named = os.environ.get("ADACODER_PICTURES")
+    return Path(named) if named else tmp_path_factory.mktemp("pictures")
+
+
+@pytest.fixture(scope="session")
+def vsix() -> Path:
+    (built,) = (ROOT / "client").glob("adacoder-*.vsix")
+    return built
+
+
+@pytest.fixture(scope="session")
+def model() -> Model:
+    """What the model says to whom."""
+    return Model()
+
+
+class Ollama:
+    """A stand-in that can be stopped, and started again at the same address."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._running = ExitStack()
+        self.server = StandIn(model)
+        self.start()
+
+    def start(self) -> None:
+        installed = [Installed("qwen2.5-coder:7b"), Installed("qwen2.5-coder:1.5b", parameter_size="1.5B")]
+        downloads = {"qwen2.5-coder:3b": Script(token=200, pause=0.2)}
+        standin = StandIn(self._model, models=installed, library=downloads, port=self.server.port)
+        self.server = self._running.enter_context(standin.in_thread())
+
+    def stop(self) -> None:
+        self._running.close()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Not running during the block."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+
+@pytest.fixture(scope="session")
+def ollama(model: Model) -> Iterator[Ollama]:
+    ollama = Ollama(model)
+    yield ollama
+    ollama.stop()
+
+
+@pytest.fixture(scope="session")
+def editor(
+    tools: Path, vsix: Path, ollama: Ollama, pictures: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[CodeServer]:
+    """A code-server with the extension, and AdaCoder on its PATH."""
+    root = tmp_path_factory.mktemp("code-server")
+    (root / "home").mkdir()
+    # As a person has it who has installed AdaCoder: VS Code asks the login shell for the PATH.
+    installed = f'PATH="{Path(sys.executable).parent}:$PATH"\n'
+    (root / "home" / ".profile").write_text(installed, encoding="utf-8")
+    try:
+        with code_server(root, tools, [vsix], {"OLLAMA_HOST": ollama.server.host}, {}) as server:
+            yield server
+    finally:
+        shutil.copytree(root / "user" / "logs", pictures / "logs", dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*_CHROMIUM])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def shared_window(
+    browser: Browser, editor: CodeServer, pictures: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Workbench]:
+    """The window that most flows are gone through in, on a trusted folder."""
+    project = tmp_path_factory.mktemp("project")
+    with window(browser, editor, project, pictures, name="shared") as bench:
+        yield bench
+
+
+@pytest.fixture
+def bench(shared_window: Workbench, request: pytest.FixtureRequest) -> Iterator[Workbench]:
+    """That window, with nothing open in it."""
+    shared_window.clear()
+    yield shared_window
+    shared_window.picture(request.node.name.removeprefix("test_"))

@@ -1,0 +1,92 @@
+"""Functions to be written, and what the model says of each: all that a flow is about has the name of that flow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.standins.ollama import Body, Ending, Script
+
+TIMESTAMP = '''\
+def {name}(seconds: float) -> str:
+    """A moment of a film as SRT files write it.
+
+    >>> {name}(83.5)
+    '00:01:23,500'
+    >>> {name}(5025.25)
+    '01:23:45,250'
+    >>> {name}(59.9996)
+    '00:01:00,000'
+    """
+'''
+ROUNDED = """\
+    whole, milliseconds = divmod(round(seconds * 1000), 1000)
+    minutes, whole = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{whole:02},{milliseconds:03}"
+"""
+TRUNCATED = ROUNDED.replace("round(seconds * 1000)", "int(seconds * 1000)")
+"""Wrong in the last example."""
+WRONG = '    return ""\n'
+PLAN = """\
+1. Round to whole milliseconds first, so that 59.9996 seconds become a minute.
+2. Split off milliseconds, seconds and minutes with `divmod`.
+3. Write hours, minutes and seconds with two digits, and after a comma three more.
+"""
+_NAMES = re.compile(r"def (\w+)\(")
+
+
+class Model:
+    """Answers by the function that it is asked about: its replies one after the other, the last one again and again."""
+
+    def __init__(self) -> None:
+        self._replies: dict[str, list[Script]] = {}
+
+    def says(self, name: str, *replies: str | Script) -> None:
+        """What it says when it is asked about the function `name`."""
+        self._replies[name] = [Script(reply) if isinstance(reply, str) else reply for reply in replies]
+
+    def __call__(self, body: Body) -> Script:
+        asked = str(body["messages"])
+        name = next((each for each in _NAMES.findall(asked) if each in self._replies), None)
+        if name is None:
+            return Script(status=500, error="nothing is known of that function")
+        replies = self._replies[name]
+        return replies.pop(0) if len(replies) > 1 else replies[0]
+
+
+def stub(name: str) -> str:
+    """A function without a body."""
+    return TIMESTAMP.format(name=name)
+
+
+def function(name: str, body: str) -> str:
+    return stub(name) + body
+
+
+def reply(name: str, body: str) -> str:
+    """What a model says that writes a function."""
+    return f"```python\n{function(name, body)}```\n"
+
+
+def slowly(text: str, *, ending: Ending = Ending.DONE) -> Script:
+    """A reply that takes so long that something can happen meanwhile."""
+    return Script(text, token=4, pause=0.05, ending=ending)
+
+
+def never_ending(name: str) -> Script:
+    """A reply that begins and does not go on."""
+    return Script(f"```python\n{stub(name)}", token=1000, ending=Ending.STALL)
+
+
+def file(folder: Path, name: str, *bodies: str) -> Path:
+    """A file with one function that has the file's name: a stub, or with `bodies` that body."""
+    path = folder / f"{name}.py"
+    path.write_text(function(name, "".join(bodies)), encoding="utf-8")
+    return path
+
+
+def names(texts: Sequence[str]) -> list[str]:
+    """The functions that texts define."""
+    return [name for text in texts for name in _NAMES.findall(text)]

@@ -1,0 +1,125 @@
+"""The first day: no server, no model, and a walkthrough."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from editors.vscode.code_server import PATIENCE, code_server, wait_until
+from editors.vscode.conftest import Ollama
+from editors.vscode.samples import ROUNDED, Model, file, reply
+from editors.vscode.workbench import Workbench, window
+
+pytestmark = pytest.mark.isolation
+
+INSTALLING = 4 * PATIENCE * 1000
+"""Milliseconds for an environment to be made, and filled from a package index."""
+OFFLINE = "[global]\nindex-url = http://127.0.0.1:9/simple\nextra-index-url =\nretries = 0\n"
+
+
+def test_first_start_offline_and_then_online(
+    browser: Browser, tools: Path, vsix: Path, pictures: Path, tmp_path: Path, model: Model, ollama: Ollama
+) -> None:
+    """With no server anywhere one is installed from what the extension brings, after asking once."""
+    project, pip = tmp_path / "project", tmp_path / "pip.conf"
+    project.mkdir()
+    pip.write_text(OFFLINE, encoding="utf-8")
+    first = file(project, "first")
+    model.says("first", reply("first", ROUNDED))
+    # Of whoever runs the tests what leads to their package index, but for their folder of wheels.
+    index = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "SSL_", "UV_"))}
+    index = {key: value for key, value in index.items() if key != "PIP_FIND_LINKS"}
+    told = {
+        **index,
+        "OLLAMA_HOST": ollama.server.host,
+        "PIP_CONFIG_FILE": str(pip),
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+    }
+    with (
+        code_server(tmp_path / "code-server", tools, [vsix], told, {}) as server,
+        window(browser, server, project, pictures, name="first-start") as bench,
+    ):
+        bench.open(first)
+        question = bench.notification("AdaCoder's server is not installed. Install it into a private environment")
+        expect(question).to_contain_text("comes from the package index")
+        bench.picture("first-start")
+        bench.press(question, "Install")
+        failed = bench.notification("your package index does not answer: go online")
+        expect(failed).to_be_visible(timeout=INSTALLING)
+        bench.picture("first-start-offline")
+        pip.write_text("", encoding="utf-8")
+        bench.press(failed, "Try Again")
+        expect(bench.notification("AdaCoder: installing its server")).to_be_visible()
+        expect(bench.lens("Generate")).to_be_visible(timeout=INSTALLING)
+        bench.lens("Generate").click()
+        expect(bench.line("divmod(minutes, 60)")).to_be_visible()
+        assert any("/server-" in word for pid in server.processes("serve") for word in _command(pid))
+
+
+def _command(pid: int) -> list[str]:
+    return (Path("/proc") / str(pid) / "cmdline").read_bytes().decode().split("\0")
+
+
+def test_a_model_is_downloaded_and_used(bench: Workbench, model: Model, ollama: Ollama) -> None:
+    """The list of models says what each needs; one that is not there is downloaded, with progress."""
+    pulled = file(bench.folder, "pulled")
+    model.says("pulled", reply("pulled", ROUNDED))
+    bench.open(pulled)
+    bench.command("AdaCoder: Select Model")
+    expect(bench.list).to_contain_text("qwen2.5-coder:7b")
+    bench.picture("models")
+    bench.choose("qwen2.5-coder:3b")
+    progress = bench.notification("AdaCoder: downloading qwen2.5-coder:3b")
+    expect(progress).to_contain_text(re.compile(r"\d+.?%"))
+    bench.picture("download")
+    expect(progress).to_be_hidden()
+    settings = bench.server.root / "user" / "User" / "settings.json"
+    wait_until(lambda: "ollama:qwen2.5-coder:3b" in settings.read_text(encoding="utf-8"), "the model is set")
+    bench.lens("Generate").click()
+    expect(bench.line("divmod(minutes, 60)")).to_be_visible()
+    assert ollama.server.requests[-1]["model"] == "qwen2.5-coder:3b"
+    bench.command("AdaCoder: Select Model")
+    bench.choose("Automatic")
+    wait_until(lambda: "adacoder.model" not in json.loads(settings.read_text(encoding="utf-8")), "no model is set")
+
+
+def test_the_walkthroughs_buttons(bench: Workbench, model: Model) -> None:
+    """Each of its five buttons does what it says, on a sample file of the person's own."""
+    body = '    return "".join(word[0] for word in name.split()).upper()\n'
+    model.says("initials", f"```python\ndef initials(name):\n{body}```")
+    bench.command("Welcome: Open Walkthrough...")
+    bench.choose("First Steps with AdaCoder")
+    walkthrough = bench.page.locator(".gettingStartedContainer")
+    expect(walkthrough).to_be_visible()
+    shown = (
+        ("A model server", "Look What Works Here", bench.preview("What works here")),
+        ("A model", "Select Model", bench.list.get_by_text("qwen2.5-coder:1.5b")),
+        ("A first stub", "Generate It", bench.notification("Inserted 'initials'.")),
+        ("A failing example, fixed", "Fix It", bench.notification("Inserted 'circle_area'.")),
+        ("Evidence and coverage", "Check It", bench.lens("✓ 2/2 examples · line 39 not reached")),
+    )
+    for number, (step, button, seen) in enumerate(shown, 1):
+        walkthrough.locator(".getting-started-step", has_text=step).last.click()
+        walkthrough.get_by_role("button", name=button).click()
+        expect(seen.first).to_be_visible()
+        bench.picture(f"walkthrough-{number}")
+        bench.page.keyboard.press("Escape")
+        bench.tab("Walkthrough").click()
+        expect(walkthrough).to_be_visible()
+
+
+def test_a_model_server_that_is_missing_is_in_the_status(bench: Workbench, ollama: Ollama) -> None:
+    unserved = file(bench.folder, "unserved")
+    bench.open(unserved)
+    expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:7b")
+    with ollama.stopped():
+        bench.command("AdaCoder: Restart Server")
+        expect(bench.status_bar).to_contain_text("AdaCoder: no model server")
+        bench.picture("status-no-server")
+    bench.command("AdaCoder: Restart Server")
+    expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:7b")

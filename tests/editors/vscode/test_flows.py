@@ -1,0 +1,193 @@
+"""What a person does in VS Code, from a light bulb, a command or a lens to the file on disk."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from editors.vscode.samples import PLAN, ROUNDED, TRUNCATED, Model, file, function, never_ending, reply, slowly
+from editors.vscode.workbench import Workbench
+
+pytestmark = pytest.mark.isolation
+
+WRITTEN = "divmod(minutes, 60)"
+"""Part of a body, which tells that it is there."""
+
+
+def test_light_bulb(bench: Workbench, model: Model) -> None:
+    """The light bulb writes a function that is verified; saving has it on disk."""
+    subtitles = file(bench.folder, "timestamp")
+    model.says("timestamp", reply("timestamp", ROUNDED))
+    bench.open(subtitles)
+    bench.put_cursor("def timestamp")
+    expect(bench.light_bulb).to_be_visible()
+    assert "AdaCoder: generate function 'timestamp'" in bench.actions()
+    bench.picture("light-bulb")
+    bench.page.keyboard.press("Escape")
+    bench.put_cursor(">>> timestamp(83.5)")  # the menu took the light bulb with it
+    bench.light_bulb.click()
+    expect(bench.line(WRITTEN)).to_be_visible()
+    expect(bench.notification("Inserted 'timestamp'. 3/3 examples passed.")).to_be_visible()
+    expect(bench.lens("✓ 3/3 examples")).to_be_visible()
+    bench.picture("verified")
+    bench.save(subtitles, ROUNDED)
+    assert subtitles.read_text(encoding="utf-8") == function("timestamp", ROUNDED)
+
+
+def test_one_undo_takes_it_back(bench: Workbench, model: Model) -> None:
+    undone = file(bench.folder, "undone")
+    model.says("undone", reply("undone", ROUNDED))
+    bench.open(undone)
+    bench.lens("Generate").click()
+    expect(bench.line(WRITTEN)).to_be_visible()
+    bench.line("def undone").click()
+    bench.page.keyboard.press("Control+z")
+    expect(bench.line(WRITTEN)).to_be_hidden()
+    expect(bench.line("def undone")).to_be_visible()
+
+
+def test_fix_from_the_palette(bench: Workbench, model: Model) -> None:
+    fixed = file(bench.folder, "fixed", TRUNCATED)
+    model.says("fixed", PLAN, reply("fixed", ROUNDED))
+    bench.open(fixed)
+    bench.put_cursor("def fixed")
+    bench.command("Fix with AdaCoder")
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    bench.save(fixed, ROUNDED)
+
+
+def test_progress_and_cancel(bench: Workbench, model: Model) -> None:
+    """Progress tells what is done, and its button ends it: in the editor nothing changes."""
+    cancelled = file(bench.folder, "cancelled")
+    model.says("cancelled", never_ending("cancelled"))
+    bench.open(cancelled)
+    bench.put_cursor("def cancelled")
+    bench.offered("AdaCoder: generate function 'cancelled'")
+    progress = bench.notification("AdaCoder: generating 'cancelled'")
+    expect(progress).to_contain_text(re.compile(r"round.1/6"))
+    expect(bench.lens("round 1/6 · Cancel")).to_be_visible()
+    bench.picture("progress")
+    bench.press(progress, "Cancel")
+    expect(bench.notification("Cancelled 'cancelled'; nothing was changed.")).to_be_visible()
+    expect(progress).to_be_hidden()
+    expect(bench.lens("Generate")).to_be_visible()
+    assert cancelled.read_text(encoding="utf-8") == function("cancelled", "")
+    expect(bench.page.locator(".tab.active.dirty")).to_have_count(0)
+
+
+def test_cancel_by_its_lens(bench: Workbench, model: Model) -> None:
+    ended = file(bench.folder, "ended")
+    model.says("ended", never_ending("ended"))
+    bench.open(ended)
+    bench.lens("Generate").click()
+    bench.lens("round 1/6 · Cancel").click()
+    expect(bench.notification("Cancelled 'ended'; nothing was changed.")).to_be_visible()
+    expect(bench.lens("Generate")).to_be_visible()
+
+
+def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
+    """The first body fails an example; from that a plan is made, and the second body passes."""
+    planned = file(bench.folder, "planned")
+    model.says("planned", reply("planned", TRUNCATED), slowly(PLAN), reply("planned", ROUNDED))
+    bench.open(planned)
+    bench.put_cursor("def planned")
+    bench.command("AdaCoder: Generate Function")
+    progress = bench.notification("Generating function")
+    expect(progress).to_contain_text("round 1/6 · planning from the error")
+    bench.picture("plan")
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    expect(bench.notification("3/3 examples passed")).to_be_visible()
+    bench.save(planned, ROUNDED)
+
+
+def test_what_is_kept_is_inserted_by_the_button_of_its_preview(bench: Workbench, model: Model) -> None:
+    """Nothing passes: the text stays as it is, beside the best that was found, until the person inserts that."""
+    kept = file(bench.folder, "kept")
+    model.says("kept", reply("kept", TRUNCATED))
+    bench.open(kept)
+    bench.lens("Generate").click()
+    told = bench.notification("Not inserted: 'kept' passes only 2/3 examples; its result is kept.")
+    expect(told).to_be_visible()
+    for button in ("Insert", "Discard", "Show Journal"):
+        expect(told.get_by_role("button", name=button, exact=True)).to_be_visible()
+    expect(bench.page.locator(".monaco-diff-editor .view-line", has_text="int(seconds")).not_to_have_count(0)
+    bench.picture("preview")
+    assert kept.read_text(encoding="utf-8") == function("kept", "")
+    bench.title_button("Insert").click()
+    expect(bench.notification("Inserted 'kept', unverified.")).to_be_visible()
+    expect(bench.line("int(seconds * 1000)")).to_be_visible()
+    bench.save(kept, TRUNCATED)
+
+
+def test_what_is_kept_is_discarded(bench: Workbench, model: Model) -> None:
+    discarded = file(bench.folder, "discarded")
+    model.says("discarded", reply("discarded", TRUNCATED))
+    bench.open(discarded)
+    bench.lens("Generate").click()
+    bench.title_button("Discard").click()
+    expect(bench.lens("Generate")).to_be_visible()
+    expect(bench.lens("Insert")).to_be_hidden()
+    assert discarded.read_text(encoding="utf-8") == function("discarded", "")
+
+
+def test_lens_leads_to_the_journal(bench: Workbench, model: Model) -> None:
+    shown = file(bench.folder, "shown")
+    model.says("shown", reply("shown", ROUNDED))
+    bench.open(shown)
+    bench.lens("Generate").click()
+    bench.lens("✓ 3/3 examples").click()
+    expect(bench.preview("3/3 examples passed")).to_be_visible()
+    bench.picture("journal")
+
+
+def test_diagnostic_and_its_quick_fix(bench: Workbench, model: Model) -> None:
+    """An example that fails is marked at its own line, and its quick fix mends the body."""
+    marked = file(bench.folder, "marked", TRUNCATED)
+    model.says("marked", PLAN, reply("marked", ROUNDED))
+    bench.open(marked)
+    bench.put_cursor("def marked")
+    bench.command("AdaCoder: Check Examples")
+    mark = bench.editor.locator(".squiggly-error").first
+    expect(mark).to_be_visible()
+    expect(bench.lens("✗ 2/3 · Fix")).to_be_visible()
+    bench.put_cursor(">>> marked(59.9996)")
+    bench.picture("diagnostic")
+    bench.offered("Fix with AdaCoder")
+    expect(bench.line("round(seconds * 1000)")).to_be_visible()
+    expect(bench.editor.locator(".squiggly-error")).to_have_count(0)
+    bench.save(marked, ROUNDED)
+
+
+def test_typing_while_a_job_runs(bench: Workbench, model: Model) -> None:
+    """What is typed elsewhere in the file stays, and the body goes in all the same."""
+    typed = file(bench.folder, "typed")
+    model.says("typed", slowly(reply("typed", ROUNDED)))
+    bench.open(typed)
+    bench.lens("Generate").click()
+    expect(bench.notification("AdaCoder: generating 'typed'")).to_contain_text(re.compile(r"round.1/6"))
+    bench.put_cursor("def typed")
+    bench.page.keyboard.type("# typed meanwhile\n")
+    expect(bench.line(WRITTEN)).to_be_visible()
+    bench.save(typed, ROUNDED)
+    assert typed.read_text(encoding="utf-8") == "# typed meanwhile\n" + function("typed", ROUNDED)
+
+
+def test_editing_the_function_itself(bench: Workbench, model: Model) -> None:
+    """A body for a function that was edited meanwhile does not go in unasked, and is not lost."""
+    edited = file(bench.folder, "edited")
+    model.says("edited", slowly(reply("edited", ROUNDED)))
+    bench.open(edited)
+    bench.lens("Generate").click()
+    expect(bench.notification("AdaCoder: generating 'edited'")).to_contain_text(re.compile(r"round.1/6"))
+    bench.line("A moment of a film").click()
+    bench.page.keyboard.press("End")
+    bench.page.keyboard.type(" Quite so.")
+    expect(bench.notification("Not inserted: 'edited' was edited meanwhile; its result is kept.")).to_be_visible()
+    expect(bench.line(WRITTEN)).to_be_hidden()
+    bench.put_cursor("def edited")
+    bench.offered("Insert AdaCoder's result for 'edited' (3/3 examples)")
+    expect(bench.line(WRITTEN)).to_be_visible()
+    bench.save(edited, ROUNDED)
+    assert "SRT files write it. Quite so.\n" in edited.read_text(encoding="utf-8")

@@ -1,0 +1,116 @@
+"""What a person sees when something is missing, has ended, or is not trusted; and that all works again after."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from editors.vscode.code_server import CodeServer, wait_until
+from editors.vscode.conftest import Ollama
+from editors.vscode.samples import ROUNDED, TRUNCATED, Model, file, never_ending, reply
+from editors.vscode.workbench import Workbench, window
+
+pytestmark = pytest.mark.isolation
+
+WRITTEN = "divmod(minutes, 60)"
+
+
+def test_ollama_is_not_running(bench: Workbench, model: Model, ollama: Ollama) -> None:
+    """One sentence says what to do; once it is done, the same command works."""
+    started = file(bench.folder, "started")
+    model.says("started", reply("started", ROUNDED))
+    bench.open(started)
+    bench.put_cursor("def started")
+    with ollama.stopped():
+        bench.command("AdaCoder: Generate Function")
+        expect(bench.notification("No Ollama server answers at")).to_contain_text("start it with `ollama serve`")
+        bench.picture("no-ollama")
+        expect(bench.line(WRITTEN)).to_be_hidden()
+    bench.command("AdaCoder: Generate Function")
+    expect(bench.line(WRITTEN)).to_be_visible()
+
+
+def test_server_killed_in_a_job(bench: Workbench, model: Model) -> None:
+    """Its progress goes, the text stays, and the server that is started in its place writes the function."""
+    killed = file(bench.folder, "killed")
+    model.says("killed", never_ending("killed"))
+    bench.open(killed)
+    bench.lens("Generate").click()
+    progress = bench.notification("AdaCoder: generating 'killed'")
+    expect(progress).to_contain_text(re.compile(r"round.1/6"))
+    servers = bench.server.processes("serve")
+    for server in servers:
+        os.kill(server, signal.SIGKILL)
+    expect(progress).to_be_hidden()
+    wait_until(lambda: set(bench.server.processes("serve")) - set(servers), "another server")
+    bench.picture("killed")
+    model.says("killed", reply("killed", ROUNDED))
+    bench.put_cursor("def killed")
+    bench.command("AdaCoder: Generate Function")
+    expect(bench.line(WRITTEN)).to_be_visible()
+    bench.save(killed, ROUNDED)
+
+
+def test_settings_count_at_once(bench: Workbench, model: Model, ollama: Ollama) -> None:
+    """A setting that is changed while all runs needs no restart."""
+    live = file(bench.folder, "live")
+    model.says("live", reply("live", ROUNDED))
+    settings = bench.folder / ".vscode" / "settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    bench.open(live)
+    expect(bench.lens("Generate")).to_be_visible()
+    settings.write_text('{"adacoder.codeLens": false}', encoding="utf-8")
+    expect(bench.lens("Generate")).to_be_hidden()
+    settings.write_text('{"adacoder.model": "qwen2.5-coder:1.5b"}', encoding="utf-8")
+    expect(bench.lens("Generate")).to_be_visible()
+    bench.lens("Generate").click()
+    expect(bench.line(WRITTEN)).to_be_visible()
+    assert ollama.server.requests[-1]["model"] == "qwen2.5-coder:1.5b"
+    settings.unlink()
+
+
+def test_nothing_of_an_untrusted_folder_runs(
+    browser: Browser, editor: CodeServer, pictures: Path, tmp_path: Path
+) -> None:
+    """Until it is trusted: then the same command runs the examples."""
+    foreign = file(tmp_path, "foreign", TRUNCATED)
+    with window(browser, editor, tmp_path, pictures, name="untrusted", trusted=False) as bench:
+        bench.open(foreign)
+        bench.put_cursor("def foreign")
+        bench.command("AdaCoder: Check Examples")
+        expect(bench.notification("not trusted")).to_be_visible()
+        bench.picture("untrusted")
+        expect(bench.editor.locator(".squiggly-error")).to_have_count(0)
+        bench.trust()
+        bench.open(foreign)
+        bench.put_cursor("def foreign")
+        bench.command("AdaCoder: Check Examples")
+        expect(bench.lens("✗ 2/3 · Fix")).to_be_visible()
+
+
+def test_two_folders_with_two_models(
+    browser: Browser, editor: CodeServer, pictures: Path, tmp_path: Path, model: Model, ollama: Ollama
+) -> None:
+    """In a workspace of several folders each has its own settings."""
+    models = {"large": "qwen2.5-coder:7b", "small": "qwen2.5-coder:1.5b"}
+    for name, chosen in models.items():
+        (tmp_path / name / ".vscode").mkdir(parents=True)
+        settings = json.dumps({"adacoder.model": chosen})
+        (tmp_path / name / ".vscode" / "settings.json").write_text(settings, encoding="utf-8")
+        file(tmp_path / name, name)
+        model.says(name, reply(name, ROUNDED))
+    workspace = tmp_path / "both.code-workspace"
+    workspace.write_text(json.dumps({"folders": [{"path": name} for name in models]}), encoding="utf-8")
+    with window(browser, editor, workspace, pictures, name="two-folders") as bench:
+        for name, chosen in models.items():
+            bench.open(tmp_path / name / f"{name}.py")
+            bench.lens("Generate").click()
+            expect(bench.line(WRITTEN)).to_be_visible()
+            assert ollama.server.requests[-1]["model"] == chosen
+        bench.picture("two-folders")

@@ -1,0 +1,228 @@
+"""A window of the workbench, by what a person sees and does in it. All waits are for states that can be seen."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import TimeoutError as NotSeen
+
+from editors.vscode.code_server import PATIENCE, CodeServer, wait_until
+
+expect.set_options(timeout=PATIENCE * 1000)
+SIZE = {"width": 1280, "height": 800}
+NO_BREAK = "\u00a0"
+_LISTED = 5_000
+"""Milliseconds for a list to show what was typed."""
+
+
+class Workbench:
+    """One window, on one folder or workspace."""
+
+    def __init__(self, page: Page, server: CodeServer, folder: Path, pictures: Path) -> None:
+        self.page = page
+        self.server = server
+        self.folder = folder
+        self._pictures = pictures
+
+    # What there is
+
+    @property
+    def editor(self) -> Locator:
+        """The text editor that is in front."""
+        return self.page.locator(".editor-group-container.active .editor-instance .monaco-editor").first
+
+    @property
+    def menu(self) -> Locator:
+        """The menu of code actions."""
+        return self.page.locator(".action-widget")
+
+    @property
+    def list(self) -> Locator:
+        """The list that the palette, and whatever asks for a choice, shows."""
+        return self.page.locator(".quick-input-widget:visible")
+
+    @property
+    def status_bar(self) -> Locator:
+        return self.page.locator(".part.statusbar")
+
+    def line(self, text: str) -> Locator:
+        """The line of the editor that has `text`."""
+        return self.editor.locator(".view-line", has_text=text.replace(" ", NO_BREAK)).first
+
+    def lens(self, text: str) -> Locator:
+        """The code lens that has `text`."""
+        return self.editor.locator(".codelens-decoration a", has_text=text).first
+
+    def notification(self, text: str | re.Pattern[str]) -> Locator:
+        """A notification that has `text`."""
+        return self.page.locator(".notifications-toasts .notification-list-item", has_text=text).first
+
+    def tab(self, name: str) -> Locator:
+        return self.page.locator(".tab", has_text=name).first
+
+    def preview(self, text: str) -> Locator:
+        """What a rendered document has of `text`."""
+        return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame").get_by_text(text).first
+
+    def title_button(self, name: str) -> Locator:
+        """A button in the title bar of the editor that is in front."""
+        return (
+            self.page.locator(".editor-group-container.active .editor-actions").get_by_role("button", name=name).first
+        )
+
+    # What a person does
+
+    def open(self, file: Path) -> None:
+        """Open a file by its path."""
+        self._pick("Control+p", str(file), file.name)
+        expect(self.page.locator(".tab.active", has_text=file.name)).to_be_visible()
+        expect(self.editor.locator(".view-line").first).to_be_visible()
+
+    def command(self, title: str) -> None:
+        """Run a command of the palette."""
+        self._pick("F1", f">{title}", title)
+
+    def _pick(self, key: str, typed: str, label: str) -> None:
+        """Have a list shown, and take the row of that very label."""
+        wait_until(lambda: self._is_listed(key, typed, label), f"{label} in the list for {typed}")
+        self.choose(label)
+
+    def _is_listed(self, key: str, typed: str, label: str) -> bool:
+        """Have a list shown, and see whether it has a row; what a list has is settled when it opens."""
+        self.page.keyboard.press("Escape")
+        self.page.keyboard.press(key)
+        expect(self.list).to_be_visible()
+        self.list.locator("input").first.fill(typed)
+        try:
+            self._row(label).wait_for(timeout=_LISTED)
+        except NotSeen:
+            return False
+        return True
+
+    def choose(self, label: str) -> None:
+        """Take a row of the list that is shown."""
+        row = self._row(label)
+        expect(row).to_be_visible()
+        row.click()
+        expect(row).to_be_hidden()
+
+    def _row(self, label: str) -> Locator:
+        return self.list.locator(".monaco-list-row").filter(has=self.page.get_by_text(label, exact=True)).first
+
+    def put_cursor(self, text: str) -> None:
+        """Put the cursor at the beginning of a line."""
+        self.line(text).click()
+        self.page.keyboard.press("Home")
+
+    def write_below(self, text: str, typed: str) -> None:
+        """Write something in a new line below one."""
+        self.line(text).click()
+        self.page.keyboard.press("End")
+        self.page.keyboard.press("Enter")
+        self.page.keyboard.press("Home")
+        self.page.keyboard.type(typed)
+
+    @property
+    def light_bulb(self) -> Locator:
+        """The light bulb by the cursor: a click does the one thing that is offered."""
+        return self.editor.locator('.lightBulbWidget, [class*="codicon-gutter-lightbulb"]').first
+
+    def actions(self) -> Sequence[str]:
+        """What `Ctrl+.` offers by the cursor, in a menu that stays open; nothing, if there is none."""
+        self.page.keyboard.press("Control+.")
+        nothing = self.page.locator(".monaco-editor-overlaymessage", has_text="No code actions available")
+        expect(self.menu.or_(nothing).first).to_be_visible()
+        return list(self.menu.locator(".monaco-list-row.action .title").all_inner_texts())
+
+    def act(self, title: str) -> None:
+        """Take an entry of the menu of code actions."""
+        entry = self.menu.locator(".monaco-list-row.action", has_text=title).first
+        expect(entry).to_be_visible()
+        entry.hover(force=True)  # a menu that has just opened lies below what swallows the first click
+        entry.click()
+        expect(self.menu).to_be_hidden()
+
+    def offered(self, title: str) -> None:
+        """Take a code action."""
+        self.until_offered(title)
+        self.act(title)
+
+    def until_offered(self, title: str) -> None:
+        """Have the menu of code actions shown, once it has one; the server may yet have to learn that it is needed."""
+
+        def is_offered() -> bool:
+            if any(title in each for each in self.actions()):
+                return True
+            self.page.keyboard.press("Escape")
+            expect(self.menu).to_be_hidden()
+            return False
+
+        wait_until(is_offered, title)
+
+    def save(self, file: Path, has: str) -> None:
+        """Save, and wait until the file on disk has this text."""
+        self.page.keyboard.press("Control+s")
+        wait_until(lambda: has in file.read_text(encoding="utf-8"), f"{has!r} in {file.name}")
+        expect(self.page.locator(".tab.active.dirty")).to_have_count(0)
+
+    def press(self, notification: Locator, button: str) -> None:
+        """Press a button of a notification."""
+        notification.get_by_role("button", name=button, exact=True).click()
+
+    def trust(self) -> None:
+        """Trust the folder that is open."""
+        self.command("Workspaces: Manage Workspace Trust")
+        self.page.locator(".workspace-trust-editor").get_by_role("button", name="Trust", exact=True).first.click()
+
+    def clear(self) -> None:
+        """Close what is open, whatever state it is in, so that the next flow begins with nothing."""
+        for _ in range(3):
+            self.page.keyboard.press("Escape")
+        self.command("View: Close All Editors")
+        unsaved = self.page.locator(".monaco-dialog-box").get_by_role("button", name=re.compile("Don't Save"))
+        empty = self.page.locator(".editor-group-container.empty")
+        expect(unsaved.or_(empty).first).to_be_visible()
+        if unsaved.is_visible():
+            unsaved.click()
+        expect(empty).to_be_visible()
+        if self.page.locator(".part.panel").is_visible():
+            self.page.keyboard.press("Control+j")
+        self.command("Notifications: Clear All Notifications")
+        expect(self.page.locator(".notifications-toasts .notification-list-item")).to_have_count(0)
+
+    def picture(self, name: str, clip: dict[str, float] | None = None) -> Path:
+        """Take a picture of the window, or of a part of it."""
+        self._pictures.mkdir(parents=True, exist_ok=True)
+        file = self._pictures / f"{name}.png"
+        self.page.screenshot(path=file, clip=clip, animations="disabled")
+        return file
+
+
+@contextmanager
+def window(
+    browser: Browser, server: CodeServer, place: Path, pictures: Path, *, name: str, trusted: bool = True
+) -> Iterator[Workbench]:
+    """A window on a folder, or on a file `.code-workspace`, of a person who has seen none of it before."""
+    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE * 1000)
+    kind = "folder" if place.is_dir() else "workspace"
+    payload = quote(json.dumps([["skipWelcome", "true"]]))
+    page.goto(f"{server.address}/?{kind}={place}&payload={payload}")
+    bench = Workbench(page, server, place if place.is_dir() else place.parent, pictures)
+    try:
+        expect(page.locator(".monaco-workbench .part.statusbar")).to_be_visible()
+        if trusted:
+            bench.trust()
+        yield bench
+    except BaseException:
+        bench.picture(f"failed-{name}")
+        raise
+    finally:
+        context.close()
