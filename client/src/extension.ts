@@ -10,6 +10,8 @@ import {
   type LogOutputChannel,
 } from "vscode";
 
+import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
+
 import { DoctorDocument, selectModel, selectStrategy } from "./choose";
 import { PrivateServer } from "./install";
 import { JournalDocument } from "./journal";
@@ -21,6 +23,9 @@ import { registerWalkthrough } from "./walkthrough";
 
 const TOLD_OF_WINDOWS = "adacoder.toldOfWindows";
 const WSL = "ms-vscode-remote.remote-wsl";
+
+/** How a request ends whose server is gone. */
+const LOST: readonly number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive];
 
 let server: Server | undefined;
 
@@ -46,7 +51,7 @@ function contributions(server: Server, output: LogOutputChannel): Disposable[] {
   const onServer = (command: string, act: (client: Client) => Promise<unknown>): Disposable =>
     commands.registerCommand(command, async () => {
       const client = await server.running();
-      if (client !== undefined) await act(client);
+      if (client !== undefined) await unlessLost(act(client));
     });
 
   return [
@@ -73,6 +78,15 @@ function contributions(server: Server, output: LogOutputChannel): Disposable[] {
       if (change.affectsConfiguration("adacoder.path")) void server.restart();
     }),
   ];
+}
+
+/** Waits for what a server answers; if it crashes meanwhile, the status tells of that. */
+async function unlessLost(answer: Promise<unknown>): Promise<void> {
+  try {
+    await answer;
+  } catch (error) {
+    if (!(error instanceof ResponseError && LOST.includes(error.code))) throw error;
+  }
 }
 
 /** Says once what does not work on Windows itself. */
