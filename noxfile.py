@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+from pathlib import Path
 
 import nox
 
@@ -76,6 +78,24 @@ def client(session: nox.Session) -> None:
     session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
     for script in ("check", "lint", "test", "package"):
         session.run("npm", "run", script, external=True)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """What is published, with checksums, in `dist/`: wheel, sdist and the VS Code client."""
+    if shutil.which("npm") is None:
+        session.error("npm is not installed; the VS Code client needs Node.js 20 or later")
+    session.install("build>=1.3")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", "--outdir", "dist")
+    with session.chdir("client"):
+        session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
+        session.run("npm", "run", "package", "--", "--out", "../dist/", external=True)
+    dist = Path("dist")
+    made = sorted(file for file in dist.iterdir() if file.suffix in {".whl", ".gz", ".vsix"})
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in made]
+    (dist / "SHA256SUMS").write_text("\n".join([*sums, ""]), encoding="ascii")
+    session.log("\n".join(sums))
 
 
 @nox.session

@@ -1,0 +1,66 @@
+/** What is packaged agrees with the rest of the repository. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+interface Manifest {
+  readonly version: string;
+  readonly main: string;
+  readonly icon: string;
+  readonly enabledApiProposals?: unknown;
+  readonly contributes: {
+    readonly commands: readonly { readonly command: string; readonly title: string }[];
+    readonly walkthroughs: readonly {
+      readonly steps: readonly {
+        readonly description: string;
+        readonly media: { readonly image: string; readonly altText: string };
+      }[];
+    }[];
+  };
+}
+
+const client = join(import.meta.dirname, "..");
+const read = (path: string): string => readFileSync(join(client, path), "utf8");
+const manifest = JSON.parse(read("package.json")) as Manifest;
+const steps = manifest.contributes.walkthroughs.flatMap((each) => each.steps);
+
+test("the versions of client, server and changelog agree", () => {
+  const [, server] = /__version__ = "([^"]+)"/.exec(read("../server/adacoder/__init__.py")) ?? [];
+  const [, latest] = /^## (\S+)/m.exec(read("../CHANGELOG.md")) ?? [];
+  const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: Record<string, Manifest> };
+  expect([manifest.version, latest, lock.version, lock.packages[""]?.version]).toEqual(Array(4).fill(server));
+});
+
+test("no address to download from is written down, and no proposed API is used", () => {
+  expect(read("package-lock.json")).not.toMatch(/"resolved"|https?:\/\/registry/);
+  expect(manifest.enabledApiProposals).toBeUndefined();
+});
+
+test("the walkthrough has five steps, each with a picture, words for it, and a button", () => {
+  expect(steps).toHaveLength(5);
+  for (const { description, media } of steps) {
+    expect(existsSync(join(client, media.image))).toBe(true);
+    expect(media.altText).not.toBe("");
+    expect(description).toMatch(/\]\(command:adacoder\.[\w.]+\)$/);
+  }
+});
+
+test("every command has a name of its own, and every button a command", () => {
+  const titles = manifest.contributes.commands.map(({ title }) => title);
+  expect(new Set(titles).size).toBe(titles.length);
+  const source = ["src/extension.ts", "src/walkthrough.ts", "src/status.ts"].map(read).join("\n");
+  for (const { description } of steps) {
+    const [, command] = /\(command:([\w.]+)\)/.exec(description) ?? [];
+    expect(source).toContain(`"${command ?? ""}"`);
+  }
+});
+
+test("the licence is the project's, and what the README shows is packaged", () => {
+  expect(read("LICENSE")).toBe(read("../LICENSE"));
+  expect(existsSync(join(client, manifest.icon))).toBe(true);
+  for (const [, image] of read("README.md").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)) {
+    expect(existsSync(join(client, image ?? ""))).toBe(true);
+  }
+});
