@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import nox
 
@@ -114,6 +116,24 @@ def pictures(session: nox.Session) -> None:
         os.environ["ADACODER_PICTURES"] = folder
         vscode(session)
         session.run("python", "tests/editors/vscode/pictures.py", folder)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """What is published, with checksums, in `dist/`: wheel, sdist and the VS Code client."""
+    if shutil.which("npm") is None:
+        session.error("npm is not installed; the VS Code client needs Node.js 20 or later")
+    session.install("build>=1.3")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", "--outdir", "dist")
+    with session.chdir("client"):
+        session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
+        session.run("npm", "run", "package", "--", "--out", "../dist/", external=True)
+    dist = Path("dist")
+    made = sorted(file for file in dist.iterdir() if file.suffix in {".whl", ".gz", ".vsix"})
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in made]
+    (dist / "SHA256SUMS").write_text("\n".join([*sums, ""]), encoding="ascii")
+    session.log("\n".join(sums))
 
 
 @nox.session

@@ -23,7 +23,7 @@ _WORKFLOWS_HEAD = (
     "| strategy | source | agents | calls | t | feedback | other tests | selection |\n"
     "|---|---|---|---|---|---|---|---|\n"
 )
-_OWN = ("adacoder.path", "adacoder.agentTools")
+OWN = ("adacoder.path", "adacoder.agentTools")
 """The client's own settings: how it finds the server, and whether agents in the editor may use it."""
 _OLD = "adacoder.onUnverified"
 """Still read; declared so that no workspace can say it."""
@@ -49,12 +49,12 @@ def manifest(text: str) -> str:
     properties = data["contributes"]["configuration"]["properties"]
     offered = {name: each for name, each in definitions().items() if each.is_offered}
     data["contributes"]["configuration"]["properties"] = {
-        **{own: properties[own] for own in _OWN},
+        **{own: properties[own] for own in OWN},
         **{f"adacoder.{each.key}": _property(name, each) for name, each in offered.items()},
         _OLD: _OLD_PROPERTY,
     }
     restricted = [f"adacoder.{each.key}" for each in offered.values() if each.by_project is not True]
-    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [*_OWN, *restricted, _OLD]
+    data["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [*OWN, *restricted, _OLD]
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
 
 

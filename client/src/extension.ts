@@ -10,6 +10,8 @@ import {
   type LogOutputChannel,
 } from "vscode";
 
+import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
+
 import { DoctorDocument, selectModel, selectStrategy } from "./choose";
 import { PrivateServer } from "./install";
 import { execute, generateAll, runOnFunction } from "./requests";
@@ -25,6 +27,9 @@ import { registerWalkthrough } from "./walkthrough";
 
 const TOLD_OF_WINDOWS = "adacoder.toldOfWindows";
 const WSL = "ms-vscode-remote.remote-wsl";
+
+/** How a request ends whose server is gone. */
+const LOST: readonly number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive];
 
 let server: Server | undefined;
 
@@ -57,7 +62,7 @@ function contributions(server: Server, output: LogOutputChannel, results: Result
   const onServer = (command: string, act: (client: Client) => Promise<unknown>): Disposable =>
     commands.registerCommand(command, async () => {
       const client = await server.running();
-      if (client !== undefined) await act(client);
+      if (client !== undefined) await unlessLost(act(client));
     });
   const onFunction = (command: string, mode: Mode): Disposable =>
     onServer(command, async (client) => {
@@ -90,6 +95,15 @@ function contributions(server: Server, output: LogOutputChannel, results: Result
       if (change.affectsConfiguration("adacoder.path")) void server.restart();
     }),
   ];
+}
+
+/** Waits for what a server answers; if it crashes meanwhile, the status tells of that. */
+async function unlessLost(answer: Promise<unknown>): Promise<void> {
+  try {
+    await answer;
+  } catch (error) {
+    if (!(error instanceof ResponseError && LOST.includes(error.code))) throw error;
+  }
 }
 
 /** Says once what does not work on Windows itself. */

@@ -34,7 +34,7 @@ ALL: dict[str, dict[str, Any]] = MANIFEST["contributes"]["configuration"]["prope
 PROPERTIES = {
     key.removeprefix("adacoder."): value
     for key, value in ALL.items()
-    if key != "adacoder.path"  # how the client finds the server is the client's
+    if key not in RENEWING.OWN  # they are the client's
 }
 
 
@@ -100,7 +100,7 @@ def test_the_choices_agree(key: str) -> None:
 
 
 def test_what_a_project_may_not_say_its_workspace_settings_may_not_either(tmp_path: Path) -> None:
-    refused = {"path"}
+    refused = {key.removeprefix("adacoder.") for key in RENEWING.OWN}
     for key in PROPERTIES:
         notices: list[str] = []
         (tmp_path / "pyproject.toml").write_text(f"[tool.adacoder]\n{key} = 1\n", encoding="utf-8")

@@ -28,8 +28,8 @@ import type { Server } from "../server";
 import { CHECK, fileOf, lines, told, type CheckAnswer, type Coverage, type DocstringResult, type Failed } from "./results";
 import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
 
-/** Where no examples of the project's own are. */
-const EXCLUDED = "{**/.*/**,**/node_modules/**,**/site-packages/**,**/__pycache__/**,**/{venv,env,build,dist}/**}";
+/** Where no examples of the project's own are. What searches takes no braces within braces. */
+const EXCLUDED = "{**/.*/**,**/node_modules/**,**/site-packages/**,**/__pycache__/**,**/venv/**,**/build/**,**/dist/**}";
 const MOST_FILES = 5000;
 const PAUSE_MS = 500;
 const PROMPT = Buffer.from(">>> ");
@@ -138,6 +138,7 @@ class Explorer {
       const nodes = tree(item.id, items);
       this.fill(item, nodes);
       item.canResolveChildren = false;
+      item.error = undefined;
       if (nodes.length === 0) this.controller.items.delete(item.id);
     } catch (error) {
       if (!isCancelled(error)) item.error = String(error);
