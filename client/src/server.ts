@@ -128,6 +128,7 @@ export class Server {
 
   private async end(client: Client | undefined): Promise<undefined> {
     try {
+      if (client?.state === State.Starting) await client.start(); // after a crash, and only what runs can be stopped
       await client?.dispose();
     } catch (error) {
       this.output.warn(`The server did not stop as it should: ${String(error)}`);
