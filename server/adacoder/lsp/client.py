@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from adacoder import __version__
-from adacoder.domain import JSON
 from adacoder.lsp.habits import Habits
 from adacoder.lsp.pygls_fixes import ENDED, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from adacoder.domain import JSON
 
 log = logging.getLogger(__name__)
 
