@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from lsprotocol import types
 
-from adacoder.lsp import configuration
 from adacoder.lsp.configuration import Configuration
 from adacoder.settings import Settings, from_project
 
@@ -173,7 +172,7 @@ async def test_nothing_of_a_workspace_is_opened_that_is_not_trusted(
         opened.append(folder)
         return base
 
-    monkeypatch.setattr(configuration, "from_project", watched)
+    monkeypatch.setattr("adacoder.settings.from_project", watched)
     client = SimpleNamespace(client_capabilities=types.ClientCapabilities(), notice=pytest.fail)
     configured = Configuration(cast("Client", client))
     configured.begin({"trusted": trusted})
