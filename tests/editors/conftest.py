@@ -4,4 +4,4 @@ from __future__ import annotations
 
 import os
 
-collect_ignore_glob = [] if "ADACODER_WORKBENCH" in os.environ else ["vscode/*"]
+collect_ignore = [] if "ADACODER_WORKBENCH" in os.environ else ["vscode"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.commandline import MODEL, Desk, Ran
+from support.commandline import HEEDING, MODEL, Desk, Ran
 from support.standins.ollama import StandIn
 
 pytestmark = pytest.mark.isolation
@@ -81,14 +81,18 @@ def test_what_cannot_run(options: list[str], told: str, desk: Desk) -> None:
 
 def test_an_interrupted_run_says_how_to_go_on(desk: Desk) -> None:
     (desk.folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
-    command = [sys.executable, "-m", "adacoder", "arena", "tasks.jsonl", "--model", MODEL, "--host", "localhost:1"]
-    process = subprocess.Popen(
-        command, cwd=desk.folder, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
-    )
-    assert process.stderr is not None
-    while "own solutions" not in process.stderr.readline():
-        pass
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    arena = [sys.executable, "-m", "adacoder", "arena", "tasks.jsonl", "--model", MODEL, "--host", "localhost:1"]
+    with subprocess.Popen(
+        [*HEEDING, *arena],
+        cwd=desk.folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        assert process.stderr is not None
+        while "own solutions" not in process.stderr.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Interrupted." in told

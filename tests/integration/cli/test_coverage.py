@@ -436,7 +436,7 @@ def test_what_failed_has_no_coverage(desk: Desk) -> None:
     desk.write(HANDLER.replace('>>> look({"a": 1}, "a")\n    1', '>>> look({"a": 1}, "a")\n    2'), "m.py")
     failed, passed = desk.run("check", "m.py", "--coverage", "--json").objects
     assert (failed["status"], failed["coverage"]) == ("failed", None)
-    assert passed["coverage"] == {"lines": 4, "unreached": [], "branches": []}
+    assert passed["coverage"] == {"lines": 4, "reached": [20, 21, 22, 23], "unreached": [], "branches": []}
 
 
 @isolated
@@ -511,6 +511,7 @@ def test_the_json_object_has_every_line() -> None:
     told: Any = json.loads(json.dumps(report.to_json(outcome, Path("/w"))))["coverage"]
     assert told == {
         "lines": 3,
+        "reached": [7],
         "unreached": [{"line": 8, "text": "a()"}, {"line": 9, "text": "b()"}],
         "branches": [{"line": 7, "text": "if x:", "never": False}],
     }
