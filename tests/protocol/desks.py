@@ -22,6 +22,9 @@ from integration.lsp.client import SERVER, Client, ResponseError, Silence
 from integration.lsp.texts import told_of
 from support.standins.ollama import StandIn
 
+CHANGED = "workspace/didChangeConfiguration"
+WATCHED = ("workspace", "didChangeConfiguration", "dynamicRegistration")
+"""What a client declares that announces changed settings to whom asks for that."""
 PROFILES = {path.stem: path for path in sorted((Path(__file__).parent / "profiles").glob("*.json"))}
 
 
@@ -82,13 +85,17 @@ class Desk:
         return answer
 
     async def configured(self, **more: Any) -> bool:
-        """Change the person's settings, in the client's way; False if it has none."""
+        """Change the person's settings, in the client's way; False if it has none.
+
+        A client that can be asked to tell of such changes tells of none before it was.
+        """
         if self.ways["settings"] == "options":
             return False
         settings = told_of(self.standin, **more)
         self.editor.settings = settings if self.ways["settings"] == "pull" else {}
         pushed = {"adacoder": settings} if self.ways["settings"] == "push" else None
-        await self.editor.notify("workspace/didChangeConfiguration", {"settings": pushed})
+        if not self.declares(*WATCHED) or CHANGED in self.editor.registered:
+            await self.editor.notify(CHANGED, {"settings": pushed})
         return True
 
     async def titles(self, uri: str, at: str) -> list[str]:

@@ -19,7 +19,7 @@ from integration.lsp.texts import (
     WRONG,
     thinking,
 )
-from protocol.desks import Desk
+from protocol.desks import CHANGED, WATCHED, Desk
 
 Flow = Callable[[Desk], Awaitable[None]]
 FLOWS: dict[str, Flow] = {}
@@ -305,6 +305,25 @@ async def inlay_hints_say_what_came_where_they_are_wanted(desk: Desk) -> None:
     assert [each["label"] for each in hints] == ["gave 'ada lovelace'", "gave 'Åsa öberg'"]
     places = [desk.editor.offset(text, each["position"]) for each in hints]
     assert [text[:place].endswith(end) for place, end in zip(places, ('lace")', 'berg")'), strict=True)] == [True, True]
+
+
+@flow
+async def what_is_shown_follows_the_settings_at_once(desk: Desk) -> None:
+    """Also where the client tells of a change only if it was asked to; it is asked nothing that it does not know."""
+    if desk.declares(*WATCHED):
+        await desk.editor.until(lambda: desk.editor.registered)
+    assert desk.editor.registered == ({CHANGED: None} if desk.declares(*WATCHED) else {})
+    uri = await desk.editor.write("names.py", STUB)
+    document = {"textDocument": {"uri": uri}}
+    (lens,) = await desk.editor.request("textDocument/codeLens", document)
+    assert lens["command"]["title"] == "Generate"
+    for shows in (False, True):
+        desk.editor.received.clear()
+        if not await desk.configured(codeLens=shows):
+            return  # its settings are told at the start, and never again
+        if desk.declares("workspace", "codeLens", "refreshSupport"):
+            await desk.editor.until(lambda: desk.editor.all("workspace/codeLens/refresh"))
+        assert bool(await desk.editor.request("textDocument/codeLens", document)) == shows
 
 
 @flow

@@ -21,14 +21,16 @@ log = logging.getLogger(__name__)
 SECTION = "adacoder"
 _PATIENCE = 5.0
 """Seconds an editor has to answer with its settings."""
+_WATCH = "adacoder.settings"
 
 
 class Configuration:
     """The editor's values of section `adacoder`.
 
-    Editors that answer `workspace/configuration` are asked anew each time: then nothing goes out of date,
-    and no editor has to announce a change. One that has pushed its settings pushes what changes, too, and has the same
-    for all folders; it is not asked, so that no job waits for an answer of which nothing new is to be learned.
+    Editors that answer `workspace/configuration` are asked anew each time: then no job depends on an editor that
+    announces each change. What is shown does, so an editor that announces changes on demand is asked to. One that has
+    pushed its settings pushes what changes, too, and has the same for all folders; it is not asked, so that no job waits
+    for an answer of which nothing new is to be learned.
     """
 
     def __init__(self, client: Client) -> None:
@@ -50,6 +52,22 @@ class Configuration:
         if isinstance(settings, Mapping):
             self._pushed = _mapping(settings.get(SECTION))
         self._is_pushed = isinstance(_mapping(settings).get(SECTION), Mapping)
+
+    async def follow(self) -> None:
+        """Have the client tell when its settings change: some do so only if they are asked to.
+
+        No section is named, so that what comes says only that something has changed. With a section VS Code sends the
+        section as it is for no folder, and jobs would have that in every folder.
+        """
+        able = "workspace.did_change_configuration.dynamic_registration"
+        if not get_capability(self._client.client_capabilities, able, False):
+            return
+        wish = types.Registration(id=_WATCH, method=types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+        params = types.RegistrationParams(registrations=[wish])
+        try:
+            await self._client.protocol.ask(types.CLIENT_REGISTER_CAPABILITY, params, seconds=_PATIENCE)
+        except (TimeoutError, JsonRpcException) as error:
+            log.warning("The editor does not tell when its settings change: %r", error)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
         """The settings for a file in `folder`: the defaults, over them its project's, over them the editor's.

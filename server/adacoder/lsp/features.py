@@ -68,7 +68,8 @@ def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
 
 
 def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
-    """`initialized`: get ready for the messages that will come most."""
+    """`initialized`: get ready for the messages that will come most, and be told of settings that change."""
+    ls.begin(ls.configuration.follow())
     threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon, so that no exit waits for it
 
 

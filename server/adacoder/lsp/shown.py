@@ -92,7 +92,8 @@ class Shown:
         uris = list(self._settings)
         self._settings.clear()
         for uri in uris:
-            self._changed(uri)
+            self._begin(self._publish(uri))
+        self.refresh()
 
     def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool) -> None:
         """Take in the end of a request on a function of `snapshot`; `is_inserted`: its edits were made."""

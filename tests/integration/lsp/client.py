@@ -88,6 +88,8 @@ class Client:
     """What requests of the server are answered with, in place of what an editor does."""
     capabilities: dict[str, Any] = field(default_factory=dict)
     """The server's."""
+    registered: dict[str, Any] = field(default_factory=dict)
+    """What the server asked to be told of, with its options."""
     stderr: str = ""
     refused: Callable[[Any], None] = lambda answer: None
     """Called with each error answer that has no id."""
@@ -294,6 +296,7 @@ class Client:
     async def _answer(self, message: dict[str, Any]) -> None:
         method, params = message["method"], message.get("params")
         usual = {
+            "client/registerCapability": self._register,
             "workspace/configuration": self._configuration,
             "workspace/applyEdit": self._apply,
             "window/workDoneProgress/create": lambda _: None,
@@ -393,6 +396,9 @@ class Client:
         for start, end, new in sorted(spans, reverse=True):
             text = text[:start] + new + text[end:]
         return text
+
+    def _register(self, params: Any) -> None:
+        self.registered.update({each["method"]: each.get("registerOptions") for each in params["registrations"]})
 
     def _configuration(self, params: Any) -> list[Any]:
         return [self.settings if item.get("section") == "adacoder" else None for item in params["items"]]
