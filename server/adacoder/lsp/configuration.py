@@ -29,8 +29,8 @@ class Configuration:
 
     Editors that answer `workspace/configuration` are asked anew each time: then no job depends on an editor that
     announces each change. What is shown does, so an editor that announces changes on demand is asked to. One that has
-    pushed its settings pushes what changes, too, and has the same for all folders; it is not asked, so that no job waits
-    for an answer of which nothing new is to be learned.
+    pushed its settings pushes what changes, too, and has the same for all folders; it is not asked, so that no job
+    waits for an answer of which nothing new is to be learned.
     """
 
     def __init__(self, client: Client) -> None:
