@@ -48,7 +48,7 @@ class Explorer {
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(private readonly server: Server) {
-    this.controller.resolveHandler = (item) => (item === undefined ? this.discover() : this.resolve(item));
+    this.controller.resolveHandler = (item) => (item === undefined ? this.discover() : this.look(item));
     this.controller.refreshHandler = () => this.discover();
     this.controller.createRunProfile("Run", TestRunProfileKind.Run, this.handler(false), true, undefined, true);
     const coverage = this.controller.createRunProfile(
@@ -110,10 +110,14 @@ class Explorer {
     return item;
   }
 
+  /** Has a file's examples shown, for which the server is started if need be. */
+  private async look(item: TestItem): Promise<void> {
+    if ((await this.server.running()) !== undefined) await this.resolve(item);
+  }
+
   /** Brings a file of the workspace up to date once nothing happens to it for a moment. */
   private follow(uri: Uri): void {
-    const isOurs = uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
-    if (!isOurs) return;
+    if (!isOurs(uri)) return;
     const name = uri.toString();
     clearTimeout(this.waiting.get(name));
     const again = async (): Promise<void> => {
@@ -168,9 +172,8 @@ class Explorer {
         return;
       }
       const saving = workspace.onDidSaveTextDocument(async ({ uri }) => {
-        const file = this.controller.items.get(uri.toString());
-        if (file === undefined) return;
-        await this.resolve(file);
+        if (!isOurs(uri)) return;
+        await this.resolve(this.file(uri));
         await this.run(request, covers, cancellation, uri);
       });
       cancellation.onCancellationRequested(() => {
@@ -183,11 +186,12 @@ class Explorer {
   private async run(request: TestRunRequest, covers: boolean, cancellation: CancellationToken, only?: Uri): Promise<void> {
     const client = await this.server.running();
     if (client === undefined) return;
-    if (request.include === undefined) await this.discover();
-    const include = request.include ?? [...this.controller.items].map(([, item]) => item);
+    if (request.include === undefined && only === undefined) await this.discover();
+    const all = request.include ?? [...this.controller.items].map(([, item]) => item);
+    const include = all.filter(({ uri }) => only === undefined || uri?.toString() === only.toString());
     await Promise.all(include.filter((item) => item.canResolveChildren).map((item) => this.resolve(item)));
     const wanted = new Map<string, TestItem>();
-    for (const item of include) this.collect(item, request, only, wanted);
+    for (const item of include) this.collect(item, request, wanted);
     const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
     if (ids.length === 0) return;
     const run = this.controller.createTestRun(request);
@@ -214,11 +218,10 @@ class Explorer {
   }
 
   /** The examples below an item, and the docstrings that they are in. */
-  private collect(item: TestItem, request: TestRunRequest, only: Uri | undefined, wanted: Map<string, TestItem>): void {
+  private collect(item: TestItem, request: TestRunRequest, wanted: Map<string, TestItem>): void {
     if (request.exclude?.includes(item) === true) return;
-    if (only !== undefined && item.uri?.toString() !== only.toString()) return;
     if (item.children.size === 0 && this.nodes.has(item)) wanted.set(item.id, item);
-    for (const [, child] of item.children) this.collect(child, request, only, wanted);
+    for (const [, child] of item.children) this.collect(child, request, wanted);
   }
 
   private tell(run: TestRun, result: DocstringResult, wanted: ReadonlyMap<string, TestItem>): void {
@@ -258,6 +261,11 @@ class Explorer {
       run.addCoverage(covered);
     }
   }
+}
+
+/** Whether it is a Python file of the workspace. */
+function isOurs(uri: Uri): boolean {
+  return uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
 }
 
 async function hasPrompt(uri: Uri): Promise<boolean> {
