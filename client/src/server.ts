@@ -1,6 +1,6 @@
 /** The connection to the AdaCoder server: found, started, restarted, stopped. One for all folders of a window. */
 
-import { EventEmitter, Uri, window, workspace, type LogOutputChannel } from "vscode";
+import { EventEmitter, Uri, commands, window, workspace, type LogOutputChannel } from "vscode";
 import {
   CloseAction,
   LanguageClient,
@@ -121,7 +121,7 @@ export class Server {
     } catch (error) {
       const why = whyNotStarted(sources, error);
       this.tellOf({ kind: "stopped", why });
-      void this.tell(why);
+      void this.tell(why, sources.path !== "");
       return undefined;
     }
   }
@@ -155,9 +155,11 @@ export class Server {
     this.changed.fire(condition);
   }
 
-  private async tell(message: string): Promise<void> {
-    const showLog = "Show Log";
-    if ((await window.showErrorMessage(message, showLog)) === showLog) this.output.show();
+  private async tell(message: string, isPathSet: boolean): Promise<void> {
+    const [settings, log] = ["Open Settings", "Show Log"];
+    const answer = await window.showErrorMessage(message, ...(isPathSet ? [settings, log] : [log]));
+    if (answer === log) this.output.show();
+    if (answer === settings) await commands.executeCommand("workbench.action.openSettings", "@id:adacoder.path");
   }
 }
 

@@ -282,7 +282,10 @@ const silent = new EventEmitter<never>().event;
 const folder = { uri: Uri.file("/project") };
 const inside = (uri: Uri): typeof folder | undefined => (uri.path.startsWith("/project/") ? folder : undefined);
 
+export const extensions = { getExtension: (): undefined => undefined };
+
 export const workspace = {
+  isTrusted: true,
   workspaceFolders: [folder],
   textDocuments: [] as { uri: Uri; languageId: string }[],
   findFiles: (): Promise<Uri[]> => Promise.resolve([...files.keys()].map((path) => Uri.file(path))),
