@@ -10,6 +10,7 @@ import {
   StatementCoverage,
   TestMessage,
   TestRunProfileKind,
+  TestRunRequest,
   Uri,
   tests,
   window,
@@ -19,7 +20,6 @@ import {
   type TestController,
   type TestItem,
   type TestRun,
-  type TestRunRequest,
 } from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
 
@@ -168,13 +168,13 @@ class Explorer {
   private handler(covers: boolean) {
     return async (request: TestRunRequest, cancellation: CancellationToken): Promise<void> => {
       if (request.continuous !== true) {
-        await this.run(request, covers, cancellation);
+        await this.run(request, covers);
         return;
       }
       const saving = workspace.onDidSaveTextDocument(async ({ uri }) => {
         if (!isOurs(uri)) return;
         await this.resolve(this.file(uri));
-        await this.run(request, covers, cancellation, uri);
+        await this.run(request, covers, uri);
       });
       cancellation.onCancellationRequested(() => {
         saving.dispose();
@@ -183,7 +183,7 @@ class Explorer {
   }
 
   /** Runs what is asked for in one request; with `only` no more of it than what is in that file. */
-  private async run(request: TestRunRequest, covers: boolean, cancellation: CancellationToken, only?: Uri): Promise<void> {
+  private async run(request: TestRunRequest, covers: boolean, only?: Uri): Promise<void> {
     const client = await this.server.running();
     if (client === undefined) return;
     if (request.include === undefined && only === undefined) await this.discover();
@@ -194,7 +194,9 @@ class Explorer {
     for (const item of include) this.collect(item, request, wanted);
     const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
     if (ids.length === 0) return;
-    const run = this.controller.createTestRun(request);
+    // Of all runs of one request VS Code shows the worst result, so that what once failed would never pass.
+    const own = only === undefined ? request : new TestRunRequest(include, request.exclude, request.profile, true);
+    const run = this.controller.createTestRun(own);
     for (const item of wanted.values()) run.started(item);
     const found: DocstringResult[] = [];
     const token = randomUUID();
@@ -206,7 +208,7 @@ class Explorer {
     });
     try {
       const params = { ids, coverage: covers, partialResultToken: token };
-      const { reason } = await client.sendRequest<CheckAnswer>(CHECK, params, cancellation);
+      const { reason } = await client.sendRequest<CheckAnswer>(CHECK, params, run.token);
       if (reason !== undefined && reason !== null) run.appendOutput(`${reason}\r\n`);
       if (covers) this.cover(run, found);
     } catch (error) {

@@ -184,6 +184,11 @@ export class TestRun {
   readonly covered: FileCoverage[] = [];
   ended = false;
 
+  constructor(
+    readonly request: Request,
+    readonly token: CancellationTokenSource["token"],
+  ) {}
+
   started(item: TestItem): void {
     this.told.push(`started ${item.label}`);
   }
@@ -220,10 +225,20 @@ export class TestRun {
 }
 
 export interface Request {
-  readonly include?: readonly TestItem[];
-  readonly exclude?: readonly TestItem[];
+  readonly include?: readonly TestItem[] | undefined;
+  readonly exclude?: readonly TestItem[] | undefined;
   readonly continuous?: boolean;
 }
+
+export class TestRunRequest implements Request {
+  constructor(
+    readonly include?: readonly TestItem[],
+    readonly exclude?: readonly TestItem[],
+    readonly profile?: unknown,
+    readonly continuous = false,
+  ) {}
+}
+
 type Handler = (request: Request, token: CancellationTokenSource["token"]) => Promise<void>;
 
 interface Profile {
@@ -237,11 +252,16 @@ export class TestController {
   readonly items = new Items();
   readonly profiles: Profile[] = [];
   readonly runs: TestRun[] = [];
+  private readonly tokens = new Map<Request, CancellationTokenSource["token"]>();
   resolveHandler: ((item?: TestItem) => Promise<void>) | undefined;
   refreshHandler: (() => Promise<void>) | undefined;
 
   createRunProfile(_label: string, kind: number, handler: Handler, _isDefault: boolean, _tag: unknown, continuous: boolean): Profile {
-    const profile = { kind, handler, supportsContinuousRun: continuous };
+    const asked: Handler = (request, token) => {
+      this.tokens.set(request, token);
+      return handler(request, token);
+    };
+    const profile = { kind, handler: asked, supportsContinuousRun: continuous };
     this.profiles.push(profile);
     return profile;
   }
@@ -250,8 +270,9 @@ export class TestController {
     return new TestItem(id, label, uri);
   }
 
-  createTestRun(): TestRun {
-    const run = new TestRun();
+  /** With the token of whoever asked for it; what an extension starts by itself has its own. */
+  createTestRun(request: Request): TestRun {
+    const run = new TestRun(request, this.tokens.get(request) ?? new CancellationTokenSource().token);
     this.runs.push(run);
     return run;
   }
