@@ -395,21 +395,22 @@ def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
     ]
 
 
+HIDDEN = frozenset({"hidden", "canonical"})
 HIDDEN_KINDS = frozenset({"Statements", "Calls", "Examples"})
 MAKES_HIDDEN = ("arena/formats.py", "arena/own_code.py")
 """Who makes tasks with hidden tests; it sets what it never reads again."""
 
 
 def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
-    """Invariant 14: only `arena/judge.py` reads hidden tests, and only the arena and its commands know of the judge."""
+    """Invariant 14: only `arena/judge.py` reads hidden tests and canonical solutions; only the arena's doors know of it."""
     found = []
     for file in files(package):
         if file.place == "arena/judge.py" or file.room in ("privacy", "sandbox"):  # where files are hidden
             continue
         found += [
-            f"{file.place}:{node.lineno} reads hidden tests"
+            f"{file.place}:{node.lineno} reads what is hidden"
             for node in file.nodes
-            if isinstance(node, ast.Attribute) and node.attr == "hidden" and file.place not in MAKES_HIDDEN
+            if isinstance(node, ast.Attribute) and node.attr in HIDDEN and file.place not in MAKES_HIDDEN
         ]
         for name in file.imports():
             kind = name.removeprefix("adacoder.arena.tasks.")

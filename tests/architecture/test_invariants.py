@@ -66,6 +66,7 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.files_are_read_in_one_place, "lsp/snapshot.py", "import tokenize\ntokenize.open('x')"),
     (rules.files_are_read_in_one_place, "sandbox/imports.py", "import io\nio.FileIO('x')"),
     (rules.hidden_tests_reach_only_the_judge, "arena/cells.py", "def f(task):\n    return task.hidden"),
+    (rules.hidden_tests_reach_only_the_judge, "arena/cells.py", "def f(task):\n    return task.canonical.text"),
     (rules.hidden_tests_reach_only_the_judge, "arena/runner.py", "from adacoder.arena.tasks import Statements"),
     (rules.hidden_tests_reach_only_the_judge, "agents/request.py", "from adacoder.arena.judge import Judge"),
     (rules.hidden_tests_reach_only_the_judge, "strategies/direct.py", "from adacoder.arena import tasks"),

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from adacoder.arena.rows import Judged
+from adacoder.arena.rows import DesignedTests, Judged
 from adacoder.arena.tasks import ArenaTask, Calls, Examples, Statements
 from adacoder.aside import aside
-from adacoder.domain import Candidate, Example, Failure, FailureKind, Verdict
+from adacoder.domain import Candidate, Example, ExampleResult, Failure, FailureKind, Verdict
 from adacoder.pytext import Lines
 from adacoder.sandbox.host import Host, Program, turns_for_all
 from adacoder.sandbox.interpreter import find
@@ -31,6 +31,8 @@ _WRONG = Judged("failed", FailureKind.WRONG_OUTPUT.value)
 _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
 """How far a float may be off, by its size, where the tests say nothing else."""
+_FIRST = 5
+"""Designed tests of which coverage is told by itself (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"
@@ -86,6 +88,31 @@ class Judge:
         found = await asyncio.gather(*(self.judge(task, task.canonical) for task in known if task.canonical))
         return [task for task, judged in zip(known, found, strict=True) if judged != PASSED]
 
+    async def tried(self, task: ArenaTask, tests: Sequence[Example]) -> DesignedTests:
+        """What the canonical solution makes of designed tests. After one that ends the process the rest still runs.
+
+        Raises:
+            SandboxError: as `judge`.
+        """
+        if task.canonical is None:
+            return DesignedTests(len(tests))
+        text = (await aside(splice, task.target, task.canonical)).text
+        results: list[ExampleResult | None] = []
+        lines = frozenset[int]()
+        while len(results) < len(tests):
+            verdict = await self._run(task, text, tests[len(results) :], by_line=True)
+            lines |= verdict.reachable.lines
+            results += verdict.results
+            if len(results) < len(tests):
+                results.append(None)
+        covered = [frozenset[int]() if each is None else each.reached.lines & lines for each in results]
+
+        def share(tests: Sequence[frozenset[int]]) -> float:
+            return len(frozenset[int]().union(*tests)) / len(lines) if lines else 0.0
+
+        right = sum(each is not None and each.matched for each in results)
+        return DesignedTests(len(tests), right, share(covered), share(covered[:_FIRST]))
+
     async def close(self) -> None:
         """End its processes."""
         running = [*self._running.values(), *self._truth.values()]
@@ -125,7 +152,7 @@ class Judge:
         source = _PRINTS.format(call=calls.call, arguments=", ".join(calls.arguments))
         return await self._run(task, text, [Example(source, "", 0)])
 
-    async def _run(self, task: ArenaTask, text: str, examples: Sequence[Example]) -> Verdict:
+    async def _run(self, task: ArenaTask, text: str, examples: Sequence[Example], *, by_line: bool = False) -> Verdict:
         module, overlays = task.target.module, {**task.project.overlays, task.target.module.path: text}
         program = Program(
             module,
@@ -135,6 +162,7 @@ class Judge:
             len(Lines(text)),
             overlays=overlays,
             is_withheld=isinstance(task.hidden, Examples),
+            by_line=by_line,
             all_count=True,
         )
         verdict = await (await self._host(task)).evaluate(program, examples, timeout=self._settings.timeout)
