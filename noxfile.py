@@ -145,6 +145,7 @@ def bench(session: nox.Session) -> None:
         "request.py",
         "start.py",
         "evaluator.py",
+        "arena.py",
         "locate.py",
         "context.py",
         "imports.py",

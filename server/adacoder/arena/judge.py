@@ -67,7 +67,7 @@ class Judge:
         Raises:
             SandboxError: as `judge`.
         """
-        key = hashlib.sha256(f"{task.id}\0{text}".encode("utf-8", "surrogatepass")).digest()
+        key = _key(task, text)
         if key not in self._known:
             if key not in self._running:
                 self._running[key] = asyncio.create_task(self._judged(task, text))
@@ -77,6 +77,19 @@ class Judge:
                 if key in self._running and self._running[key].done():
                     del self._running[key]
         return self._known[key]
+
+    async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
+        """As `judge_text`, where the hidden tests are Python, with all that the sandbox found. It quotes the tests, so
+        it is not for the arena: for measuring what recorded replies are worth, where no model is asked.
+
+        Raises:
+            SandboxError: as `judge`.
+        """
+        if not isinstance(task.hidden, Statements):
+            raise TypeError(f"the hidden tests of {task.id} are not Python")
+        verdict = await self._run(task, text, [_statements(task.hidden)])
+        self._known[_key(task, text)] = _word(verdict)
+        return verdict
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
         """Find out beforehand what the canonical solutions give; returns the tasks that their own do not pass.
@@ -123,9 +136,8 @@ class Judge:
 
     async def _judged(self, task: ArenaTask, text: str) -> Judged:
         match task.hidden:
-            case Statements(text=tests):
-                example = Example(f"exec({tests!r}, globals())\n", "", 0)
-                verdict = await self._run(task, text, [example])
+            case Statements() as tests:
+                verdict = await self._run(task, text, [_statements(tests)])
             case Examples(examples=examples):
                 verdict = await self._run(task, text, examples)
             case Calls() as calls:
@@ -180,6 +192,14 @@ class Judge:
                     interpreter, folder, least=settings.isolation, turns=self._turns, wishes=settings.wishes
                 )
         return self._hosts[folder]
+
+
+def _key(task: ArenaTask, text: str) -> bytes:
+    return hashlib.sha256(f"{task.id}\0{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+def _statements(tests: Statements) -> Example:
+    return Example(f"exec({tests.text!r}, globals())\n", "", 0)
 
 
 def _word(verdict: Verdict) -> Judged:
