@@ -39,6 +39,7 @@ LIBRARY_HOMES = {
     "click": ("cli/",),
     "rich": ("cli/",),
     "matplotlib": ("arena/plots.py",),
+    "datasets": ("arena/hub.py",),
     "tomlkit": ("settings/editing.py",),
 }
 """Which library may be imported where."""
@@ -468,6 +469,7 @@ READERS = {
     "models/windows.py": "files of the system that tell of WSL",
     "lsp/stdio.py": "stdin and stdout",
     "arena/formats.py": "the tasks that the user named",
+    "arena/hub.py": "the tasks that it downloaded itself",
     "arena/rows.py": "the rows that the user named",
     "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",
