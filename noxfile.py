@@ -56,6 +56,13 @@ def attacks(session: nox.Session) -> None:
 
 
 @nox.session
+def hub(session: nox.Session) -> None:
+    """Downloads of the arena's tasks, with the dataset hub's own library and a stand-in of the hub."""
+    session.install("-e", ".[test,hub]")
+    session.run("pytest", "tests/integration/arena/test_hub.py", *session.posargs)
+
+
+@nox.session
 def record(session: nox.Session) -> None:
     """What is made of the prompts, made anew: run it after a change of their wording, and read the diff."""
     session.install("-e", ".[test]")
@@ -145,6 +152,7 @@ def bench(session: nox.Session) -> None:
         "request.py",
         "start.py",
         "evaluator.py",
+        "arena.py",
         "locate.py",
         "context.py",
         "imports.py",

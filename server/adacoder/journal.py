@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from adacoder.domain import JSON, Details, Ended, Failure, Step, Timing, Tokens
+from adacoder.domain import JSON, Details, Ended, Example, Failure, Step, Timing, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class Asked:
     """Reason for asking the model once more."""
     unread: bool = False
     """True if nothing could be read in the reply, so that the Role's default counts."""
+    designed: tuple[Example, ...] | None = None
+    """The tests that were read in the reply, which people see there; None: the Role designs none."""
 
     def json(self) -> dict[str, JSON]:
         """As of `Details`."""

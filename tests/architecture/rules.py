@@ -39,6 +39,7 @@ LIBRARY_HOMES = {
     "click": ("cli/",),
     "rich": ("cli/",),
     "matplotlib": ("arena/plots.py",),
+    "datasets": ("arena/hub.py",),
     "tomlkit": ("settings/editing.py",),
 }
 """Which library may be imported where."""
@@ -395,21 +396,23 @@ def syntax_errors_come_from_the_users_python(package: Path) -> list[str]:
     ]
 
 
+HIDDEN = frozenset({"hidden", "canonical", "open_verdict"})
+"""What tells of hidden tests and canonical solutions."""
 HIDDEN_KINDS = frozenset({"Statements", "Calls", "Examples"})
 MAKES_HIDDEN = ("arena/formats.py", "arena/own_code.py")
 """Who makes tasks with hidden tests; it sets what it never reads again."""
 
 
 def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
-    """Invariant 14: only `arena/judge.py` reads hidden tests, and only the arena and its commands know of the judge."""
+    """Invariant 14: only `arena/judge.py` reads hidden tests and canonical solutions, and only doors know the arena."""
     found = []
     for file in files(package):
         if file.place == "arena/judge.py" or file.room in ("privacy", "sandbox"):  # where files are hidden
             continue
         found += [
-            f"{file.place}:{node.lineno} reads hidden tests"
+            f"{file.place}:{node.lineno} reads what is hidden"
             for node in file.nodes
-            if isinstance(node, ast.Attribute) and node.attr == "hidden" and file.place not in MAKES_HIDDEN
+            if isinstance(node, ast.Attribute) and node.attr in HIDDEN and file.place not in MAKES_HIDDEN
         ]
         for name in file.imports():
             kind = name.removeprefix("adacoder.arena.tasks.")
@@ -421,6 +424,34 @@ def hidden_tests_reach_only_the_judge(package: Path) -> list[str]:
                 and file.place not in ("cli/arena.py", "cli/commands.py", "cli/models.py", "cli/tables.py")
             ):
                 found.append(f"{file.place} imports {name}")
+    return found
+
+
+STANDING_IN = (
+    *("support.standins", "support.serving", "support.acting", "support.commandline"),  # servers, and what they say
+    *("integration.lsp.client", "integration.lsp.texts"),  # an editor
+    *("support.evaluating", "support.bodies"),  # functions that the sandbox is put to the test with
+    "architecture",  # which `house.py` counts
+)
+"""What benchmarks may take from the tests: nothing that has tasks or a judge."""
+
+
+def benchmarks_judge_by_the_product(benchmarks: Path) -> list[str]:
+    """Invariant 15: benchmarks import the product, and of the tests only what stands in for servers and editors; where
+    they read tasks, the arena's judge is the only one."""
+    rooms = {path.name for path in Path(__file__).parents[1].iterdir() if path.is_dir()} | {"conftest"}
+    found = []
+    for file in files(benchmarks):
+        names = [*file.imports()]
+        found += [
+            f"{file.place} imports {name}"
+            for name in names
+            if name.partition(".")[0] in rooms
+            and not f"{name}.".startswith(tuple(f"{each}." for each in STANDING_IN))
+            and not any(each.startswith(f"{name}.") for each in STANDING_IN)
+        ]
+        if any(name.startswith("adacoder.arena") for name in names):
+            found += [f"{file.place} imports {name}" for name in names if name.startswith("adacoder.sandbox.host")]
     return found
 
 
@@ -438,6 +469,7 @@ READERS = {
     "models/windows.py": "files of the system that tell of WSL",
     "lsp/stdio.py": "stdin and stdout",
     "arena/formats.py": "the tasks that the user named",
+    "arena/hub.py": "the tasks that it downloaded itself",
     "arena/rows.py": "the rows that the user named",
     "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",

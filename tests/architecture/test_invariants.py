@@ -10,8 +10,10 @@ import pytest
 
 import adacoder
 from architecture import rules
+from support.paths import ROOT
 
 PACKAGE = Path(adacoder.__file__).parent
+BENCHMARKS = ROOT / "benchmarks"
 
 Rule = Callable[[Path], list[str]]
 
@@ -23,6 +25,7 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.libraries_stay_home, "source/locate.py", "from jedi import Script"),
     (rules.libraries_stay_home, "source/splice.py", "import parso"),
     (rules.libraries_stay_home, "agents/repairs.py", "import pyflakes.checker"),
+    (rules.libraries_stay_home, "arena/formats.py", "from datasets import load_dataset"),
     (rules.strategies_are_pure, "strategies/adacoder.py", "import time"),
     (rules.strategies_are_pure, "strategies/direct.py", "open('x')"),
     (rules.floors_are_kept, "domain.py", "import adacoder.journal, adacoder.source.text"),
@@ -66,6 +69,8 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.files_are_read_in_one_place, "lsp/snapshot.py", "import tokenize\ntokenize.open('x')"),
     (rules.files_are_read_in_one_place, "sandbox/imports.py", "import io\nio.FileIO('x')"),
     (rules.hidden_tests_reach_only_the_judge, "arena/cells.py", "def f(task):\n    return task.hidden"),
+    (rules.hidden_tests_reach_only_the_judge, "arena/cells.py", "def f(task):\n    return task.canonical.text"),
+    (rules.hidden_tests_reach_only_the_judge, "arena/rank.py", "def f(judge):\n    return judge.open_verdict(1, 2)"),
     (rules.hidden_tests_reach_only_the_judge, "arena/runner.py", "from adacoder.arena.tasks import Statements"),
     (rules.hidden_tests_reach_only_the_judge, "agents/request.py", "from adacoder.arena.judge import Judge"),
     (rules.hidden_tests_reach_only_the_judge, "strategies/direct.py", "from adacoder.arena import tasks"),
@@ -93,3 +98,21 @@ def test_broken_copy_is_reported(rule: Rule, place: str, addition: str, tmp_path
     broken = copy / place
     broken.write_text(f"{broken.read_text(encoding='utf-8')}\n{addition}\n", encoding="utf-8")
     assert rule(copy)
+
+
+@pytest.mark.parametrize(
+    "addition",
+    [
+        "from support.instant_arena import RIGHT",
+        "import integration.arena.test_arena",
+        "from unit.arena import test_rows",
+        "from support import scripted",
+        "from adacoder.arena.formats import load\nfrom adacoder.sandbox.host import Host",
+    ],
+)
+def test_a_benchmark_that_judges_by_the_tests_is_reported(addition: str, tmp_path: Path) -> None:
+    assert rules.benchmarks_judge_by_the_product(BENCHMARKS) == []
+    copy = shutil.copytree(BENCHMARKS, tmp_path / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "locate.py").open("a", encoding="utf-8") as broken:
+        broken.write(f"\n{addition}\n")
+    assert rules.benchmarks_judge_by_the_product(copy)

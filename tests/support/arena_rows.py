@@ -55,6 +55,6 @@ def attempt(
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def designed(count: int, right: int, covered: float) -> DesignedTests:
+def designed(count: int, right: int, covered: float, by_first: float | None = None) -> DesignedTests:
     """Designed tests, as they did on the canonical solution."""
-    return DesignedTests(count, right, covered)
+    return DesignedTests(count, right, covered, by_first)

@@ -99,9 +99,11 @@ class Conversation:
                     continue
                 found = await aside(role.read, reply, self._target)
                 if found is not None and role.has_found(found):
+                    step.details = replace(asked, designed=role.tests and role.tests(found))
                     return found
                 if role.otherwise is not None:
-                    step.details = replace(asked, unread=True)
+                    designed = role.tests and role.tests(role.otherwise)
+                    step.details = replace(asked, unread=True, designed=designed)
                     return role.otherwise
                 if is_thinking(reply.text):
                     raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)

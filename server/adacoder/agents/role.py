@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from adacoder.domain import Reply, Target
+    from adacoder.domain import Example, Reply, Target
     from adacoder.models.base import Enough
     from adacoder.models.window import Window
 
@@ -76,6 +76,8 @@ class Role(Generic[T]):
     """True if the reply held a result. One that holds only thoughts instead is an error."""
     otherwise: T | None = None
     """Default where nothing could be read, if the request can go on by it; the Journal tells so."""
+    tests: Callable[[T], tuple[Example, ...]] | None = None
+    """The tests in what was read, of a Role that designs any; the Journal keeps them."""
     enough: Callable[[Target], Enough] = _never
     """Makes the function that says when a growing reply can end."""
     was_stopped_short: Callable[[str, Target], bool] | None = None

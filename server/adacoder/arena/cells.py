@@ -14,10 +14,10 @@ from pathlib import Path
 import adacoder
 from adacoder.arena.blame import Blame, blame
 from adacoder.arena.judge import PASSED, Judge
-from adacoder.arena.rows import Judged, Key, Row, RowAttempt, Spent
+from adacoder.arena.rows import DesignedTests, Judged, Key, Row, RowAttempt, Spent
 from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.aside import aside
-from adacoder.domain import AdaCoderError, Outcome, Reply, Status, Step
+from adacoder.domain import AdaCoderError, Example, Outcome, Reply, Status, Step
 from adacoder.journal import Asked, Evaluated, Repaired
 from adacoder.pytext import parsed
 from adacoder.replies.extract import extract
@@ -135,8 +135,10 @@ class Bench:
         candidate = None if outcome.status is Status.ERROR else outcome.candidate
         judged = None if candidate is None else await self.judge.judge(cell.task, candidate)
         attempts = await self._attempts(cell.task, outcome, judged)
+        designed = _designed(outcome.steps)
+        tests = None if designed is None else await self.judge.tried(cell.task, designed)
         name = None if self.journals is None else self._keep_journal(cell, outcome, self.journals)
-        return _row(cell, outcome, judged, attempts, failure_of, name)
+        return _row(cell, outcome, judged, attempts, tests, failure_of, name)
 
     async def _attempts(self, task: ArenaTask, outcome: Outcome, judged: Judged | None) -> list[RowAttempt]:
         """The candidates that were evaluated, each judged."""
@@ -202,6 +204,13 @@ def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
                 )
 
 
+def _designed(steps: Iterable[Step]) -> tuple[Example, ...] | None:
+    """The tests that were designed, each once; None where no agent was asked for any."""
+    found = [each.details.designed for each in steps if isinstance(each.details, Asked)]
+    known = [tests for tests in found if tests is not None]
+    return tuple(dict.fromkeys(test for tests in known for test in tests)) if known else None
+
+
 def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
@@ -223,6 +232,7 @@ def _row(
     outcome: Outcome,
     judged: Judged | None,
     attempts: Sequence[RowAttempt],
+    tests: DesignedTests | None,
     failure_of: str | None,
     journal_file: str | None,
 ) -> Row:
@@ -250,6 +260,7 @@ def _row(
         seconds=round(outcome.seconds, 3),
         server_seconds=round(sum(each.load + each.prompt + each.generation for each in times), 3),
         attempts=tuple(attempts),
+        tests=tests,
         level=max(levels, default=None),
         programs=len({each.code for each in attempts}),
         journal=journal_file,

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from adacoder.arena.rows import Judged
+from adacoder.arena.rows import DesignedTests, Judged
 from adacoder.arena.tasks import ArenaTask, Calls, Examples, Statements
 from adacoder.aside import aside
-from adacoder.domain import Candidate, Example, Failure, FailureKind, Verdict
+from adacoder.domain import Candidate, Example, ExampleResult, Failure, FailureKind, Verdict
 from adacoder.pytext import Lines
 from adacoder.sandbox.host import Host, Program, turns_for_all
 from adacoder.sandbox.interpreter import find
@@ -31,6 +31,8 @@ _WRONG = Judged("failed", FailureKind.WRONG_OUTPUT.value)
 _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
 """How far a float may be off, by its size, where the tests say nothing else."""
+_FIRST = 5
+"""Designed tests of which coverage is told by itself (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"
@@ -65,7 +67,7 @@ class Judge:
         Raises:
             SandboxError: as `judge`.
         """
-        key = hashlib.sha256(f"{task.id}\0{text}".encode("utf-8", "surrogatepass")).digest()
+        key = _key(task, text)
         if key not in self._known:
             if key not in self._running:
                 self._running[key] = asyncio.create_task(self._judged(task, text))
@@ -75,6 +77,19 @@ class Judge:
                 if key in self._running and self._running[key].done():
                     del self._running[key]
         return self._known[key]
+
+    async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
+        """As `judge_text`, where the hidden tests are Python, with all that the sandbox found. It quotes the tests, so
+        it is not for the arena: for measuring what recorded replies are worth, where no model is asked.
+
+        Raises:
+            SandboxError: as `judge`.
+        """
+        if not isinstance(task.hidden, Statements):
+            raise TypeError(f"the hidden tests of {task.id} are not Python")
+        verdict = await self._run(task, text, [_statements(task.hidden)])
+        self._known[_key(task, text)] = _word(verdict)
+        return verdict
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
         """Find out beforehand what the canonical solutions give; returns the tasks that their own do not pass.
@@ -86,6 +101,31 @@ class Judge:
         found = await asyncio.gather(*(self.judge(task, task.canonical) for task in known if task.canonical))
         return [task for task, judged in zip(known, found, strict=True) if judged != PASSED]
 
+    async def tried(self, task: ArenaTask, tests: Sequence[Example]) -> DesignedTests:
+        """What the canonical solution makes of designed tests. After one that ends the process the rest still runs.
+
+        Raises:
+            SandboxError: as `judge`.
+        """
+        if task.canonical is None:
+            return DesignedTests(len(tests))
+        text = (await aside(splice, task.target, task.canonical)).text
+        results: list[ExampleResult | None] = []
+        lines = frozenset[int]()
+        while len(results) < len(tests):
+            verdict = await self._run(task, text, tests[len(results) :], by_line=True)
+            lines |= verdict.reachable.lines
+            results += verdict.results
+            if len(results) < len(tests):
+                results.append(None)
+        covered = [frozenset[int]() if each is None else each.reached.lines & lines for each in results]
+
+        def share(tests: Sequence[frozenset[int]]) -> float:
+            return len(frozenset[int]().union(*tests)) / len(lines) if lines else 0.0
+
+        right = sum(each is not None and each.matched for each in results)
+        return DesignedTests(len(tests), right, share(covered), share(covered[:_FIRST]))
+
     async def close(self) -> None:
         """End its processes."""
         running = [*self._running.values(), *self._truth.values()]
@@ -96,9 +136,8 @@ class Judge:
 
     async def _judged(self, task: ArenaTask, text: str) -> Judged:
         match task.hidden:
-            case Statements(text=tests):
-                example = Example(f"exec({tests!r}, globals())\n", "", 0)
-                verdict = await self._run(task, text, [example])
+            case Statements() as tests:
+                verdict = await self._run(task, text, [_statements(tests)])
             case Examples(examples=examples):
                 verdict = await self._run(task, text, examples)
             case Calls() as calls:
@@ -125,7 +164,7 @@ class Judge:
         source = _PRINTS.format(call=calls.call, arguments=", ".join(calls.arguments))
         return await self._run(task, text, [Example(source, "", 0)])
 
-    async def _run(self, task: ArenaTask, text: str, examples: Sequence[Example]) -> Verdict:
+    async def _run(self, task: ArenaTask, text: str, examples: Sequence[Example], *, by_line: bool = False) -> Verdict:
         module, overlays = task.target.module, {**task.project.overlays, task.target.module.path: text}
         program = Program(
             module,
@@ -135,6 +174,7 @@ class Judge:
             len(Lines(text)),
             overlays=overlays,
             is_withheld=isinstance(task.hidden, Examples),
+            by_line=by_line,
             all_count=True,
         )
         verdict = await (await self._host(task)).evaluate(program, examples, timeout=self._settings.timeout)
@@ -152,6 +192,14 @@ class Judge:
                     interpreter, folder, least=settings.isolation, turns=self._turns, wishes=settings.wishes
                 )
         return self._hosts[folder]
+
+
+def _key(task: ArenaTask, text: str) -> bytes:
+    return hashlib.sha256(f"{task.id}\0{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+def _statements(tests: Statements) -> Example:
+    return Example(f"exec({tests.text!r}, globals())\n", "", 0)
 
 
 def _word(verdict: Verdict) -> Judged:

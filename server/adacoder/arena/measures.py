@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import NormalDist, fmean
 from typing import TypeAlias
 
-from adacoder.arena.rows import Row, RowAttempt
+from adacoder.arena.rows import DesignedTests, Row, RowAttempt
 
 Task: TypeAlias = tuple[str, str, str]
 """Identity of a task: dataset, checksum, name."""
@@ -213,11 +213,17 @@ def right_tests(rows: Sequence[Row]) -> Estimate | None:
 
 def covered_by_tests(rows: Sequence[Row]) -> Estimate | None:
     """Share of the canonical solution's lines that designed tests reach, as the mean over cells."""
-    known = [
-        row.tests.lines_covered
-        for row in rows
-        if counts(row) and row.tests is not None and row.tests.lines_covered is not None
-    ]
+    return _covered(rows, lambda tests: tests.lines_covered)
+
+
+def covered_by_first_tests(rows: Sequence[Row]) -> Estimate | None:
+    """As `covered_by_tests`, by the first five of each cell."""
+    return _covered(rows, lambda tests: tests.lines_covered_by_first)
+
+
+def _covered(rows: Sequence[Row], by: Callable[[DesignedTests], float | None]) -> Estimate | None:
+    shares = [by(row.tests) for row in rows if counts(row) and row.tests is not None]
+    known = [share for share in shares if share is not None]
     return Estimate(fmean(known), len(known)) if known else None
 
 

@@ -77,7 +77,7 @@ function facts(row) {
     const failed = tried.failure || "passed";
     parts.push(element("p", `round ${tried.round}: ${made}: ${failed}, ${passed}/${of} examples, ${judged}`));
   }
-  for (const [name, text] of [["Candidate", row.candidate], ["Canonical solution", row.canonical], ["Journal", row.journal]])
+  for (const [name, text] of [["Candidate", row.candidate], ["Journal", row.journal]])
     if (text) parts.push(element("h4", name), element("pre", text));
   return parts;
 }

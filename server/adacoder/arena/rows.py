@@ -91,6 +91,8 @@ class DesignedTests:
     """How many of them the canonical solution passes."""
     lines_covered: float | None = None
     """Share of the canonical solution's lines that they reach."""
+    lines_covered_by_first: float | None = None
+    """Share that the first five reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,6 @@ class Row:
     reason: str | None = None
     judged: Judged | None = None
     candidate: str | None = None
-    canonical: str | None = None
     rounds: int = 0
     calls: int = 0
     tokens: Spent = Spent()

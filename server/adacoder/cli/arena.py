@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
+from adacoder.arena.hub import NAMES, download
 from adacoder.arena.judge import Judge
 from adacoder.arena.own_code import hiding, tasks_of
 from adacoder.arena.rows import RowsFile
@@ -47,6 +48,8 @@ class Wanted:
     replays: Path | None
     slots: int | None
     patience: float
+    downloads: bool = False
+    """True if the tasks are named as on the dataset hub, and come from there."""
 
 
 def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
@@ -94,7 +97,8 @@ class _Comparison:
     async def carry_out(self) -> int:
         """Do all cells, and say what came of them; returns the exit code."""
         wanted, settings = self._wanted, self._settings
-        is_own = wanted.tasks.is_dir()
+        place = await asyncio.to_thread(_downloaded, wanted.tasks) if wanted.downloads else wanted.tasks
+        is_own = place.is_dir()
         settings = hiding(settings) if is_own else settings
         unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
         if unknown is not None:
@@ -103,7 +107,7 @@ class _Comparison:
         judge, service = Judge(settings), Service(session=Session(leases=Leases(_MOST_SLOTS)))
         try:
             with tempfile.TemporaryDirectory(prefix="adacoder-arena-") as name:
-                tasks = await fit(await wanted_tasks(wanted.tasks, wanted.only, settings, Path(name)), judge)
+                tasks = await fit(await wanted_tasks(place, wanted.only, settings, Path(name)), judge)
                 journals = wanted.rows.parent / f"{wanted.rows.stem}.journals"
                 bench = Bench(service, judge, settings, journals, wanted.records, wanted.replays)
                 plan = Plan(tasks, wanted.models, wanted.strategies, wanted.samples, settings)
@@ -134,6 +138,17 @@ class _Comparison:
             complain(self.kept)
             return COULD_NOT_RUN
         return 0
+
+
+def _downloaded(name: Path) -> Path:
+    """The file with the tasks of that name, from the dataset hub, or from an earlier download.
+
+    Raises:
+        TasksError: they cannot be downloaded.
+    """
+    path = download(str(name), Path.cwd())
+    complain(f"The tasks are in {path.name}.")
+    return path
 
 
 async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
@@ -171,7 +186,10 @@ def _is_folder(path: Path) -> bool:
         TasksError: there is nothing.
     """
     if not path.exists():
-        raise TasksError(f"There are no tasks at {path}: name a file of tasks, or a folder of Python code.")
+        raise TasksError(
+            f"There are no tasks at {path}: name a file of tasks, or a folder of Python code."
+            f" --download has {', '.join(NAMES)} downloaded."
+        )
     return path.is_dir()
 
 

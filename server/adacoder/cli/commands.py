@@ -316,6 +316,12 @@ _COMPARED = (
 @click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Times that each is tried.")
 @click.option("--only", default="*", metavar="ID", help="Only tasks of this id; * stands for any letters.")
 @click.option(
+    "--download",
+    "downloads",
+    is_flag=True,
+    help="Have TASKS (humaneval, mbpp or mbpp-sanitized) downloaded from the dataset hub into a file here.",
+)
+@click.option(
     "--rows",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("arena.jsonl"),
@@ -356,6 +362,7 @@ def arena(
     models: str,
     samples: int,
     only: str,
+    downloads: bool,
     rows: Path,
     records: Path | None,
     replays: Path | None,
@@ -374,7 +381,7 @@ def arena(
 
     named = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (strategies, models))
     of_strategies, of_models = named
-    wanted = Wanted(tasks, only, of_strategies, of_models, samples, rows, records, replays, slots, patience)
+    wanted = Wanted(tasks, only, of_strategies, of_models, samples, rows, records, replays, slots, patience, downloads)
     return compare(wanted, values)
 
 

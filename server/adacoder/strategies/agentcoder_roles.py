@@ -24,6 +24,10 @@ PROGRAMMER_CHECKS = coder("programmer", "going through the tests", "agentcoder_c
 """Goes through the designer's `tests`, which nobody runs, and refines its `code` where it has to (section 4.3)."""
 
 
+def _themselves(found: tuple[Example, ...]) -> tuple[Example, ...]:
+    return found
+
+
 DESIGNER: Role[tuple[Example, ...]] = Role(
     agent="test_designer",
     action="design",
@@ -32,6 +36,7 @@ DESIGNER: Role[tuple[Example, ...]] = Role(
     read=_tests,
     limits=Limits(one_in=4, most=1024),
     otherwise=(),
+    tests=_themselves,
 )
 """Designs basic, edge and large cases without seeing code (section 3.2)."""
 
@@ -44,6 +49,10 @@ def _has_function(found: tuple[Candidate, tuple[Example, ...]]) -> bool:
     return bool(found[0].function)
 
 
+def _tests_of(found: tuple[Candidate, tuple[Example, ...]]) -> tuple[Example, ...]:
+    return found[1]
+
+
 BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
     agent="programmer",
     action="write",
@@ -52,6 +61,7 @@ BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
     read=_both,
     has_found=_has_function,
     limits=Limits(one_in=2),
+    tests=_tests_of,
 )
 """One Agent for both, in one reply (section 4.7)."""
 DESIGNER_TOO = replace(DESIGNER, agent="programmer")

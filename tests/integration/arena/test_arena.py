@@ -13,7 +13,7 @@ from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import Judge
 from adacoder.arena.measures import INVARIANCE, refinements
-from adacoder.arena.rows import Reading, RowsFile
+from adacoder.arena.rows import DesignedTests, Reading, RowsFile
 from adacoder.arena.runner import Runner, Standing
 from adacoder.domain import Ended, Message, Reply, Tokens
 from adacoder.models.backend import Session
@@ -29,20 +29,35 @@ TASKS = [
         "task_id": "HumanEval/0",
         "prompt": 'def double(x):\n    """Twice x.\n\n    >>> double(2)\n    4\n    """\n',
         "entry_point": "double",
-        "canonical_solution": "    return 2 * x\n",
+        "canonical_solution": (
+            f"    {CANARY} = 2\n    if x < 0:\n        return -{CANARY} * -x\n    return {CANARY} * x\n"
+        ),
         "test": f"def check(candidate):\n    {CANARY} = 21\n    assert candidate({CANARY}) == 42, '{CANARY}'\n",
     },
     {
         "task_id": "HumanEval/1",
         "prompt": 'def triple(x):\n    """Three times x.\n\n    >>> triple(2)\n    6\n    """\n',
         "entry_point": "triple",
-        "canonical_solution": "    return 3 * x\n",
+        "canonical_solution": f"    {CANARY} = 3\n    return {CANARY} * x\n",
         "test": f"def check(candidate):\n    {CANARY} = 7\n    assert candidate({CANARY}) == 21, '{CANARY}'\n",
     },
 ]
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n```\n"
 MEMORISED = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    return x + 4\n```\n"
 """Passes the shown examples, and nothing else."""
+ENDS = "__import__('os')._exit(0)"
+TESTS = [
+    *(
+        "double(1) == 2",
+        "double(2) == 5",
+        f"double({ENDS}) == 0",
+        "double(3) == 6",
+        "double(4) == 8",
+        "double(-1) == -2",
+    ),
+    *("triple(1) == 3", "triple(2) == 7"),
+]
+TESTED = RIGHT.replace("```\n", "".join(f"assert {each}\n" for each in TESTS) + "```\n")
 
 
 class Model:
@@ -135,16 +150,35 @@ async def test_what_only_passes_the_shown_examples_is_verified_but_wrong(tmp_pat
     assert (column.right, column.verified_but_wrong) == (0, 2)
 
 
-@pytest.mark.parametrize("reply", [RIGHT, MEMORISED, "no code"])
+@pytest.mark.parametrize("reply", [RIGHT, MEMORISED, TESTED, "no code"])
 async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> None:
     hall = Hall(tmp_path, lambda _: reply)
-    await hall.run("direct", "adacoder", "agentcoder")
+    await hall.run("direct", "adacoder", "agentcoder", "agentcoder-one-agent")
     assert CANARY in hall.tasks.read_text()  # the control
+    assert all(str(each.canonical).count(CANARY) > 1 for each in load(hall.tasks, tmp_path).tasks)  # the control
     assert hall.model.sent
     assert not [text for text in hall.model.sent if CANARY in text]
     stored = hall.stored()
     assert len(stored) > 6
     assert not [path for path, text in stored.items() if CANARY in text]
+
+
+@pytest.mark.parametrize("strategy", ["agentcoder", "agentcoder-one-agent", "self-collaboration"])
+async def test_designed_tests_are_tried_on_the_canonical_solution(strategy: str, tmp_path: Path) -> None:
+    hall = Hall(tmp_path, lambda _: TESTED)
+    await hall.run(strategy, "adacoder")
+    rows = {(row.task, row.strategy): row.tests for row in Reading().rows(hall.rows)}
+    assert rows == {
+        ("HumanEval/0", strategy): DesignedTests(6, 4, 1.0, 0.75),
+        ("HumanEval/1", strategy): DesignedTests(2, 1, 1.0, 1.0),
+        **{(f"HumanEval/{number}", "adacoder"): None for number in (0, 1)},  # it designs none
+    }
+
+
+async def test_a_designer_that_designs_nothing_covers_nothing(tmp_path: Path) -> None:
+    hall = Hall(tmp_path)
+    await hall.run("agentcoder")
+    assert [row.tests for row in Reading().rows(hall.rows)] == [DesignedTests(0, 0, 0.0, 0.0)] * 2
 
 
 async def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:

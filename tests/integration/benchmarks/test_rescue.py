@@ -41,11 +41,12 @@ def test_rules_rescue_more_than_the_paper_s_and_break_nothing(record_property: C
     assert found["rescued"] > found["paper_rescued"] > 0
 
 
-def test_a_task_without_a_docstring_leaves_its_replies_as_they_are(tmp_path: Path) -> None:
+def test_a_task_whose_prompt_the_arena_puts_right_counts_like_any_other(tmp_path: Path) -> None:
     common = {"benchmark": "HumanEval", "kind": "program", "hidden_tests": "fail"}
-    bodies = {"HumanEval/115": "pass", "HumanEval/53": "    return x + y"}
+    well = "    return sum(math.ceil(sum(row) / capacity) for row in grid)"
+    bodies = {"HumanEval/115": well, "HumanEval/53": "    return x + y", "MBPP/2": "    return ()"}
     rows = [{"id": name, "task_id": name, "reply": reply, **common} for name, reply in bodies.items()]
     replies = tmp_path / "replies.jsonl"
     replies.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     found = figures(replies)
-    assert (found["replies"], found["refused"], found["rescued"], found["broken"]) == (2, 1, 1, 0)
+    assert (found["replies"], found["dropped"], found["rescued"], found["broken"]) == (3, 0, 2, 0)

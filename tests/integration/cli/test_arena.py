@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -96,3 +97,26 @@ def test_an_interrupted_run_says_how_to_go_on(desk: Desk) -> None:
         _, told = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Interrupted." in told
+
+
+def test_tasks_are_downloaded_on_request_only(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = ModuleType("datasets")
+    library.load_dataset = lambda *_, **__: {"test": [TASK]}  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    command = ("arena", "humaneval", "--strategy", "direct", "--model", MODEL)
+    refused = desk.run(*command)
+    assert refused.code == 2
+    assert "There are no tasks at humaneval" in refused.err
+    assert "--download" in refused.err
+    with StandIn([RIGHT]).in_thread() as standin:
+        ran = desk.run(*command, "--download", "--host", standin.host)
+    assert ran.code == 0, ran.err
+    (row,) = rows(desk.folder / "arena.jsonl")
+    checksum = (desk.folder / "humaneval.jsonl.sha256").read_text().split()[0]
+    assert (row["right"], row["dataset"], row["checksum"]) == (True, "humaneval", f"sha256:{checksum}")
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    lacking = desk.run("arena", "mbpp", "--model", MODEL, "--download")
+    assert (lacking.code, lacking.err.strip()) == (
+        2,
+        "Downloads need the hub's library: pip install 'adacoder[hub]'.",
+    )

@@ -154,9 +154,10 @@ def test_refinements_are_told_apart_in_the_papers_order() -> None:
 
 
 def test_designed_tests_and_levels() -> None:
-    rows = [row(0, tests=designed(5, 4, 0.5), level=1), row(1, tests=designed(3, 0, 1.0), level=4), row(2)]
+    rows = [row(0, tests=designed(5, 4, 0.5), level=1), row(1, tests=designed(3, 0, 1.0, 0.25), level=4), row(2)]
     assert measures.right_tests(rows) == Estimate(0.5, 8)
     assert measures.covered_by_tests(rows) == Estimate(0.75, 2)
+    assert measures.covered_by_first_tests(rows) == Estimate(0.25, 1)
     assert measures.levels(rows) == {"Level 1": 1, "Level 4": 1}
     assert measures.right_tests([row(0)]) is None
 

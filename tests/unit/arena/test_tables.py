@@ -81,12 +81,20 @@ def test_a_table_without_rows_says_what_is_missing() -> None:
 def test_a_table_whose_rows_do_not_tell_it_says_so() -> None:
     rows = [*column("agentcoder", "+"), *column("agentcoder", "+", dataset="mbpp")]
     rows += [*column("agentcoder-one-agent", "+"), *column("agentcoder-one-agent", "+", dataset="mbpp")]
-    found = _named("AgentCoder, Table 4", rows)
+    found = _named("AgentCoder, Table 7", rows)
     assert found.lines == ()
     lacking = "designed tests that were run on canonical solutions"
-    assert found.notes == (f"AgentCoder, Table 4: the rows do not have {lacking}.",)
-    told = _named("AgentCoder, Table 4", column("agentcoder", "+", tests=designed(4, 3, 1.0)))
-    assert _texts(told) == {"Multiple Agents": ["75.00", "–"]}
+    assert found.notes == (f"AgentCoder, Table 7: the rows do not have {lacking}.",)
+
+
+def test_designed_tests_are_told_by_their_accuracy_and_coverage() -> None:
+    rows = [*column("agentcoder", "++", tests=designed(4, 3, 1.0, 0.5)), *column("agentcoder-one-agent", "+")]
+    accuracy, coverage = ["75.00", "–"], ["50.00", "100.00", "–", "–"]
+    assert _texts(_named("AgentCoder, Table 4", rows)) == {"AgentCoder": accuracy}
+    assert _texts(_named("AgentCoder, Table 5", rows)) == {"AgentCoder": coverage}
+    assert _texts(_named("AgentCoder, Table 7", rows)) == {"Multiple Agents": accuracy}
+    assert _texts(_named("AgentCoder, Table 8", rows)) == {"Multiple Agents": coverage}
+    assert _named("AgentCoder, Table 5", rows).columns[:2] == ("HumanEval, first five", "HumanEval, all")
 
 
 def test_a_reader_is_warned_of_cells_that_are_not_of_the_same_tasks() -> None:

@@ -1,0 +1,43 @@
+"""Recorded replies of models to the tasks of HumanEval and MBPP, and what they are worth as they came.
+
+No task shows a test that the labels of the replies were made by: all hidden tests are hidden here, too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from adacoder.arena.formats import load
+from adacoder.arena.tasks import ArenaTask, TaskSet
+
+Recorded: TypeAlias = "Mapping[str, str]"
+"""A reply: `id, source, model, task_id, kind, reply, hidden_tests`, the last one its label."""
+
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(?P<code>.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def tasks_in(data: Path, folder: Path) -> tuple[list[TaskSet], dict[str, ArenaTask]]:
+    """The tasks of both benchmarks, and by their ids in the replies; `folder` is their workspace."""
+    sets = [load(data / name, folder, shows=False) for name in ("HumanEval.jsonl.gz", "mbpp.jsonl.gz")]
+    return sets, {task.id: task for each in sets for task in each.tasks}
+
+
+def replies_in(path: Path) -> Iterator[Recorded]:
+    """The replies of a file with one JSON object a line, compressed or not."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def plain(recorded: Recorded, task: ArenaTask) -> str:
+    """The program that a reply is taken for without any care; its label is about this."""
+    reply = recorded["reply"]
+    if recorded["kind"] == "continuation":
+        return task.target.text + reply
+    fence = _FENCE.search(reply) if recorded["kind"] == "chat-reply" else None
+    return fence["code"] if fence else reply

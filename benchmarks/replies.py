@@ -1,0 +1,239 @@
+"""The arena on recorded replies of models: the same counts as by the labels that the replies came with.
+
+    replies.py [--sources NAME …] [--columns] [--keep FOLDER]
+
+`ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`, `mbpp.jsonl.gz` and `model_replies.jsonl.gz`. No task shows
+a test that the labels were made by: all hidden tests are hidden here, too.
+
+For each model, of its *distinct* replies, the share that is right: `alone`, as the plain program that a reply is taken
+for without any care (this is what the labels are about); with `--columns` also after `extraction` (strategy direct),
+after the Debug Specialist (`rules`: adacoder without a round more), and of the tasks with several replies the share
+that ends right when they are tried in their order (`loop`: resample). It is not pass@1: the data has each reply once.
+
+A reply whose label does not come out is judged again with six times the time, and listed. With `--keep` what is found
+stays in a folder, and a later run goes on from there. Prints one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from recorded import Recorded, plain, replies_in, tasks_in
+
+from adacoder.arena.cells import Bench, Cell, Plan
+from adacoder.arena.judge import PASSED, Judge
+from adacoder.arena.rows import Reading, RowsFile
+from adacoder.arena.runner import Runner, Standing
+from adacoder.arena.tasks import ArenaTask, TaskSet
+from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.models.backend import Session
+from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.errors import OnlyThought
+from adacoder.models.recording.about import About
+from adacoder.models.window import Window
+from adacoder.service import Service
+from adacoder.settings import Settings
+
+Replies: TypeAlias = "Mapping[tuple[str, str], Sequence[Recorded]]"
+"""By model and task."""
+
+WORKERS = 4
+SECONDS = 5.0
+COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
+
+
+class Replayed:
+    """A model that gives recorded replies in their order, from a first one on."""
+
+    lease_key = "replayed"
+
+    def __init__(self, name: str, replies: Sequence[Recorded]) -> None:
+        self.name = name
+        self._replies = iter(replies)
+
+    async def window(self) -> Window:
+        """A window that every prompt fits into."""
+        return Window(1 << 17)
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
+    ) -> Reply:
+        """The next reply."""
+        try:
+            return Reply(next(self._replies)["reply"], Tokens(0, 0), Ended.STOP)
+        except StopIteration:
+            raise NoMore(self.name) from None
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+class NoMore(OnlyThought):
+    """A model has given all its replies."""
+
+
+@dataclass(frozen=True)
+class Samples(Plan):
+    """A plan in which each model is tried on its own tasks, once for each of its replies."""
+
+    replies: Replies
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.cells(self.models))
+
+    def cells(self, models: Iterable[str]) -> Iterator[Cell]:
+        """The cells for which there is a reply."""
+        for cell in super().cells(models):
+            given = self.replies.get((cell.model, cell.task.id), ())
+            is_one = cell.strategy != "resample" or cell.key[5] == 0
+            if cell.key[5] < len(given) and is_one:
+                yield cell
+
+
+def kept_in(path: Path) -> dict[str, bool]:
+    """Whether the plain programs of an earlier run are right, by their ids. A torn last line is cut off."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    whole = [line for line in lines if line.endswith("\n")]
+    path.write_text("".join(whole))
+    return dict(map(json.loads, whole))
+
+
+async def shared_out(judge: Judge, work: Sequence[tuple[Recorded, ArenaTask]], path: Path) -> list[bool]:
+    """Whether each plain program is right; what `path` has of an earlier run is not judged again."""
+    found = await asyncio.to_thread(kept_in, path)
+    waiting = iter([(recorded, task) for recorded, task in work if recorded["id"] not in found])
+    with path.open("a", buffering=1) as kept:
+
+        async def worker() -> None:
+            for recorded, task in waiting:
+                found[recorded["id"]] = await judge.judge_text(task, plain(recorded, task)) == PASSED
+                kept.write(json.dumps([recorded["id"], found[recorded["id"]]]) + "\n")
+                if len(found) % 500 == 0:
+                    print(f"alone: {len(found)} of {len(work)}", file=sys.stderr, flush=True)
+
+        await asyncio.gather(*(worker() for _ in range(WORKERS)))
+    return [found[recorded["id"]] for recorded, _ in work]
+
+
+def model_of(recorded: Recorded) -> str:
+    """A name for the model of a reply: with what asked it."""
+    return f"{recorded['source']}/{recorded['model']}"
+
+
+async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> dict[str, dict[str, list[int]]]:
+    """For each model and column how many cells are right, and how many there are; by the rows that the arena wrote."""
+    settings = Settings(timeout=SECONDS, max_iterations=0, seed=0)
+    path = folder / "rows.jsonl"
+
+    async def opened(
+        name: str | None, settings: Settings, session: Session, on_wait: object, about: About | None = None
+    ) -> Replayed:
+        assert name is not None
+        assert about is not None
+        return Replayed(name, replies[name, ids[id(about.target)]][settings.seed or 0 :])
+
+    ids = {id(task.target): task.id for each in sets for task in each.tasks}
+    models = tuple(dict.fromkeys(model for model, _ in replies))
+    for strategies, of in ((("direct", "adacoder"), settings), (("resample",), replace(settings, max_iterations=None))):
+        for tasks in sets:
+            judge, service = Judge(of), Service(opened, Session(leases=Leases(WORKERS)))
+            rows = RowsFile(path)
+            most = max(map(len, replies.values()))
+            plan = Samples(tasks, models, strategies, most, of, replies)
+            try:
+                runner = Runner(plan, Bench(service, judge, of), rows, 0, WORKERS, tell)
+                await runner.run()
+            finally:
+                await asyncio.gather(judge.close(), service.close())
+                await rows.close()
+    counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    for row in Reading().rows(path):
+        if row.strategy == "resample" and len(replies[row.model, row.task]) == 1:
+            continue
+        count = counts[row.model][COLUMNS[row.strategy]]
+        count[0] += row.right is True
+        count[1] += 1
+    return counts
+
+
+def tell(standing: Standing) -> None:
+    """Say now and then how far it is."""
+    if standing.done % 250 == 0:
+        print(f"{standing.done} of {standing.total} cells", file=sys.stderr, flush=True)
+
+
+async def measure(
+    data: Path, folder: Path, kept: Path, sources: Sequence[str], *, with_columns: bool
+) -> dict[str, object]:
+    """Everything that is printed."""
+    sets, by_id = tasks_in(data, folder)
+    replied = replies_in(data / "model_replies.jsonl.gz")
+    recorded = [each for each in replied if not sources or each["source"] in sources]
+    work = [(each, by_id[each["task_id"]]) for each in recorded]
+    judge = Judge(Settings(timeout=SECONDS))
+    try:
+        alone = await shared_out(judge, work, kept / "alone.jsonl")
+    finally:
+        await judge.close()
+    differing = [place for place, (each, _) in enumerate(work) if alone[place] != (each["hidden_tests"] == "pass")]
+    patient = Judge(Settings(timeout=6 * SECONDS))
+    differences = []
+    try:
+        for place in differing:
+            each, task = work[place]
+            again = await patient.judge_text(task, plain(each, task))
+            told = {name: each[name] for name in ("id", "source", "model", "task_id", "hidden_tests", "error")}
+            differences.append({**told, "judged": alone[place], "again": again.how, "kind": again.kind})
+    finally:
+        await patient.close()
+    table: dict[str, dict[str, object]] = {}
+    replies: dict[tuple[str, str], list[Recorded]] = defaultdict(list)
+    for place, each in enumerate(recorded):
+        row = table.setdefault(model_of(each), {"replies": 0, "labels": 0, "alone": 0})
+        for name, value in (("replies", 1), ("labels", each["hidden_tests"] == "pass"), ("alone", alone[place])):
+            row[name] = int(str(row[name])) + int(value)
+        replies[model_of(each), each["task_id"]].append(each)
+    if with_columns:
+        for model, counts in (await columns(sets, replies, kept)).items():
+            table[model].update(counts)
+    return {
+        "tasks": {each.dataset: len({task.id for _, task in work} & {task.id for task in each.tasks}) for each in sets},
+        "replies": len(recorded),
+        "differences": differences,
+        "table": table,
+    }
+
+
+def main() -> None:
+    """Measure, and print the line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sources", nargs="*", default=(), help="only the replies of these systems")
+    parser.add_argument("--columns", action="store_true", help="what becomes of the replies in the arena, too")
+    parser.add_argument("--keep", type=Path, help="a folder for what is found, so that a later run goes on")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        kept = arguments.keep or folder
+        kept.mkdir(parents=True, exist_ok=True)
+        data = Path(os.environ["ADACODER_DATA"])
+        print(json.dumps(asyncio.run(measure(data, folder, kept, arguments.sources, with_columns=arguments.columns))))
+
+
+if __name__ == "__main__":
+    main()
