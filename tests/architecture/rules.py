@@ -39,6 +39,7 @@ LIBRARY_HOMES = {
     "click": ("cli/",),
     "rich": ("cli/",),
     "matplotlib": ("arena/plots.py",),
+    "distributed": ("arena/cluster.py",),
     "tomlkit": ("settings/editing.py",),
 }
 """Which library may be imported where."""
@@ -439,6 +440,7 @@ READERS = {
     "lsp/stdio.py": "stdin and stdout",
     "arena/formats.py": "the tasks that the user named",
     "arena/rows.py": "the rows that the user named",
+    "arena/dask_worker.py": "what a cell has left in a folder of the worker's own",
     "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",
