@@ -40,6 +40,7 @@ LIBRARY_HOMES = {
     "rich": ("cli/",),
     "matplotlib": ("arena/plots.py",),
     "datasets": ("arena/hub.py",),
+    "distributed": ("arena/cluster.py",),
     "tomlkit": ("settings/editing.py",),
 }
 """Which library may be imported where."""
@@ -471,6 +472,7 @@ READERS = {
     "arena/formats.py": "the tasks that the user named",
     "arena/hub.py": "the tasks that it downloaded itself",
     "arena/rows.py": "the rows that the user named",
+    "arena/dask_worker.py": "what a cell has left in a folder of the worker's own",
     "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",

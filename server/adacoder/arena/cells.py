@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import hashlib
 import json
 import platform
@@ -14,11 +15,14 @@ from pathlib import Path
 import adacoder
 from adacoder.arena.blame import Blame, blame
 from adacoder.arena.judge import PASSED, Judge
-from adacoder.arena.rows import DesignedTests, Judged, Key, Row, RowAttempt, Spent
+from adacoder.arena.rows import DesignedTests, Judged, Key, Row, RowAttempt, RowsError, Spent
 from adacoder.arena.tasks import ArenaTask, TaskSet
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Example, Outcome, Reply, Status, Step
 from adacoder.journal import Asked, Evaluated, Repaired
+from adacoder.models.backend import Session
+from adacoder.models.backends import BACKENDS, kind_and_name
+from adacoder.models.base import Leases
 from adacoder.pytext import parsed
 from adacoder.replies.extract import extract
 from adacoder.report.journal import journal
@@ -32,6 +36,7 @@ _COUNTING = (
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
 """Settings that a cell's row depends on, besides those that are members of the row."""
+_MOST_SLOTS = 1024
 _LEVEL = "level "
 """Begin of a branch that is a strategy's level."""
 
@@ -83,17 +88,18 @@ class Plan:
 
     def cells(self, models: Iterable[str]) -> Iterator[Cell]:
         """The cells of some models, one model after the other, so that each is loaded once."""
-        digest, tasks = _digest(self.settings), self.tasks
+        of_settings, tasks = digest(self.settings), self.tasks
         first = self.settings.seed or 0
         for model in models:
             for sample in range(self.samples):
                 for task in tasks.tasks:
                     for strategy in self.strategies:
                         place = tasks.dataset, tasks.checksum, task.id
-                        yield Cell(task, (*place, model, strategy, sample, digest, first + sample))
+                        yield Cell(task, (*place, model, strategy, sample, of_settings, first + sample))
 
 
-def _digest(settings: Settings) -> str:
+def digest(settings: Settings) -> str:
+    """Digest of those settings that a cell's row depends on."""
     told = {name: getattr(settings, name) for name in _COUNTING}
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -112,12 +118,33 @@ class Bench:
     replays: Path | None = None
     """Folder of recorded conversations that answer in place of models."""
 
+    @classmethod
+    def opened(
+        cls, settings: Settings, journals: Path, records: Path | None = None, replays: Path | None = None
+    ) -> Bench:
+        """A bench with a service and a judge of its own; it does as many cells at a time as it is asked for."""
+        service = Service(session=Session(leases=Leases(_MOST_SLOTS)))
+        return cls(service, Judge(settings), settings, journals, records, replays)
+
+    async def close(self) -> None:
+        """End the processes of its service and its judge."""
+        await asyncio.gather(self.judge.close(), self.service.close())
+
+    def server_of(self, model: str) -> str:
+        """The server that a model is on: those of a kind are on one."""
+        return kind_and_name(model)[0]
+
+    def slots_of(self, server: str) -> int:
+        """How many cells a server works on at a time."""
+        return BACKENDS[server].slots
+
     async def done(self, cell: Cell) -> Row:
         """Do a cell.
 
         Raises:
             ServerTrouble: it came to nothing by no fault of its model.
             SandboxError: candidates could not be judged.
+            RowsError: its journal cannot be written.
         """
         record = f"{cell.name}.conversation"
         settings = replace(
@@ -153,9 +180,21 @@ class Bench:
 
     def _keep_journal(self, cell: Cell, outcome: Outcome, folder: Path) -> str:
         path = folder / f"{cell.name}.md"
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(journal(outcome, cell.task.project.folder), encoding="utf-8")
+        keep(path, journal(outcome, cell.task.project.folder))
         return f"{folder.name}/{path.name}"
+
+
+def keep(path: Path, text: str) -> None:
+    """Write what is kept of a cell besides its row.
+
+    Raises:
+        RowsError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RowsError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _failure_of(outcome: Outcome) -> str | None:

@@ -1,25 +1,49 @@
-"""Runs the cells of a comparison on this machine, as many at a time as each model server works on.
+"""Runs the cells of a comparison, as many at a time as each model server works on.
 
-Cells that have a row are not done again. A cell whose server failed has no row: it is tried again for a while, and
-left to the next run after that. Whatever ends a run, the rows that were written are whole.
+How a cell is carried out is a Carrier's affair: on this machine the Bench's, on a cluster that of `cluster.py`. Cells
+that have a row are not done again. A cell whose server failed has no row: it is tried again for a while, and left to
+the next run after that. Whatever ends a run, the rows that were written are whole.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from adacoder.arena.cells import Bench, Cell, Plan, ServerTrouble
+from adacoder.arena.cells import Cell, Plan, ServerTrouble
 from adacoder.arena.rows import Reading, Row, RowsFile
-from adacoder.models.backends import BACKENDS, kind_and_name
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 """Seconds between tries at a server that failed; each is twice as long as the one before."""
 _GIVES_UP = 3
 """Cells of a model in a row that fail lastingly, after which the rest of its cells is not tried."""
+_LOOKS = 1.0
+"""Seconds after which it is looked again whether a server has more slots."""
+
+
+class Carrier(Protocol):
+    """What carries cells out."""
+
+    def server_of(self, model: str) -> str:
+        """The server that a model is on, by a name that stays the same."""
+        ...
+
+    def slots_of(self, server: str) -> int:
+        """How many cells a server works on at a time, as it is now."""
+        ...
+
+    async def done(self, cell: Cell) -> Row:
+        """Do a cell.
+
+        Raises:
+            ServerTrouble: it came to nothing by no fault of its model.
+            AdaCoderError: no cell can be done.
+        """
+        ...
 
 
 @dataclass
@@ -94,12 +118,12 @@ class Runner:
     """One run."""
 
     plan: Plan
-    bench: Bench
+    carrier: Carrier
     rows: RowsFile
     patience: float = 600.0
     """Seconds for which a failing server is tried again."""
     slots: int | None = None
-    """Cells at a time for each server; None: as its kind says."""
+    """Cells at a time for each server; None: as the carrier says."""
     hear: Hear = lambda standing: None
 
     async def run(self) -> Standing:
@@ -107,7 +131,7 @@ class Runner:
 
         Raises:
             RowsError: a row cannot be written.
-            SandboxError: candidates cannot be judged.
+            AdaCoderError: cells cannot be carried out.
         """
         standing = Standing(len(self.plan))
         if self.rows.done:
@@ -118,51 +142,64 @@ class Runner:
         standing.done_before = standing.done
         self.hear(standing)
         async with asyncio.TaskGroup() as group:
-            for kind, models in _by_server(self.plan.models).items():
-                server = _Server(self, standing, self.plan.cells(models))
-                for _ in range(self.slots or BACKENDS[kind].slots):
-                    group.create_task(server.work())
+            for name, models in self._servers().items():
+                group.create_task(_Server(self, name, standing, self.plan.cells(models)).work())
         return standing
 
-
-def _by_server(models: Iterable[str]) -> Mapping[str, list[str]]:
-    """The models by their kind: those of a kind are on one server."""
-    found: dict[str, list[str]] = {}
-    for model in models:
-        found.setdefault(kind_and_name(model)[0], []).append(model)
-    return found
+    def _servers(self) -> dict[str, list[str]]:
+        """The models by their servers."""
+        found: dict[str, list[str]] = {}
+        for model in self.plan.models:
+            found.setdefault(self.carrier.server_of(model), []).append(model)
+        return found
 
 
 class _Server:
-    """One server's cells, worked on by as many workers as it has slots."""
+    """One server's cells, of which as many are under way as it has slots."""
 
-    def __init__(self, runner: Runner, standing: Standing, cells: Iterator[Cell]) -> None:
+    def __init__(self, runner: Runner, name: str, standing: Standing, cells: Iterator[Cell]) -> None:
         self._runner = runner
+        self._name = name
         self._standing = standing
         self._cells = cells
+        self._under_way: set[asyncio.Task[None]] = set()
         self._failed: dict[str, int] = {}
         """Lasting failures in a row, by model."""
 
     async def work(self) -> None:
-        """Do one cell after the other, as long as there are any."""
-        for cell in self._cells:
-            if cell.key in self._runner.rows.done or self._failed.get(cell.model, 0) >= _GIVES_UP:
-                continue
-            row = await self._patiently(cell)
-            if row is not None:
-                await self._runner.rows.add(row)
-                self._standing.count(row)
-                self._runner.hear(self._standing)
+        """Do all cells that have no row."""
+        async with asyncio.TaskGroup() as group:
+            for cell in self._cells:
+                if cell.key in self._runner.rows.done:
+                    continue
+                await self._room()
+                if self._failed.get(cell.model, 0) < _GIVES_UP:
+                    self._under_way.add(group.create_task(self._do(cell)))
+
+    async def _room(self) -> None:
+        """Wait until one more cell may be under way. There may come more slots meanwhile."""
+        while len(self._under_way) >= max(1, self._runner.slots or self._runner.carrier.slots_of(self._name)):
+            _, self._under_way = await asyncio.wait(
+                self._under_way, timeout=_LOOKS, return_when=asyncio.FIRST_COMPLETED
+            )
+
+    async def _do(self, cell: Cell) -> None:
+        row = await self._patiently(cell)
+        if row is not None:
+            await self._runner.rows.add(row)
+            self._standing.count(row)
+            self._runner.hear(self._standing)
 
     async def _patiently(self, cell: Cell) -> Row | None:
         """Do a cell, again while its server fails; None if it came to nothing."""
-        began, pause, standing = time.monotonic(), _FIRST_PAUSE, self._standing
+        end, pause, standing = None, _FIRST_PAUSE, self._standing
         while True:
             try:
-                row = await self._runner.bench.done(cell)
+                row = await self._runner.carrier.done(cell)
             except ServerTrouble as trouble:
                 standing.server_failures += 1
-                left = self._runner.patience - (time.monotonic() - began)
+                end = time.monotonic() + self._runner.patience if end is None else end
+                left = end - time.monotonic()
                 if not trouble.passes or left <= 0:
                     self._failed[cell.model] = self._failed.get(cell.model, 0) + 1
                     standing.troubles[str(trouble)] = standing.troubles.get(str(trouble), 0) + 1

@@ -6,30 +6,28 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from adacoder.arena.cells import Bench, Plan
+from adacoder.arena.cluster import Cluster, connected
 from adacoder.arena.formats import load
 from adacoder.arena.hub import NAMES, download
 from adacoder.arena.judge import Judge
 from adacoder.arena.own_code import hiding, tasks_of
 from adacoder.arena.rows import RowsFile
-from adacoder.arena.runner import Runner, Standing
+from adacoder.arena.runner import Carrier, Runner, Standing
 from adacoder.arena.tasks import TasksError, TaskSet
 from adacoder.cli import COULD_NOT_RUN, INTERRUPTED
 from adacoder.cli.choices import Choices, Told
 from adacoder.cli.terminal import complain, console, moving_line
 from adacoder.domain import AdaCoderError
 from adacoder.messages import counted
-from adacoder.models.backend import Session
-from adacoder.models.base import Leases
-from adacoder.service import Service
 from adacoder.settings import Settings
 from adacoder.strategies import LISTED, STRATEGIES
 
-_MOST_SLOTS = 1024
 _EVERY_SECONDS = 30.0
 """Between two lines of progress where there is no terminal."""
 
@@ -48,8 +46,10 @@ class Wanted:
     replays: Path | None
     slots: int | None
     patience: float
-    downloads: bool = False
+    downloads: bool
     """True if the tasks are named as on the dataset hub, and come from there."""
+    dask: str | None
+    """Address of a cluster's scheduler; None: the cells are done on this machine."""
 
 
 def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
@@ -103,19 +103,28 @@ class _Comparison:
         unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
         if unknown is not None:
             raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
+        if wanted.dask is not None and wanted.replays is not None:
+            raise AdaCoderError("What --replay answers needs no model, and so no cluster: leave --dask out.")
         rows = RowsFile(wanted.rows)
-        judge, service = Judge(settings), Service(session=Session(leases=Leases(_MOST_SLOTS)))
+        journals = wanted.rows.parent / f"{wanted.rows.stem}.journals"
+        bench = Bench.opened(settings, journals, wanted.records, wanted.replays)
         try:
-            with tempfile.TemporaryDirectory(prefix="adacoder-arena-") as name:
-                tasks = await fit(await wanted_tasks(place, wanted.only, settings, Path(name)), judge)
-                journals = wanted.rows.parent / f"{wanted.rows.stem}.journals"
-                bench = Bench(service, judge, settings, journals, wanted.records, wanted.replays)
-                plan = Plan(tasks, wanted.models, wanted.strategies, wanted.samples, settings)
+            async with AsyncExitStack() as stack:
+                scheduler = await stack.enter_async_context(connected(wanted.dask)) if wanted.dask else None
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="adacoder-arena-"))
+                tasks = await wanted_tasks(place, wanted.only, settings, Path(folder))
+                plan = Plan(await fit(tasks, bench.judge), wanted.models, wanted.strategies, wanted.samples, settings)
+                carrier: Carrier = bench
+                if scheduler is not None:
+                    cluster = Cluster(scheduler, plan, wanted.rows, wanted.records, complain, is_own=is_own)
+                    carrier = await stack.enter_async_context(cluster)
                 with _Shown() as shown:
-                    runner = Runner(plan, bench, rows, wanted.patience, wanted.slots, lambda to: self._hear(to, shown))
+                    runner = Runner(
+                        plan, carrier, rows, wanted.patience, wanted.slots, lambda to: self._hear(to, shown)
+                    )
                     standing = await runner.run()
         finally:
-            await asyncio.gather(judge.close(), service.close())
+            await bench.close()
             await rows.close()
         return self._end(standing, rows)
 

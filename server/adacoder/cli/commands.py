@@ -354,6 +354,9 @@ _COMPARED = (
     metavar="SECONDS",
     help="Time for which a server that fails is tried again.",
 )
+@click.option(
+    "--dask", metavar="ADDRESS", help="Do the cells on the workers of the Dask cluster whose scheduler is at ADDRESS."
+)
 @_settings(*_COMPARED)
 def arena(
     tasks: Path,
@@ -368,6 +371,7 @@ def arena(
     replays: Path | None,
     slots: int | None,
     patience: float,
+    dask: str | None,
     **values: object,
 ) -> int:
     """Compare models and workflows on tasks with hidden tests.
@@ -381,7 +385,9 @@ def arena(
 
     named = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (strategies, models))
     of_strategies, of_models = named
-    wanted = Wanted(tasks, only, of_strategies, of_models, samples, rows, records, replays, slots, patience, downloads)
+    wanted = Wanted(
+        tasks, only, of_strategies, of_models, samples, rows, records, replays, slots, patience, downloads, dask
+    )
     return compare(wanted, values)
 
 

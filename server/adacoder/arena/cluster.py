@@ -1,0 +1,336 @@
+"""Carries cells out on an existing Dask cluster: each worker has a service and a judge of its own, kept between cells.
+
+Whoever started the run keeps the rows, and chooses the worker of each cell: so no more cells are on a worker than it
+offers slots, one that joins takes part, and what a worker that died had begun is done anew elsewhere. A worker is
+taken once it has said that its AdaCoder is the same. What it then executes is in `dask_worker.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import CancelledError as Lost
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from adacoder.arena.cells import Cell, Plan, ServerTrouble, digest, keep
+from adacoder.arena.dask_worker import Done, Setup, Trouble, Unable, do, join, leave, versions
+from adacoder.arena.rows import Row
+from adacoder.domain import AdaCoderError
+from adacoder.messages import counted
+from adacoder.models.backends import kind_and_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from distributed import Client
+
+_CONNECTS = 10.0
+"""Seconds that the scheduler has to answer."""
+_LOOKS = 1.0
+"""Seconds between two looks at which workers there are."""
+_ENDS = 5.0
+"""Seconds that workers have at the end to leave what they do."""
+_MOST_DEATHS = 3
+"""Workers that may end while they do the same cell; after that it is left to the next run."""
+
+
+class ClusterError(AdaCoderError):
+    """A cluster cannot be used, or is no more."""
+
+
+@dataclass(eq=False)
+class _Member:
+    """A worker that takes part."""
+
+    address: str
+    slots: Mapping[str, int]
+    """Cells at a time, by what it offers: the id of a model, or a kind of server."""
+    gone: asyncio.Future[None]
+    """Done when it has left."""
+    busy: Counter[str] = field(default_factory=Counter)
+
+    def free(self, server: str) -> int:
+        """Slots that no cell of ours has."""
+        return self.slots.get(server, 0) - self.busy[server]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """A scheduler that we are connected to."""
+
+    address: str
+    client: Client
+
+
+@asynccontextmanager
+async def connected(address: str) -> AsyncIterator[Scheduler]:
+    """The scheduler at `address`.
+
+    Raises:
+        ClusterError: there is none, or the library is not installed.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ClusterError("A cluster needs Dask: pip install 'adacoder[arena]'.") from None
+    for name in ("distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what it would tell is told here, in a sentence
+    try:
+        client: Client = await Client(  # type: ignore[no-untyped-call]  # Dask's
+            address, asynchronous=True, timeout=_CONNECTS, set_as_default=False
+        )
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"No Dask scheduler answers at {address}: start one with `dask scheduler`.") from error
+    try:
+        yield Scheduler(address, client)
+    finally:
+        with suppress(OSError, TimeoutError):
+            await client.close(_ENDS)  # type: ignore[no-untyped-call]  # Dask's
+
+
+class Cluster:
+    """The workers of a cluster as the Carrier of one run, inside `async with`."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        plan: Plan,
+        rows: Path,
+        records: Path | None,
+        tell: Callable[[str], object],
+        *,
+        is_own: bool,
+    ) -> None:
+        """What is kept of cells besides their rows is written beside the file `rows` and to the folder `records`.
+
+        `tell` hears of workers that cannot take part. `is_own`: the tasks are from a folder.
+        """
+        self._client = scheduler.client
+        self._address = scheduler.address
+        self._plan = plan
+        self._journals = rows.parent / f"{rows.stem}.journals"
+        self._records = records
+        self._tell = tell
+        self._run = uuid4().hex
+        tasks = {task.id: task for task in plan.tasks.tasks}
+        self._setup = Setup(tasks, plan.settings, digest(plan.settings), is_own, records is not None)
+        self._members: dict[str, _Member] = {}
+        self._left_out: set[str] = set()
+        self._servers: dict[str, str] = {}
+        self._changed = asyncio.Event()
+        self._looking = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Cluster:
+        """Have the workers that there are take part.
+
+        Raises:
+            ClusterError: none can, or none offers what a model needs.
+        """
+        try:
+            await self._look()
+            self._servers = dict(self._served())
+        except BaseException:
+            await self.__aexit__()
+            raise
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    def _served(self) -> Iterator[tuple[str, str]]:
+        """Each model with what workers offer for it: by its id, or else by its kind.
+
+        Raises:
+            ClusterError: there is one for which none offers anything.
+        """
+        offered = {name for each in self._members.values() for name in each.slots}
+        for model in self._plan.models:
+            kind = kind_and_name(model)[0]
+            if not {model, kind} & offered:
+                raise ClusterError(
+                    f"No worker of the cluster at {self._address} offers '{kind}' or '{model}': start one with"
+                    f" `dask worker {self._address} --resources {kind}=1`."
+                )
+            yield model, model if model in offered else kind
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(_ENDS):
+                await self._client.run(leave, self._run, workers=[*self._members], on_error="ignore")
+
+    def server_of(self, model: str) -> str:
+        """As `Carrier.server_of`: by what workers offer."""
+        return self._servers[model]
+
+    def slots_of(self, server: str) -> int:
+        """As `Carrier.slots_of`."""
+        return sum(each.slots.get(server, 0) for each in self._members.values())
+
+    async def done(self, cell: Cell) -> Row:
+        """As `Carrier.done`; what is kept besides the row is written first.
+
+        Raises:
+            ServerTrouble: it came to nothing by no fault of its model.
+            ClusterError: the scheduler is gone.
+            RowsError: the journal cannot be written.
+        """
+        server, deaths = self.server_of(cell.model), 0
+        while deaths < _MOST_DEATHS:
+            member = await self._free(server)
+            match await self._on(member, server, cell):
+                case Done() as done:
+                    return self._kept(cell, done)
+                case Trouble(why=why, passes=passes):
+                    raise ServerTrouble(AdaCoderError(why), passes=passes)
+                case Unable(why=why):
+                    self._leave_out(member.address, why)
+                case None:  # if it is there, it is another process by now
+                    deaths += 1
+                    self._forget(member.address)
+        died = f"{counted(_MOST_DEATHS, 'worker')} ended while they did the same cell: see what they logged."
+        raise ServerTrouble(ClusterError(died), passes=False)
+
+    def _kept(self, cell: Cell, done: Done) -> Row:
+        if done.record is not None and self._records is not None:
+            keep(self._records / f"{cell.name}.conversation", done.record)
+        path = self._journals / f"{cell.name}.md"
+        keep(path, done.journal)
+        return replace(done.row, journal=f"{self._journals.name}/{path.name}")
+
+    async def _free(self, server: str) -> _Member:
+        """The worker that has most free slots, once there is one.
+
+        Raises:
+            ServerTrouble: no worker offers any.
+            ClusterError: the scheduler is gone.
+        """
+        while True:
+            await self._still_there()
+            offering = [each for each in self._members.values() if server in each.slots]
+            if not offering:
+                raise ServerTrouble(ClusterError(f"No worker of the cluster offers '{server}' now."), passes=True)
+            best = max(offering, key=lambda each: each.free(server))
+            if best.free(server) > 0:
+                best.busy[server] += 1
+                return best
+            await self._changed.wait()
+
+    async def _still_there(self) -> None:
+        if self._watching is not None and self._watching.done():
+            await self._watching
+
+    async def _on(self, member: _Member, server: str, cell: Cell) -> Done | Trouble | Unable | None:
+        """What a worker makes of a cell in the slot that it has; None if it left meanwhile."""
+        future = self._client.submit(
+            do, self._run, cell.key, workers=[member.address], resources={server: 1}, pure=False
+        )
+        answer: asyncio.Future[Done | Trouble | Unable | None] = asyncio.ensure_future(future.result())
+        try:
+            await asyncio.wait((answer, member.gone), return_when=asyncio.FIRST_COMPLETED)
+            return answer.result() if answer.done() else None
+        except Lost:  # with the scheduler, which may be back
+            await self._look()
+            return None
+        finally:
+            member.busy[server] -= 1
+            self._change()
+            answer.cancel()
+            future.release()  # type: ignore[no-untyped-call]  # Dask's
+
+    async def _watch(self) -> None:
+        """Follow which workers there are.
+
+        Raises:
+            ClusterError: the scheduler is gone.
+        """
+        try:
+            while True:
+                await asyncio.sleep(_LOOKS)
+                await self._look()
+        finally:
+            for each in self._members.values():
+                each.gone.cancel()
+            self._change()
+
+    async def _look(self) -> None:
+        """See which workers have come and gone.
+
+        Raises:
+            ClusterError: the scheduler is gone.
+        """
+        async with self._looking:
+            try:
+                found = await self._workers()
+            except (OSError, TimeoutError) as error:
+                raise ClusterError(f"The Dask scheduler at {self._address} does not answer any more.") from error
+            for address in self._members.keys() - found.keys():
+                self._forget(address)
+            self._left_out &= found.keys()
+            new = found.keys() - self._members.keys() - self._left_out
+            if new:
+                await self._admit({address: found[address] for address in new})
+
+    async def _workers(self) -> Mapping[str, Mapping[str, object]]:
+        """What the scheduler says of each worker, by its address."""
+        scheduler = self._client.scheduler
+        if scheduler is None:
+            raise ConnectionError
+        async with asyncio.timeout(_CONNECTS):
+            workers: Mapping[str, Mapping[str, object]] = (await scheduler.identity(n_workers=-1))["workers"]
+        return workers
+
+    async def _admit(self, found: Mapping[str, Mapping[str, object]]) -> None:
+        """Have workers take part, where their AdaCoder is the same."""
+        told = await self._client.run(versions, workers=[*found], on_error="return")
+        ours = versions()
+        same = [address for address, said in told.items() if said == ours]
+        for address in told.keys() - same:
+            self._leave_out(address, _other(told[address], ours))
+        joined = await self._client.run(join, self._run, self._setup, workers=same, on_error="return") if same else {}
+        for address, why in joined.items():
+            if why is None:
+                self._members[address] = _Member(address, _slots(found[address]), asyncio.Future())
+            else:
+                self._leave_out(address, str(why))
+        self._change()
+
+    def _leave_out(self, address: str, why: str) -> None:
+        self._forget(address)
+        self._left_out.add(address)
+        self._tell(f"The worker {address} is left out: {why}")
+
+    def _forget(self, address: str) -> None:
+        member = self._members.pop(address, None)
+        if member is not None and not member.gone.done():
+            member.gone.set_result(None)
+        self._change()
+
+    def _change(self) -> None:
+        """Wake all that wait for a slot."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def _slots(worker: Mapping[str, object]) -> Mapping[str, int]:
+    """What a worker offers: no more at a time than it has threads, since it would not begin more."""
+    resources, threads = worker["resources"], worker["nthreads"]
+    if not isinstance(resources, dict) or not isinstance(threads, int):
+        return {}
+    return {name: min(int(amount), threads) for name, amount in resources.items() if amount >= 1}
+
+
+def _other(told: object, ours: tuple[str, int]) -> str:
+    """Why a worker that says this of its AdaCoder cannot take part."""
+    if isinstance(told, tuple):
+        return f"it has AdaCoder {told[0]} with rows of version {told[1]}, this is {ours[0]} with {ours[1]}."
+    if isinstance(told, ImportError):
+        return f"it has no AdaCoder: pip install adacoder=={ours[0]} there."
+    return f"it cannot say which AdaCoder it has ({told})."
