@@ -438,6 +438,7 @@ READERS = {
     "models/windows.py": "files of the system that tell of WSL",
     "lsp/stdio.py": "stdin and stdout",
     "arena/formats.py": "the tasks that the user named",
+    "arena/own_code.py": "files that may hold hidden examples, to hide those that do",
     "arena/rows.py": "the rows that the user named",
     "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",

@@ -13,7 +13,7 @@ from pathlib import Path
 from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import Judge
-from adacoder.arena.own_code import hiding, tasks_of
+from adacoder.arena.own_code import tasks_of
 from adacoder.arena.rows import RowsFile
 from adacoder.arena.runner import Runner, Standing
 from adacoder.arena.tasks import TasksError, TaskSet
@@ -94,8 +94,6 @@ class _Comparison:
     async def carry_out(self) -> int:
         """Do all cells, and say what came of them; returns the exit code."""
         wanted, settings = self._wanted, self._settings
-        is_own = wanted.tasks.is_dir()
-        settings = hiding(settings) if is_own else settings
         unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
         if unknown is not None:
             raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
