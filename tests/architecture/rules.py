@@ -471,6 +471,7 @@ READERS = {
     "lsp/stdio.py": "stdin and stdout",
     "arena/formats.py": "the tasks that the user named",
     "arena/hub.py": "the tasks that it downloaded itself",
+    "arena/own_code.py": "files that may hold hidden examples, to hide those that do",
     "arena/rows.py": "the rows that the user named",
     "arena/dask_worker.py": "what a cell has left in a folder of the worker's own",
     "arena/html.py": "journals below the folder of rows that the user named, and our own texts",

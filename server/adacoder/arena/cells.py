@@ -149,6 +149,7 @@ class Bench:
         record = f"{cell.name}.conversation"
         settings = replace(
             self.settings,
+            hide=(*self.settings.hide, *cell.task.hide),
             models=(f"replay:{self.replays / record}" if self.replays else cell.model,),
             strategy=cell.strategy,
             seed=cell.key[7],

@@ -16,7 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from adacoder.arena.rows import Row
-from adacoder.arena.tables import Line, Table
+from adacoder.arena.tables import Cell, Line, Table
+from adacoder.messages import counted
 from adacoder.visible import visible
 
 _LONGEST_JOURNAL = 200_000
@@ -27,8 +28,8 @@ FILTERS = ("dataset", "model", "strategy", "status", "right")
 
 
 def page(
-    tables: Iterable[Table],
-    rows: Iterable[Row],
+    tables: Sequence[Table],
+    rows: Sequence[Row],
     journal: Callable[[Row], str | None] = lambda row: None,
     notes: Sequence[str] = (),
 ) -> str:
@@ -42,7 +43,9 @@ def page(
             "<meta name='viewport' content='width=device-width, initial-scale=1'>\n",
             f"<title>AdaCoder arena</title>\n<style>{style}</style>\n</head>\n<body>\n<h1>AdaCoder arena</h1>\n",
             *(f"<p class='note'>{_text(note)}</p>\n" for note in notes),
-            *map(_table, tables),
+            f"<p class='about'>{_text(_about(rows))}</p>\n",
+            "".join(map(_table, (table for table in tables if table.lines))),
+            _without_rows([table for table in tables if not table.lines]),
             "<section><h2>Cells</h2><form id='filters'></form><p id='count'></p><div id='cells'></div>",
             "<button id='more' type='button' hidden>More</button></section>\n",
             f"<script type='application/json' id='rows'>{_data(rows, journal)}</script>\n",
@@ -67,18 +70,52 @@ def journal_below(folder: Path, row: Row) -> str | None:
     return text if len(text) <= _LONGEST_JOURNAL else f"{text[:_LONGEST_JOURNAL]}\n… (it goes on in {row.journal})"
 
 
+def _about(rows: Sequence[Row]) -> str:
+    """What the rows are of."""
+    if not rows:
+        return "There are no rows."
+    kinds = (("task", lambda row: (row.dataset, row.task)), ("model", lambda row: row.model))
+    counts = [counted(len(rows), "cell"), *(counted(len(set(map(of, rows))), name) for name, of in kinds)]
+    strategies = len({row.strategy for row in rows})
+    versions = ", ".join(sorted({f"AdaCoder {row.adacoder} on Python {row.python}" for row in rows}))
+    days = sorted({row.at[:10] for row in rows if row.at})
+    when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    return f"{', '.join(counts)}, {strategies} {'strategy' if strategies == 1 else 'strategies'}. {versions}{when}."
+
+
+def _without_rows(tables: Sequence[Table]) -> str:
+    """What the tables that have no rows say, out of the way of those that have."""
+    if not tables:
+        return ""
+    notes = "".join(f"<p class='note'>{_text(note)}</p>" for table in tables for note in table.notes)
+    name = f"<summary>{counted(len(tables), 'table')} without rows</summary>"
+    return f"<section><details>{name}{notes}</details></section>\n"
+
+
 def _table(table: Table) -> str:
     head = "".join(f"<th scope='col'>{_text(label)}</th>" for label in (table.corner, *table.columns))
     body = "".join(map(_line, table.lines))
     notes = "".join(f"<p class='note'>{_text(note)}</p>" for note in table.notes)
     grid = f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    shown = f"<details{' open' if table.lines else ''}><summary>{_text(table.name)}: {_text(table.title)}</summary>"
-    return f"<section>{shown}{grid if table.lines else ''}{notes}</details></section>\n"
+    name = f"<summary>{_text(table.name)}: {_text(table.title)}</summary>"
+    return f"<section><details open>{name}{grid}{notes}</details></section>\n"
 
 
 def _line(line: Line) -> str:
-    cells = "".join(f"<td>{_text(cell.text)}</td>" for cell in line.cells)
+    cells = "".join(f"<td>{_text(cell.text)}{_interval(cell)}</td>" for cell in line.cells)
     return f"<tr><th scope='row'>{_text(line.label)}</th>{cells}</tr>"
+
+
+def _interval(cell: Cell) -> str:
+    """A share and its interval, drawn on a line from 0 to 1."""
+    known = cell.estimate
+    if known is None or known.low is None or known.high is None:
+        return ""
+    low, at, high = (f"{4 + 92 * value:.1f}" for value in (known.low, known.value, known.high))
+    return (
+        "<svg viewBox='0 0 100 8' aria-hidden='true'><line class='scale' x1='4' x2='96' y1='4' y2='4'/>"
+        f"<line class='span' x1='{low}' x2='{high}' y1='4' y2='4'/><circle class='dot' cx='{at}' cy='4' r='3'/></svg>"
+    )
 
 
 def _text(text: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from adacoder.arena.project_tests import SECONDS, judging
 from adacoder.arena.rows import DesignedTests, Judged
 from adacoder.arena.tasks import ArenaTask, Calls, Examples, Statements
 from adacoder.aside import aside
@@ -45,7 +46,7 @@ class Judge:
     def __init__(self, settings: Settings) -> None:
         """`settings` say which interpreter, and how it is isolated at least."""
         self._settings = settings
-        self._hosts: dict[Path, Host] = {}
+        self._hosts: dict[tuple[Path, tuple[str, ...]], Host] = {}
         self._turns = turns_for_all()
         self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
         """Results of canonical solutions, by task."""
@@ -136,10 +137,13 @@ class Judge:
 
     async def _judged(self, task: ArenaTask, text: str) -> Judged:
         match task.hidden:
-            case Statements() as tests:
-                verdict = await self._run(task, text, [_statements(tests)])
-            case Examples(examples=examples):
+            case Statements() as statements:
+                verdict = await self._run(task, text, [_statements(statements)])
+            case Examples(examples=examples, tests=tests):
                 verdict = await self._run(task, text, examples)
+                if verdict.passed and tests:
+                    own = judging(task.project.folder, tests)
+                    verdict = await self._run(replace(task, hide=()), text, own, max(SECONDS, self._settings.timeout))
             case Calls() as calls:
                 wanted = calls.wanted if calls.wanted is not None else await self._true(task, calls)
                 verdict = await self._called(task, text, calls)
@@ -164,7 +168,9 @@ class Judge:
         source = _PRINTS.format(call=calls.call, arguments=", ".join(calls.arguments))
         return await self._run(task, text, [Example(source, "", 0)])
 
-    async def _run(self, task: ArenaTask, text: str, examples: Sequence[Example], *, by_line: bool = False) -> Verdict:
+    async def _run(
+        self, task: ArenaTask, text: str, examples: Sequence[Example], seconds: float = 0.0, *, by_line: bool = False
+    ) -> Verdict:
         module, overlays = task.target.module, {**task.project.overlays, task.target.module.path: text}
         program = Program(
             module,
@@ -177,21 +183,21 @@ class Judge:
             by_line=by_line,
             all_count=True,
         )
-        verdict = await (await self._host(task)).evaluate(program, examples, timeout=self._settings.timeout)
+        verdict = await (await self._host(task)).evaluate(program, examples, timeout=seconds or self._settings.timeout)
         if verdict.passed and len(verdict.results) < sum(not each.skipped for each in examples):
             ended = Failure(FailureKind.PROTOCOL, "It ended before all tests had run.")
             return replace(verdict, failure=ended)
         return verdict
 
     async def _host(self, task: ArenaTask) -> Host:
-        folder, settings = task.project.folder, self._settings
-        if folder not in self._hosts:
+        key, settings = (task.project.folder, task.hide), self._settings
+        if key not in self._hosts:
+            folder = task.project.folder
             interpreter = await asyncio.to_thread(find, settings.interpreter, task.target.module.path.parent, folder)
-            if folder not in self._hosts:  # nobody else was faster
-                self._hosts[folder] = Host(
-                    interpreter, folder, least=settings.isolation, turns=self._turns, wishes=settings.wishes
-                )
-        return self._hosts[folder]
+            if key not in self._hosts:  # nobody else was faster
+                wishes = replace(settings, hide=(*settings.hide, *task.hide)).wishes
+                self._hosts[key] = Host(interpreter, folder, least=settings.isolation, turns=self._turns, wishes=wishes)
+        return self._hosts[key]
 
 
 def _key(task: ArenaTask, text: str) -> bytes:

@@ -1,27 +1,32 @@
 """Tasks from a folder of the user's own code: every function whose examples pass as it stands, with its body removed.
 
-The first half of the examples that were seen to run the function are shown, and what comes after them in its docstring
-is hidden: examples may use what those before them made, so the order is kept. Hidden examples are blanked wherever they
-stand in docstrings of the module and of the project's other modules, for the model and the sandbox alike. Tests and
-documents of the project, which may hold them in any form, are hidden as a whole. The project's own tests are no judges.
+The first half of the examples that were seen to run the function are shown. What comes after them in its docstring is
+hidden, and judges together with the project's tests that were seen to run the function; with such tests one example
+does. Examples may use what those before them made, so their order is kept. Hidden examples are blanked wherever they
+stand in docstrings and comments of the module and of the project's other modules, for the model and the sandbox alike.
+The project's tests and documents, which may hold them in any form, are hidden as a whole, and so is each other file
+that holds one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import glob
 import hashlib
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adacoder.agents.prompt import bodiless
+from adacoder.arena.project_tests import observed
 from adacoder.arena.tasks import ArenaTask, Examples, TasksError, TaskSet
 from adacoder.aside import aside
 from adacoder.checks import Checks
 from adacoder.domain import AdaCoderError, Candidate, Edit, Example, Outcome, Span, Status, Target, TargetError
-from adacoder.project import Project, below, python_files
-from adacoder.pytext import Lines, string_literals
+from adacoder.project import FOREIGN, Project, below, python_files
+from adacoder.pytext import Lines, string_interiors, string_literals
 from adacoder.settings import Settings
 from adacoder.source.locate import documented, functions, locate, may_have_examples
 from adacoder.source.splice import splice
@@ -30,10 +35,10 @@ from adacoder.task import Task, current
 
 HIDES = ("test", "tests", "test_*.py", "*_test.py", "conftest.py", "docs", "*.md", "*.rst")
 """Files that may hold hidden examples in any form, as of the setting `hide`."""
-_LEAST = 2
-"""Examples that a function needs: one to show, one to hide."""
 _LEAST_TELLING = 4
 """Characters of an example that tell it from others, such as `sl`."""
+_MOST_BYTES = 1 << 20
+"""Of another file that is searched for hidden examples."""
 _SPACE = re.compile(r"\s+")
 _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
 
@@ -43,8 +48,30 @@ class _Found:
     """A function whose examples pass."""
 
     target: Target
-    shown: int
-    """Number of examples of its docstring that are shown."""
+    proving: tuple[Example, ...]
+    """Examples that were seen to run it."""
+    tests: tuple[str, ...] = ()
+    """Tests of the project that run it."""
+
+    @property
+    def shown(self) -> int:
+        """Number of examples of its docstring that are shown."""
+        return self.target.examples.index(self.proving[(len(self.proving) + 1) // 2 - 1]) + 1
+
+    @property
+    def hidden(self) -> tuple[Example, ...]:
+        """Examples of its docstring that are not."""
+        return self.target.examples[self.shown :]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A module, read once for all tasks."""
+
+    text: str
+    docstrings: tuple[Target, ...]
+    comments: tuple[Span, ...]
+    """Those that have a line of their own."""
 
 
 async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
@@ -53,30 +80,30 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
     Raises:
         TasksError: there are none.
     """
-    settings = hiding(settings)
     troubles: list[str] = []
     files = await asyncio.to_thread(_files, folder, troubles)
-    checks = Checks()
+    checks, hiding = Checks(), replace(settings, hide=(*settings.hide, *HIDES))
     try:
-        found = [each for file in files for each in await _passing(checks, file, folder, settings)]
+        found = [each for file in files for each in await _passing(checks, file, folder, hiding)]
     finally:
         await checks.close()
-    texts = {file.path: file.text for file in files}
-    made = await asyncio.gather(*(aside(_task, each, folder, texts) for each in found))
+    tests = await observed([each.target for each in found], [file.path for file in files], folder, settings)
+    paired = (replace(each, tests=mine) for each, mine in zip(found, tests, strict=True))
+    found = [each for each in paired if each.tests or len(each.proving) > 1]
+    modules = {file.path: await aside(_read, file, folder) for file in files}
+    hide = (*HIDES, *await asyncio.to_thread(_telling, folder, modules.keys(), _sources(found)))
+    made = [await aside(_task, each, folder, modules, hide) for each in found]
     tasks = [task for task in made if isinstance(task, ArenaTask)]
     if not tasks:
         raise TasksError(
             f"No function in {folder} can be a task: what is needed are two examples in its docstring that run it and"
-            " pass as it stands, so that one can be shown and one hidden."
+            " pass as it stands, so that one can be shown and one hidden; or one, and pytest tests that run it."
         )
-    checksum = hashlib.sha256("\0".join(texts.values()).encode("utf-8", "surrogatepass")).hexdigest()
+    judges = "\0".join(name for each in found for name in each.tests)
+    texts = "\0".join((*(file.text for file in files), judges))
+    checksum = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
     left_out = (*troubles, *(why for why in made if isinstance(why, str)))
     return TaskSet(f"own:{folder.name}", f"sha256:{checksum}", tasks, left_out)
-
-
-def hiding(settings: Settings) -> Settings:
-    """`settings` under which what may hold hidden examples is not seen."""
-    return replace(settings, hide=tuple(dict.fromkeys((*settings.hide, *HIDES))))
 
 
 def _files(folder: Path, troubles: list[str]) -> list[SourceFile]:
@@ -90,8 +117,42 @@ def _files(folder: Path, troubles: list[str]) -> list[SourceFile]:
     return found
 
 
+def _read(file: SourceFile, folder: Path) -> _Read:
+    docstrings = documented(file.text, file.path, folder) if may_have_examples(file.text) else ()
+    return _Read(file.text, tuple(each.target for each in docstrings), tuple(_comments(file.text)))
+
+
+def _comments(text: str) -> Iterator[Span]:
+    lines, strings = Lines(text), string_interiors(text)
+    for number in range(len(lines)):
+        line = lines[number]
+        if line.lstrip().startswith("#") and number not in strings:
+            start = lines.starts[number] + line.index("#")
+            yield Span(start, lines.end(number))
+
+
+def _telling(folder: Path, known: Collection[Path], sources: set[str]) -> list[str]:
+    """Patterns of the files that hold one of `sources`, besides those `known`."""
+    found: list[Path] = []
+    for top, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOREIGN)
+        paths = (Path(top, name) for name in sorted(names))
+        found += [path.relative_to(folder) for path in paths if path not in known and _holds(path, sources)]
+    return [f"./{glob.escape(path.as_posix())}" for path in found]
+
+
+def _holds(path: Path, sources: set[str]) -> bool:
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return False
+        text = _bare(path.read_bytes().decode("utf-8", "replace"))
+    except OSError:
+        return False
+    return any(source in text for source in sources)
+
+
 async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Settings) -> list[_Found]:
-    """The functions of a file whose examples pass, and are enough."""
+    """The functions of a file whose examples pass."""
     if not may_have_examples(file.text):
         return []
     try:
@@ -99,72 +160,76 @@ async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Set
     except TargetError:
         return []
     targets = [
-        replace(each.target, of_class=())
-        for each in documents
-        if not each.target.is_stub and len(each.target.examples) >= _LEAST
+        replace(each.target, of_class=()) for each in documents if not each.target.is_stub and each.target.examples
     ]
     asked = (checks.check(Task(target, settings, Project(folder)), once=True) for target in targets)
     outcomes: list[Outcome] = await asyncio.gather(*asked)
-    pairs = ((outcome, _shown(outcome)) for outcome in outcomes)
-    return [_Found(outcome.target, shown) for outcome, shown in pairs if shown]
+    pairs = ((outcome, _proving(outcome)) for outcome in outcomes)
+    return [_Found(outcome.target, proving) for outcome, proving in pairs if proving]
 
 
-def _shown(outcome: Outcome) -> int:
-    """How many examples of a docstring are shown; 0 if it cannot be a task."""
+def _proving(outcome: Outcome) -> tuple[Example, ...]:
+    """The examples that were seen to run a function; none if not all of its docstring's pass."""
     if outcome.status is not Status.VERIFIED or outcome.verdict is None:
-        return 0
-    proving = [result.example for result in outcome.verdict.proving]
-    if len(proving) < _LEAST:
-        return 0
-    last = proving[(len(proving) + 1) // 2 - 1]
-    return outcome.target.examples.index(last) + 1
+        return ()
+    return tuple(result.example for result in outcome.verdict.proving)
 
 
-def _task(found: _Found, folder: Path, texts: dict[Path, str]) -> ArenaTask | str:
+def _sources(found: Iterable[_Found]) -> set[str]:
+    """What hidden examples say, where that tells them from others."""
+    bare = (_bare(example.source) for each in found for example in each.hidden)
+    return {source for source in bare if len(source) >= _LEAST_TELLING}
+
+
+def _task(found: _Found, folder: Path, modules: Mapping[Path, _Read], hide: tuple[str, ...]) -> ArenaTask | str:
     """The task; or why there is none."""
     target, path = found.target, found.target.module.path
     name = f"{below(folder, path).as_posix()}::{target.qualname}"
-    hidden = target.examples[found.shown :]
-    sources = {bare for example in hidden if len(bare := _bare(example.source)) >= _LEAST_TELLING}
+    sources = _sources([found])
     try:
-        text = apply_edits(target.text, _blanks(target.text, target.docstring_span, _taken(hidden)))
-        whole = locate(text, path, folder, qualname=target.qualname)
+        edits = _blanks(target.text, target.docstring_span, _taken(found.hidden))
+        whole = locate(
+            apply_edits(target.text, [*edits, *_without(modules[path], sources, of=target)]),
+            path,
+            folder,
+            qualname=target.qualname,
+        )
         stub = Candidate(f"{bodiless(whole)}\n    raise NotImplementedError")
-        text = _without(splice(whole, stub).text, path, folder, sources, of=target.qualname)
+        text = splice(whole, stub).text
         blanked = replace(locate(text, path, folder, qualname=target.qualname), of_class=())
     except AdaCoderError as error:
         return f"{name}: {error}"
     if [_said(each) for each in blanked.examples] != [_said(each) for each in target.examples[: found.shown]]:
         return f"{name}: its examples cannot be told apart"
-    others = {
-        other: changed
-        for other, before in texts.items()
-        if other != path and (changed := _without(before, other, folder, sources)) != before
-    }
+    edited = ((other, module.text, _without(module, sources)) for other, module in modules.items() if other != path)
+    others = {other: apply_edits(before, edits) for other, before, edits in edited if edits}
     project = Project(folder, {**others, path: text})
-    return ArenaTask(name, blanked, project, current(target), Examples(target.examples))
+    return ArenaTask(name, blanked, project, current(target), Examples(target.examples, found.tests), hide)
 
 
 def _said(example: Example) -> tuple[str, str]:
     return example.source, example.want
 
 
-def _without(text: str, path: Path, folder: Path, sources: set[str], of: str = "") -> str:
-    """A module's text without the examples in its docstrings that say what `sources` do, but for those `of` a function
-    that has been blanked."""
-    if not may_have_examples(text):
-        return text
+def _without(module: _Read, sources: set[str], of: Target | None = None) -> list[Edit]:
+    """Edits that blank what says the same as `sources` in comments and docstrings, but in that `of` a function, and in
+    its body, which goes."""
+    if not sources:
+        return []
     edits: list[Edit] = []
-    for one in documented(text, path, folder):
-        target = one.target
-        telling = [each for each in target.examples if any(source in _bare(each.source) for source in sources)]
-        if target.qualname != of:
-            edits += _blanks(text, target.docstring_span, _taken(telling) | _quoting(text, target, sources))
-    return apply_edits(text, edits)
+    for one in module.docstrings:
+        if of is None or one.docstring_span != of.docstring_span:
+            telling = [each for each in one.examples if any(source in _bare(each.source) for source in sources)]
+            taken = _taken(telling) | _quoting(module.text, one, sources)
+            edits += _blanks(module.text, one.docstring_span, taken)
+    said = (span for span in module.comments if any(source in _bare(span.of(module.text)) for source in sources))
+    return [*edits, *(Edit(span.start, span.end, "#") for span in said)]
 
 
 def _quoting(text: str, target: Target, sources: set[str]) -> set[int]:
     """The lines of a docstring in which one of `sources` stands."""
+    if not any(source in _bare(target.docstring_span.of(text)) for source in sources):
+        return set()
     lines = Lines(text)
     first, last = (lines.line_at(at) for at in (target.docstring_span.start, target.docstring_span.end))
     return {number for number in range(first, last + 1) if any(source in _bare(lines[number]) for source in sources)}
@@ -185,6 +250,8 @@ def _taken(examples: Iterable[Example]) -> set[int]:
 
 def _blanks(text: str, docstring: Span, taken: set[int]) -> list[Edit]:
     """Edits that blank lines of a docstring; no line goes."""
+    if not taken:
+        return []
     lines = Lines(text)
     inside = [*_interiors(text, docstring)]
     edits = []

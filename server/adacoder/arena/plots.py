@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from adacoder.arena.tables import Table
@@ -11,12 +13,27 @@ from adacoder.domain import AdaCoderError
 from adacoder.visible import visible
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import Container
+
+    Drawn: TypeAlias = Artist | Container
 
 FORMATS = ("svg", "png", "pdf")
 """Kinds of files that plots are written as."""
-_LONGEST_LABEL = 60
+_LONGEST_LABEL = 200
+_WIDEST = 90
+"""Characters of a line of a title."""
+_COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f", "#000000")
+"""Told apart by the colour-blind, too (Okabe and Ito)."""
+_MARKERS = "osD^vPX*"
+_SPREAD = 0.5
+"""Part of the way from one point to the next in which those of all lines stand."""
+_MOST_INTERVALS = 48
+_ABREAST = 3
+"""Pairs of circles in a row."""
 
 
 class PlotError(AdaCoderError):
@@ -33,10 +50,12 @@ def draw(table: Table, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise PlotError("Plots need matplotlib: pip install 'adacoder[arena]'.") from None
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=(8, 5), dpi=150, layout="constrained")
     axes = figure.add_subplot()
+    axes.set_prop_cycle(color=_COLORS)
+    axes.spines[["top", "right"]].set_visible(False)
     _DRAWN[table.plot](table, axes)
-    axes.set_title(_label(f"{table.name}: {table.title}"), fontsize="medium", wrap=True, parse_math=False)
+    axes.set_title(fill(_label(f"{table.name}: {table.title}"), _WIDEST), fontsize="medium", parse_math=False)
     try:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     except OSError as error:
@@ -44,33 +63,64 @@ def draw(table: Table, path: Path) -> None:
 
 
 def _lines(table: Table, axes: Axes) -> None:
-    """A line a model or strategy, with its interval as a band."""
-    at = range(len(table.columns))
-    drawn = []
-    for line in table.lines:
-        known = [(x, cell.estimate) for x, cell in zip(at, line.cells, strict=True) if cell.estimate is not None]
-        (curve,) = axes.plot([x for x, _ in known], [100 * each.value for _, each in known], marker="o", markersize=3)
-        low = [100 * (each.value if each.low is None else each.low) for _, each in known]
-        high = [100 * (each.value if each.high is None else each.high) for _, each in known]
-        axes.fill_between([x for x, _ in known], low, high, alpha=0.12, color=curve.get_color())
+    """A line a model or strategy; its points stand beside those of the others, so that each interval can be seen.
+
+    Of very many only the last interval of each line is drawn.
+    """
+    drawn: list[tuple[Drawn, str]] = []
+    lowest = 1.0
+    is_crowded = len(table.columns) * len(table.lines) > _MOST_INTERVALS
+    for number, line in enumerate(table.lines):
+        beside = _SPREAD * (number - (len(table.lines) - 1) / 2) / max(len(table.lines), 1)
+        known = [(x + beside, cell.estimate) for x, cell in enumerate(line.cells) if cell.estimate is not None]
+        values = [100 * each.value for _, each in known]
+        reach = [
+            [100 * (each.value - (each.value if each.low is None else each.low)) for _, each in known],
+            [100 * ((each.value if each.high is None else each.high) - each.value) for _, each in known],
+        ]
+        lowest = min([lowest, *(each.value if each.low is None else each.low for _, each in known)])
+        marker = _MARKERS[number % len(_MARKERS)]
+        every = (len(known) - 1, len(known)) if is_crowded else 1
+        curve = axes.errorbar(
+            [x for x, _ in known],
+            values,
+            reach,
+            errorevery=every,
+            marker=marker,
+            markersize=5,
+            linewidth=1.4,
+            elinewidth=0.8,
+            capsize=2,
+        )
         drawn.append((curve, _label(line.label)))
-    axes.set_xticks(list(at), list(table.columns))
-    axes.set_ylabel("pass@1, %")
-    axes.set_ylim(0, 100)
+    numbers = [column.removeprefix("t=") for column in table.columns]
+    axes.set_xticks(range(len(numbers)), numbers)
+    axes.set_xlabel("rounds of refinement, t" if numbers[:1] != [*table.columns[:1]] else "programs")
+    axes.set_ylabel("pass@1 with its 95 % interval, %")
+    axes.set_ylim(10 * math.floor(10 * lowest), 102)
+    axes.grid(axis="y", alpha=0.3)
     _legend(axes, drawn)
 
 
 def _bars(table: Table, axes: Axes) -> None:
-    """A group of bars a column."""
+    """A group of bars for each column that has figures."""
+    columns = [x for x in range(len(table.columns)) if any(line.cells[x].estimate for line in table.lines)]
     width = 0.8 / max(len(table.lines), 1)
-    drawn = []
+    drawn: list[tuple[Drawn, str]] = []
     for number, line in enumerate(table.lines):
-        values = [0.0 if cell.estimate is None else cell.estimate.value for cell in line.cells]
-        bars = axes.bar([x + number * width for x in range(len(values))], values, width)
+        known = [
+            (x + number * width, found.value)
+            for x, at in enumerate(columns)
+            if (found := line.cells[at].estimate) is not None
+        ]
+        bars = axes.bar([x for x, _ in known], [value for _, value in known], 0.92 * width)
+        axes.bar_label(bars, fmt="{:,.0f}", fontsize="small", padding=2)
         drawn.append((bars, _label(line.label)))
     middle = 0.4 - width / 2
-    axes.set_xticks([x + middle for x in range(len(table.columns))], list(table.columns))
+    axes.set_xticks([x + middle for x in range(len(columns))], [_label(table.columns[x]) for x in columns])
+    axes.set_xlim(-0.6, max(len(columns), 1) - 0.4 + 2 * middle - 0.2)
     axes.set_ylabel("tokens a task")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
     _legend(axes, drawn)
 
 
@@ -78,29 +128,35 @@ def _circles(table: Table, axes: Axes) -> None:
     """Two circles a column: only the first, both, only the second; and what neither has below."""
     from matplotlib.patches import Circle
 
+    drawn: list[tuple[Drawn, str]] = []
     for number, column in enumerate(table.columns):
-        x = 4.0 * number
-        for center, color in ((x, "tab:blue"), (x + 1.2, "tab:orange")):
-            axes.add_patch(Circle((center, 0), 1, alpha=0.35, color=color))
-        counts = [line.cells[number].estimate for line in table.lines]
-        places = ((x - 0.5, 0.0), (x + 0.6, 0.0), (x + 1.7, 0.0), (x + 0.6, -1.4))
-        for (left, up), estimate in zip(places, counts, strict=False):
-            axes.text(left, up, "–" if estimate is None else f"{estimate.value:g}", ha="center", va="center")
-        axes.text(x + 0.6, 1.3, _label(column), ha="center", parse_math=False)
-    axes.set_xlabel(" | ".join(line.label for line in table.lines))
-    axes.set_xlim(-1.5, 4.0 * max(len(table.columns), 1) - 0.5)
-    axes.set_ylim(-2, 2)
+        x, y = 4.0 * (number % _ABREAST), -4.2 * (number // _ABREAST)
+        for center, color, line in ((x, _COLORS[0], 0), (x + 1.2, _COLORS[1], 2)):
+            circle = axes.add_patch(Circle((center, y), 1, alpha=0.4, color=color))
+            if number == 0:
+                drawn.append((circle, _label(table.lines[line].label.removeprefix("only "))))
+        counts = ["–" if (found := line.cells[number].estimate) is None else f"{found.value:g}" for line in table.lines]
+        counts[3] = f"{table.lines[3].label}: {counts[3]}"
+        for (left, up), count in zip(((-0.5, 0), (0.6, 0), (1.7, 0), (0.6, -1.3)), counts, strict=True):
+            axes.text(x + left, y + up, count, ha="center", va="center")
+        axes.text(x + 0.6, y + 1.25, fill(_label(column), 26), ha="center", parse_math=False)
+    axes.set_xlim(-1.5, 4.0 * min(len(table.columns), _ABREAST) - 0.5)
+    axes.set_ylim(-4.2 * ((len(table.columns) - 1) // _ABREAST) - 1.7, 2)
     axes.set_aspect("equal")
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set_axis_off()
+    _legend(axes, drawn)
 
 
 _DRAWN = {"lines": _lines, "bars": _bars, "circles": _circles}
 
 
-def _legend(axes: Axes, drawn: Sequence[tuple[Artist | tuple[Artist, ...], str]]) -> None:
+def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
+    """What is what, below the axes, where it hides nothing."""
     # Of a label that begins with an underscore matplotlib would say nothing; the joiner before it is not seen.
-    legend = axes.legend([each for each, _ in drawn], [f"\u200c{label}" for _, label in drawn], fontsize="small")
+    handles, labels = [each for each, _ in drawn], [f"\u200c{label}" for _, label in drawn]
+    legend = axes.figure.legend(  # type: ignore[call-overload]  # containers are handles, too
+        handles, labels, fontsize="small", loc="outside lower center", ncols=2, frameon=False
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
 

@@ -55,31 +55,87 @@ function extend() {
   more.hidden = shown >= found.length;
 }
 
+function verdict(row) {
+  if (row.right === "wrong" && row.status === "verified") return ["verified but wrong", "doubtful"];
+  return [row.right, row.right === "not judged" ? "" : row.right];
+}
+
 function cell(row) {
   const details = element("details");
-  const named = [row.task, row.model, row.strategy, `sample ${row.sample}`, row.status, row.right].join(" · ");
-  details.append(element("summary", named, row.right === "not judged" ? "" : row.right));
-  details.addEventListener("toggle", () => details.childElementCount > 1 || details.append(...facts(row)), {
-    once: true,
-  });
+  const summary = element("summary");
+  const sample = row.sample ? ` · sample ${row.sample}` : "";
+  summary.append(element("span", row.task), element("span", `${row.model} · ${row.strategy}${sample}`));
+  const [word, style] = verdict(row);
+  if (style !== "doubtful") summary.append(element("span", row.status));
+  summary.append(element("span", word, style));
+  details.append(summary);
+  details.addEventListener("toggle", () => details.append(...facts(row)), { once: true });
   return details;
 }
 
+function counted(number, name) {
+  return `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
+}
+
 function facts(row) {
-  const tokens = row.tokens;
-  const spent = `${row.rounds} rounds, ${row.calls} calls, ${tokens.prompt} tokens read, ${tokens.completion} written`;
-  const parts = [element("p", `${spent}, ${row.seconds.toFixed(1)} s`)];
+  const { prompt, completion } = row.tokens;
+  const spent = [counted(row.rounds, "round"), counted(row.calls, "call"), `${counted(prompt, "token")} read`];
+  spent.push(`${counted(completion, "token")} written`, `${row.seconds.toFixed(1)} s`);
+  const parts = [element("p", spent.join(", "))];
   if (row.reason) parts.push(element("p", row.reason));
-  for (const tried of row.attempts) {
-    const [passed, of] = tried.examples;
-    const judged = tried.right === null ? "not judged" : tried.right ? "right" : "wrong";
-    const made = tried.repaired ? `rules ${tried.rules.join(", ")}` : tried.agent;
-    const failed = tried.failure || "passed";
-    parts.push(element("p", `round ${tried.round}: ${made}: ${failed}, ${passed}/${of} examples, ${judged}`));
-  }
-  for (const [name, text] of [["Candidate", row.candidate], ["Journal", row.journal]])
-    if (text) parts.push(element("h4", name), element("pre", text));
+  if (row.attempts.length) parts.push(element("h4", "Programs"), attempts(row));
+  if (row.candidate) parts.push(element("h4", "Candidate"), element("pre", row.candidate));
+  if (row.journal) parts.push(element("h4", "Journal"), journal(row.journal));
   return parts;
+}
+
+function attempts(row) {
+  const table = element("table");
+  const lines = row.attempts.map((tried) => {
+    const judged = tried.right === null ? "not judged" : tried.right ? "right" : "wrong";
+    const made = (tried.repaired ? `rules ${tried.rules.join(", ")}` : tried.agent).replaceAll("_", " ");
+    const shown = [`round ${tried.round}`, made, (tried.failure || "passed").replaceAll("_", " ")];
+    const line = element("tr");
+    line.append(...[...shown, `${tried.examples.join("/")} examples`].map((text) => element("td", text)));
+    line.append(element("td", judged, tried.right === null ? "" : judged));
+    return line;
+  });
+  const scroller = element("div", undefined, "wide");
+  table.append(...lines);
+  scroller.append(table);
+  return scroller;
+}
+
+// Text of a line of Markdown without its marks.
+function plain(line) {
+  const bare = line.replace(/^\* /, "• ").replace(/^(\*{1,2})([^*]+)\1(\.?)$/, "$2$3");
+  return bare.replace(/\\([!-/:-@[-`{-~])/g, "$1");
+}
+
+// A journal is Markdown of a few forms: headings, fences and paragraphs.
+function journal(text) {
+  const found = element("div", undefined, "journal");
+  let fence = null;
+  let block = [];
+  const end = (name) => {
+    const said = block.join("\n");
+    if (said.trim() || name === "pre") found.append(element(name, name === "pre" ? said : said.trim()));
+    block = [];
+  };
+  for (const line of text.split("\n")) {
+    const mark = line.match(/^\s*(`{3,}|~{3,})/);
+    const heading = line.match(/^#{1,6} (.*)/);
+    if (fence ? line.trim() === fence : mark) {
+      end(fence ? "pre" : "p");
+      fence = fence ? null : mark[1];
+    } else if (!fence && heading) {
+      end("p");
+      found.append(element("h4", plain(heading[1])));
+    } else if (!fence && !line.trim()) end("p");
+    else block.push(fence ? line : plain(line));
+  }
+  end(fence ? "pre" : "p");
+  return found;
 }
 
 more.addEventListener("click", extend);

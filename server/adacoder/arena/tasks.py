@@ -37,10 +37,12 @@ class Calls:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Examples:
-    """Hidden tests that are examples of the user's own docstring."""
+    """Hidden tests that are examples of the user's own docstring, and tests of the user's project."""
 
     examples: tuple[Example, ...]
     """All of the docstring's, in order: the shown ones may make what the hidden ones use."""
+    tests: tuple[str, ...] = ()
+    """Tests of the project that must pass, too, as pytest names them."""
 
 
 Hidden: TypeAlias = Statements | Calls | Examples
@@ -56,6 +58,8 @@ class ArenaTask:
     canonical: Candidate | None = field(repr=False)
     """A solution that is right; None: none is known."""
     hidden: Hidden = field(repr=False)
+    hide: tuple[str, ...] = ()
+    """Files that may hold hidden tests, as of the setting `hide`: neither the model nor a candidate sees them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from adacoder.arena.cluster import Cluster, connected
 from adacoder.arena.formats import load
 from adacoder.arena.hub import NAMES, download
 from adacoder.arena.judge import Judge
-from adacoder.arena.own_code import hiding, tasks_of
+from adacoder.arena.own_code import tasks_of
 from adacoder.arena.rows import RowsFile
 from adacoder.arena.runner import Carrier, Runner, Standing
 from adacoder.arena.tasks import TasksError, TaskSet
@@ -98,8 +98,6 @@ class _Comparison:
         """Do all cells, and say what came of them; returns the exit code."""
         wanted, settings = self._wanted, self._settings
         place = await asyncio.to_thread(_downloaded, wanted.tasks) if wanted.downloads else wanted.tasks
-        is_own = place.is_dir()
-        settings = hiding(settings) if is_own else settings
         unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
         if unknown is not None:
             raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
@@ -116,7 +114,7 @@ class _Comparison:
                 plan = Plan(await fit(tasks, bench.judge), wanted.models, wanted.strategies, wanted.samples, settings)
                 carrier: Carrier = bench
                 if scheduler is not None:
-                    cluster = Cluster(scheduler, plan, wanted.rows, wanted.records, complain, is_own=is_own)
+                    cluster = Cluster(scheduler, plan, wanted.rows, wanted.records, complain, is_own=place.is_dir())
                     carrier = await stack.enter_async_context(cluster)
                 with _Shown() as shown:
                     runner = Runner(

@@ -386,7 +386,18 @@ def arena(
     named = (tuple(dict.fromkeys(filter(None, text.split(",")))) for text in (strategies, models))
     of_strategies, of_models = named
     wanted = Wanted(
-        tasks, only, of_strategies, of_models, samples, rows, records, replays, slots, patience, downloads, dask
+        tasks=tasks,
+        only=only,
+        strategies=of_strategies,
+        models=of_models,
+        samples=samples,
+        rows=rows,
+        records=records,
+        replays=replays,
+        slots=slots,
+        patience=patience,
+        downloads=downloads,
+        dask=dask,
     )
     return compare(wanted, values)
 

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
+import pytest
+
+from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.judge import Judge
 from adacoder.arena.own_code import tasks_of
-from adacoder.arena.rows import Judged
-from adacoder.arena.tasks import TaskSet
-from adacoder.domain import Candidate
+from adacoder.arena.rows import Judged, Reading, Row, RowsFile
+from adacoder.arena.runner import Runner
+from adacoder.arena.tasks import ArenaTask, TaskSet
+from adacoder.domain import Candidate, Message, Reply
+from adacoder.models.backend import Session
+from adacoder.models.base import Leases
+from adacoder.service import Service
 from adacoder.settings import Settings
+from support.scripted import ScriptedModel
 
 SHAPES = '''
     """Shapes: area(31, 3) is 93.
@@ -121,3 +136,236 @@ async def test_hidden_examples_judge(tmp_path: Path) -> None:
         assert await judge.unfit(found.tasks) == []
     finally:
         await judge.close()
+
+
+SHOP = {
+    "pyproject.toml": "[project]\nname = 'shop'\n[tool.pytest.ini_options]\naddopts = '--no-such-option'\n",
+    "README.md": ">>> discounted(5501)\n4951\n",
+    "data/prices.csv": "discounted(5501), 4951\n",
+    "data/rates.csv": "5502\n",
+    "shop/__init__.py": "",
+    "shop/prices.py": '''
+        """Prices.
+
+        >>> discounted(5501)
+        4951
+        """
+
+        import asyncio
+        import functools
+
+
+        def counted(function):
+            @functools.wraps(function)
+            def counting(*args):
+                """Count, as in
+
+                >>> discounted(5501)
+                4951
+                """
+                return function(*args)
+
+            return counting
+
+
+        @counted
+        def discounted(price):
+            """Nine tenths of a price.
+
+            >>> discounted(10)
+            9
+            >>> discounted(5501)
+            4951
+            """
+
+            def tenth(price):
+                """
+                >>> tenth(6601)
+                660
+                """
+                return price // 10
+
+            return price - tenth(price)  # as in discounted(5501)
+
+
+        async def fetched(price):
+            """A price, later.
+
+            >>> asyncio.run(fetched(7))
+            7
+            >>> asyncio.run(fetched(7701))
+            7701
+            """
+            # discounted(5501) is 4951
+            return price
+
+
+        class Cart:
+            """What is bought.
+
+            >>> Cart([8801]).total()
+            8801
+            """
+
+            def __init__(self, prices):
+                self.prices = prices
+
+            def total(self):
+                """Sum of the prices.
+
+                >>> Cart([1, 2]).total()
+                3
+                >>> Cart([8801]).total()
+                8801
+                """
+                return sum(self.prices)
+
+            @property
+            def dearest(self):
+                """The highest price.
+
+                >>> Cart([1, 2]).dearest
+                2
+                """
+                return max(self.prices)
+    ''',
+    "tests/test_prices.py": """
+        import pytest
+
+        from shop.prices import Cart, discounted
+
+        @pytest.mark.parametrize("prices", [[9901], [9901, 1]])
+        def test_dearest(prices):
+            assert Cart(prices).dearest == 9901
+
+        def test_both():
+            assert Cart([discounted(9901)]).dearest == 8911
+
+        def test_fails():
+            assert Cart([9901]).dearest == 0
+    """,
+}
+HIDDEN = ("5501", "4951", "7701", "8801", "9901", "8911")
+"""What stands in hidden examples and tests alone."""
+PEEKING = """```python
+def discounted(price):
+    from pathlib import Path
+    files = (each for each in Path(__file__).parents[1].rglob("*.*") if each.is_file())
+    text = "".join(each.read_text() for each in files if each.suffix != ".pyc")
+    found = [number for number in map(str, range(4000, 10_000)) if number in text]
+    return 9 if found == ["5502"] else found
+```
+"""
+"""Right only if the one file that holds nothing hidden is all that it sees."""
+WRONG = "```python\ndef discounted(price):\n    return 9\n```\n"
+
+
+def shop(folder: Path) -> Path:
+    for name, text in SHOP.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(dedent(text))
+    return folder
+
+
+async def shop_tasks(folder: Path) -> dict[str, ArenaTask]:
+    return {task.target.qualname: task for task in (await tasks_of(shop(folder), Settings())).tasks}
+
+
+@pytest.mark.isolation
+async def test_methods_properties_coroutines_and_decorated_functions_are_tasks(tmp_path: Path) -> None:
+    found = await shop_tasks(tmp_path)
+    assert set(found) == {"discounted", "fetched", "Cart.total", "Cart.dearest"}
+    judge = Judge(Settings())
+    try:
+        assert await judge.unfit(found.values()) == []
+    finally:
+        await judge.close()
+
+
+@pytest.mark.isolation
+async def test_tests_of_the_project_that_run_a_function_judge_it(tmp_path: Path) -> None:
+    found = await shop_tasks(tmp_path)
+    dearest = found["Cart.dearest"]
+    assert len(dearest.target.examples) == 1  # with tests, one that is shown does
+    judge = Judge(Settings())
+    try:
+        right = Candidate("@property\ndef dearest(self):\n    return sorted(self.prices)[-1]")
+        assert await judge.judge(dearest, right) == Judged("passed")
+        last = Candidate("@property\ndef dearest(self):\n    return self.prices[-1]")  # what is shown passes
+        assert await judge.judge(dearest, last) == Judged("failed", "wrong_output")
+        ends = Candidate("@property\ndef dearest(self):\n    if self.prices != [1, 2]: raise SystemExit\n    return 2")
+        assert (await judge.judge(dearest, ends)).how == "failed"
+    finally:
+        await judge.close()
+
+
+class Hearing(ScriptedModel):
+    """Says one thing, and keeps all that it was sent."""
+
+    def __init__(self, reply: str) -> None:
+        super().__init__(*[reply] * 99)
+        self.sent: list[str] = []
+
+    async def reply(self, messages: Sequence[Message], **options: Any) -> Reply:
+        self.sent += [each.content for each in messages]
+        return await super().reply(messages, **options)
+
+
+async def run_discounted(tmp_path: Path, reply: str) -> tuple[list[Row], Hearing]:
+    settings, model, kept = Settings(max_iterations=1), Hearing(reply), tmp_path / "kept"
+    found = await tasks_of(shop(tmp_path / "shop"), settings)
+    tasks = replace(found, tasks=[each for each in found.tasks if each.id.endswith("discounted")])
+
+    async def open_model(*_: object) -> ScriptedModel:
+        return model
+
+    kept.mkdir()
+    judge, service = Judge(settings), Service(open_model, Session(leases=Leases(9)))
+    rows = RowsFile(kept / "rows.jsonl")
+    bench = Bench(service, judge, settings, kept / "journals", kept / "records")
+    try:
+        await Runner(Plan(tasks, ("openai:m",), ("adacoder", "agentcoder"), 1, settings), bench, rows).run()
+    finally:
+        await asyncio.gather(judge.close(), service.close())
+        await rows.close()
+    return [*Reading().rows(rows.path)], model
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("reply", [WRONG, "no code"])
+async def test_no_hidden_example_is_sent_or_stored(reply: str, tmp_path: Path) -> None:
+    rows, model = await run_discounted(tmp_path, reply)
+    stored = [path.read_text() for path in (tmp_path / "kept").rglob("*") if path.is_file()]
+    assert [bool(row.right) for row in rows] == [False, False]
+    assert len(stored) == 3  # rows and journals
+    assert any("discounted(10)" in text for text in model.sent)  # the control
+    assert not [text for text in (*model.sent, *stored) if any(each in text for each in HIDDEN)]
+
+
+@pytest.mark.isolation
+async def test_no_candidate_finds_a_hidden_example(tmp_path: Path) -> None:
+    rows, _ = await run_discounted(tmp_path, PEEKING)
+    assert {row.status for row in rows} == {"verified"}  # it found the other file, and nothing of them
+    assert not any(row.right for row in rows)
+
+
+def test_the_same_split_in_every_process(tmp_path: Path) -> None:
+    shop(tmp_path)
+    program = (
+        "import asyncio, sys; from pathlib import Path; from adacoder.arena.own_code import tasks_of;"
+        "from adacoder.settings import Settings; found = asyncio.run(tasks_of(Path(sys.argv[1]), Settings()));"
+        "print(found.checksum, [(each.id, each.target.text, each.hidden.examples, each.hidden.tests)"
+        " for each in found.tasks])"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program, tmp_path],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert "test_dearest" in outputs.pop()

@@ -1,0 +1,141 @@
+"""The project's own pytest tests as judges of its functions: which of them run a function is observed, in the sandbox.
+
+Each file of tests runs by itself, once, on the project as it stands. What passed there and ran a function judges it,
+but of very many those that run the fewest other functions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from itertools import chain
+from pathlib import Path
+
+from adacoder.domain import Example, Target, Verdict
+from adacoder.project import below
+from adacoder.pytext import Lines, line_number
+from adacoder.sandbox.host import Host, Program
+from adacoder.sandbox.interpreter import find
+from adacoder.settings import Settings
+
+SECONDS = 60.0
+"""For a file of tests as it is observed, and for the tests of a function as they judge."""
+_MOST = 20
+"""Tests that judge a function."""
+_NAMES = ("test_*.py", "*_test.py")
+_RUN = """
+import contextlib, io, os, pytest, sys
+
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-o", "addopts=", "-W", "ignore", "--rootdir", FOLDER]
+seen = {}
+
+def begin():
+    seen.clear()
+    if hasattr(sys, "monitoring"):
+        sys.monitoring.restart_events()
+        sys.monitoring.set_events(TOOL, sys.monitoring.events.PY_START)
+    else:
+        sys.setprofile(lambda frame, event, _: seen.setdefault(id(frame.f_code), frame.f_code) and None)
+
+def end():
+    if hasattr(sys, "monitoring"):
+        sys.monitoring.set_events(TOOL, 0)
+    else:
+        sys.setprofile(None)
+
+def started(code, _):
+    seen[id(code)] = code
+    return sys.monitoring.DISABLE
+
+class Observer:
+    ran, good, bad = {}, set(), set()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item):
+        begin()
+        yield
+        end()
+        found = {FUNCTIONS.get((os.path.realpath(each.co_filename), each.co_firstlineno)) for each in seen.values()}
+        self.ran.setdefault(item.nodeid.partition("[")[0], set()).update(found - {None})
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.bad.add(report.nodeid.partition("[")[0])
+        elif report.when == "call" and report.passed:
+            self.good.add(report.nodeid.partition("[")[0])
+
+if FUNCTIONS and hasattr(sys, "monitoring"):
+    TOOL = next(each for each in range(6) if sys.monitoring.get_tool(each) is None)
+    sys.monitoring.use_tool_id(TOOL, "adacoder")
+    sys.monitoring.register_callback(TOOL, sys.monitoring.events.PY_START, started)
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    CODE = pytest.main([*OPTIONS, *(f"{FOLDER}/{each}" for each in TESTS)], plugins=[Observer()] if FUNCTIONS else [])
+"""
+"""What runs tests, in the user's Python. With FUNCTIONS, numbers by file and line, it observes which of them run."""
+_TELL = """
+import json
+
+good = sorted((len(ran), each) for each, ran in Observer.ran.items() if each in Observer.good - Observer.bad)
+print(json.dumps([[pair for pair in good if number in Observer.ran[pair[1]]][:MOST] for number in FUNCTIONS.values()]))
+"""
+
+
+def judging(folder: Path, tests: Sequence[str]) -> list[Example]:
+    """Examples that are right if these tests pass, named as by `observed`."""
+    run = _executed(_RUN, FOLDER=str(folder), TESTS=tuple(tests), FUNCTIONS={})
+    return [run, Example("print(int(CODE))\n", "0\n", 0)]
+
+
+async def observed(
+    targets: Sequence[Target], files: Sequence[Path], folder: Path, settings: Settings
+) -> list[tuple[str, ...]]:
+    """For each target the tests that pass and run it, as pytest names them.
+
+    Raises:
+        SandboxError: nothing could be run: no isolation, no interpreter.
+    """
+    paths = [path for path in files if any(fnmatchcase(path.name, each) for each in _NAMES)]
+    if not paths or not targets:
+        return [() for _ in targets]
+    first = targets[0]
+    interpreter = await asyncio.to_thread(find, settings.interpreter, first.module.path.parent, folder)
+    host = Host(interpreter, folder, least=settings.isolation, wishes=settings.wishes)
+    lines = {(str(each.module.path.resolve()), _line(each)): number for number, each in enumerate(targets)}
+    program = Program(first.module, first.text, first.qualname, 1, len(Lines(first.text)), all_count=True)
+
+    async def tried(path: Path) -> Verdict:
+        test = below(folder, path).as_posix()
+        run = _executed(_RUN, FOLDER=str(folder), TESTS=(test,), FUNCTIONS=lines)
+        return await host.evaluate(program, [run, _executed(_TELL, MOST=_MOST)], timeout=SECONDS)
+
+    try:
+        verdicts = await asyncio.gather(*map(tried, paths))
+    finally:
+        await host.close()
+    told = list(filter(None, map(_told, verdicts)))
+    return [_fewest(tuple(each[number]) for each in told if number < len(each)) for number in range(len(targets))]
+
+
+def _told(verdict: Verdict) -> list[list[tuple[int, str]]]:
+    """Of each function the tests that run it, each with how many functions it runs; empty where they could not run."""
+    lines = verdict.results[-1].got.splitlines() if verdict.results else []
+    try:
+        told = json.loads(lines[-1]) if lines else None
+        return [[(int(count), str(name)) for count, name in each] for each in told] if isinstance(told, list) else []
+    except (ValueError, TypeError, RecursionError):
+        return []
+
+
+def _fewest(found: Iterable[Sequence[tuple[int, str]]]) -> tuple[str, ...]:
+    return tuple(name for _, name in sorted(chain.from_iterable(found))[:_MOST])
+
+
+def _executed(program: str, **names: object) -> Example:
+    given = "".join(f"{name} = {value!r}\n" for name, value in names.items())
+    return Example(f"exec({given + program!r}, globals())\n", "", 0)
+
+
+def _line(target: Target) -> int:
+    return line_number(target.text, target.definition.start) + 1
