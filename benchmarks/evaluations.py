@@ -73,8 +73,9 @@ class Observer:
     def stop(self): pass
     def is_undisturbed(self): return True
 
+def by_name(code): return {}
 def observer(codes, by_line): return Observer()
-def code_of(module, qualname, first, last): return ()
+def code_of(codes, qualname, first, last): return ()
 """,
     "names.py": """
 class Flow:

@@ -95,6 +95,8 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
         raise TasksError(f"The objects in {path} are no tasks of a form that is known ({known}).")
     is_et = form.read is _mbpp and re.search(r"(?i)[_-]et\b", path.name)
     dataset = f"{form.dataset}-et" if is_et else form.dataset
+    if form.read is _humaneval and re.search(r"(?i)plus", path.name):
+        dataset = "humaneval-plus"
     if form.read is _plus:  # one form for both
         dataset = "mbpp-plus" if str(objects[0].get("task_id")).lower().startswith("mbpp") else "humaneval-plus"
     tasks: list[ArenaTask] = []

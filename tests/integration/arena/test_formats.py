@@ -73,6 +73,7 @@ FORMS = [
     ("humaneval", "tasks.jsonl", CHECKED),
     ("humaneval-et", "HumanEval_ET.jsonl", ET),
     ("humaneval-plus", "HumanEvalPlus.jsonl", PLUS),
+    ("humaneval-plus", "humaneval-plus.jsonl", CHECKED),  # as on the dataset hub
     ("mbpp", "mbpp.jsonl", MBPP),
     ("mbpp-et", "MBPP_ET.jsonl", MBPP),
     ("mbpp-sanitized", "sanitized-mbpp.jsonl", SANITIZED),
