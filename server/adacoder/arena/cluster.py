@@ -34,6 +34,8 @@ _CONNECTS = 10.0
 """Seconds that the scheduler has to answer."""
 _LOOKS = 1.0
 """Seconds between two looks at which workers there are."""
+_JOINS = 60.0
+"""Seconds in which workers that are there at the beginning are waited for."""
 _ENDS = 5.0
 """Seconds that workers have at the end to leave what they do."""
 _MOST_DEATHS = 3
@@ -122,6 +124,8 @@ class Cluster:
         self._setup = Setup(tasks, plan.settings, digest(plan.settings), is_own, records is not None)
         self._members: dict[str, _Member] = {}
         self._left_out: set[str] = set()
+        self._joining: dict[str, asyncio.Task[None]] = {}
+        """By addresses of workers, which take part afterwards if they can."""
         self._servers: dict[str, str] = {}
         self._changed = asyncio.Event()
         self._looking = asyncio.Lock()
@@ -135,6 +139,8 @@ class Cluster:
         """
         try:
             await self._look()
+            if self._joining:
+                await asyncio.wait(self._joining.values(), timeout=_JOINS)
             self._servers = dict(self._served())
         except BaseException:
             await self.__aexit__()
@@ -159,9 +165,12 @@ class Cluster:
             yield model, model if model in offered else kind
 
     async def __aexit__(self, *_: object) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
+        running = [*self._joining.values(), *filter(None, [self._watching])]
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        if self._client.status != "running":
+            return
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(_ENDS):
                 await self._client.run(leave, self._run, workers=[*self._members], on_error="ignore")
@@ -192,9 +201,9 @@ class Cluster:
                     raise ServerTrouble(AdaCoderError(why), passes=passes)
                 case Unable(why=why):
                     self._leave_out(member.address, why)
-                case None:  # if it is there, it is another process by now
+                case None:  # what is at its address now is another process
                     deaths += 1
-                    self._forget(member.address)
+                    self._forget(member)
         died = f"{counted(_MOST_DEATHS, 'worker')} ended while they did the same cell: see what they logged."
         raise ServerTrouble(ClusterError(died), passes=False)
 
@@ -226,9 +235,17 @@ class Cluster:
     async def _still_there(self) -> None:
         if self._watching is not None and self._watching.done():
             await self._watching
+        if self._client.status in ("closing", "closed"):  # it has given up by itself
+            raise self._gone
+
+    @property
+    def _gone(self) -> ClusterError:
+        return ClusterError(f"The Dask scheduler at {self._address} does not answer any more.")
 
     async def _on(self, member: _Member, server: str, cell: Cell) -> Done | Trouble | Unable | None:
         """What a worker makes of a cell in the slot that it has; None if it left meanwhile."""
+        from distributed import KilledWorker
+
         future = self._client.submit(
             do, self._run, cell.key, workers=[member.address], resources={server: 1}, pure=False
         )
@@ -236,7 +253,7 @@ class Cluster:
         try:
             await asyncio.wait((answer, member.gone), return_when=asyncio.FIRST_COMPLETED)
             return answer.result() if answer.done() else None
-        except Lost:  # with the scheduler, which may be back
+        except (Lost, OSError, KilledWorker):  # what the scheduler knew is gone, or the worker is
             await self._look()
             return None
         finally:
@@ -270,13 +287,12 @@ class Cluster:
             try:
                 found = await self._workers()
             except (OSError, TimeoutError) as error:
-                raise ClusterError(f"The Dask scheduler at {self._address} does not answer any more.") from error
-            for address in self._members.keys() - found.keys():
-                self._forget(address)
+                raise self._gone from error
+            for member in [each for address, each in self._members.items() if address not in found]:
+                self._forget(member)
             self._left_out &= found.keys()
-            new = found.keys() - self._members.keys() - self._left_out
-            if new:
-                await self._admit({address: found[address] for address in new})
+            for address in found.keys() - self._members.keys() - self._left_out - self._joining.keys():
+                self._joining[address] = asyncio.create_task(self._admit(address, _slots(found[address])))
 
     async def _workers(self) -> Mapping[str, Mapping[str, object]]:
         """What the scheduler says of each worker, by its address."""
@@ -287,29 +303,34 @@ class Cluster:
             workers: Mapping[str, Mapping[str, object]] = (await scheduler.identity(n_workers=-1))["workers"]
         return workers
 
-    async def _admit(self, found: Mapping[str, Mapping[str, object]]) -> None:
-        """Have workers take part, where their AdaCoder is the same."""
-        told = await self._client.run(versions, workers=[*found], on_error="return")
-        ours = versions()
-        same = [address for address, said in told.items() if said == ours]
-        for address in told.keys() - same:
-            self._leave_out(address, _other(told[address], ours))
-        joined = await self._client.run(join, self._run, self._setup, workers=same, on_error="return") if same else {}
-        for address, why in joined.items():
+    async def _admit(self, address: str, slots: Mapping[str, int]) -> None:
+        """Have a worker take part, if its AdaCoder is the same."""
+        try:
+            told = await self._asked(address, versions)
+            why = _other(told) or await self._asked(address, join, self._run, self._setup)
             if why is None:
-                self._members[address] = _Member(address, _slots(found[address]), asyncio.Future())
-            else:
+                self._members[address] = _Member(address, slots, asyncio.Future())
+                self._change()
+            elif not isinstance(why, OSError):  # it has left, or is asked again
                 self._leave_out(address, str(why))
-        self._change()
+        finally:
+            del self._joining[address]
+
+    async def _asked(self, address: str, function: Callable[..., object], *arguments: object) -> object:
+        """What a worker answers, or why it does not."""
+        told = await self._client.run(function, *arguments, workers=[address], on_error="return")
+        return told.get(address, ConnectionError())
 
     def _leave_out(self, address: str, why: str) -> None:
-        self._forget(address)
+        if address in self._members:
+            self._forget(self._members[address])
         self._left_out.add(address)
         self._tell(f"The worker {address} is left out: {why}")
 
-    def _forget(self, address: str) -> None:
-        member = self._members.pop(address, None)
-        if member is not None and not member.gone.done():
+    def _forget(self, member: _Member) -> None:
+        if self._members.get(member.address) is member:
+            del self._members[member.address]
+        if not member.gone.done():
             member.gone.set_result(None)
         self._change()
 
@@ -327,10 +348,15 @@ def _slots(worker: Mapping[str, object]) -> Mapping[str, int]:
     return {name: min(int(amount), threads) for name, amount in resources.items() if amount >= 1}
 
 
-def _other(told: object, ours: tuple[str, int]) -> str:
-    """Why a worker that says this of its AdaCoder cannot take part."""
+def _other(told: object) -> str | OSError | None:
+    """Why a worker that says this of its AdaCoder cannot take part; None if it can."""
+    ours = versions()
+    if told == ours:
+        return None
+    if isinstance(told, OSError):
+        return told
     if isinstance(told, tuple):
         return f"it has AdaCoder {told[0]} with rows of version {told[1]}, this is {ours[0]} with {ours[1]}."
-    if isinstance(told, ImportError):
+    if "No module named 'adacoder" in str(told):  # Dask may wrap the error
         return f"it has no AdaCoder: pip install adacoder=={ours[0]} there."
     return f"it cannot say which AdaCoder it has ({told})."

@@ -121,7 +121,10 @@ async def do(run: str, key: Key) -> Done | Trouble | Unable | None:
         return None
     match work.exception():
         case None:
-            return await asyncio.to_thread(_kept, work.result(), cell, stall.bench)
+            try:
+                return await asyncio.to_thread(_kept, work.result(), cell, stall.bench)
+            except OSError as error:
+                return Unable(f"what it has kept of a cell cannot be read ({error.strerror}).")
         case ServerTrouble() as trouble:
             return Trouble(str(trouble), trouble.passes)
         case AdaCoderError() as error:

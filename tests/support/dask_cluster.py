@@ -1,0 +1,148 @@
+"""A Dask cluster of real processes, a model server that answers by seed, and `adacoder arena` on them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from support.commandline import HEEDING
+from support.standins.openai import StandIn
+from support.standins.server import PATIENCE, Script
+
+LONG = 10 * PATIENCE
+"""Seconds in which what takes starts of processes has happened on a busy machine."""
+CANARY = "canary_4e51bd"
+SAMPLES = 6
+NAMES = ("double", "triple")
+TASKS = [
+    {
+        "task_id": f"HumanEval/{number}",
+        "prompt": f'def {name}(x):\n    """{name} x.\n\n    >>> {name}(2)\n    {2 * (number + 2)}\n    """\n',
+        "entry_point": name,
+        "canonical_solution": f"    return {number + 2} * x\n",
+        "test": f"def check(candidate):\n    {CANARY} = 7\n    assert candidate({CANARY}) == {7 * (number + 2)}\n",
+    }
+    for number, name in enumerate(NAMES)
+]
+CELLS = SAMPLES * len(TASKS)
+_RIGHT = "```python\ndef double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n```\n"
+_WRONG = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    return x + 4\n```\n"
+"""Passes the shown examples."""
+
+
+def by_seed(body: Mapping[str, Any]) -> Script:
+    """A reply that is right where the seed is even."""
+    return Script(_WRONG if body["seed"] % 2 else _RIGHT, load=0.1)
+
+
+@dataclass
+class DaskCluster:
+    """A scheduler and workers, in the background."""
+
+    folder: Path
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    address: str = ""
+
+    def schedule(self) -> None:
+        """Start the scheduler."""
+        file = self.folder / "scheduler.json"
+        file.unlink(missing_ok=True)
+        options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        self._start("scheduler", "-m", "dask", "scheduler", *options)
+        until(lambda: file.exists() and file.read_text().endswith("}"))
+        self.address = json.loads(file.read_text())["address"]
+
+    def work(self, name: str, *options: str, before: str = "") -> None:
+        """Start a worker, and wait until it has joined; `before` is what its Python does first."""
+        program = f"{before}\nfrom dask.__main__ import main\nmain()"
+        fixed = ("worker", self.address, "--no-dashboard", "--no-nanny", "--name", name)
+        self._start(name, "-c", program, *fixed, *options)
+        until(lambda: b"Registered to" in (self.folder / f"{name}.log").read_bytes())
+
+    def kill(self, name: str) -> None:
+        """SIGKILL a process."""
+        process = self.running.pop(name)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def _start(self, name: str, *command: str) -> None:
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.running[name] = subprocess.Popen(
+                [sys.executable, *command], cwd=self.folder, stdout=log, stderr=subprocess.STDOUT
+            )
+
+
+@dataclass
+class Site:
+    """A cluster, a model server, and rows."""
+
+    folder: Path
+    cluster: DaskCluster
+    server: StandIn
+
+    @property
+    def rows(self) -> Path:
+        return self.folder / "rows.jsonl"
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.rows.read_bytes().count(b"\n") if self.rows.exists() else 0
+
+    def start(self, *options: str, rows: str = "rows.jsonl") -> Run:
+        """Begin a comparison."""
+        model = ("--model", "openai:qwen2.5-coder:7b", "--base-url", self.server.host)
+        fixed = ("--samples", str(SAMPLES), "--seed", "0", "--strategy", "direct", "--rows", rows)
+        command = [*HEEDING, sys.executable, "-m", "adacoder", "arena", "tasks.jsonl", *model, *fixed, *options]
+        return Run(subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL))
+
+    def on_cluster(self, *options: str) -> Run:
+        """Begin a comparison on the cluster."""
+        return self.start("--dask", self.cluster.address, *options)
+
+
+@dataclass
+class Run:
+    """A comparison at work."""
+
+    process: subprocess.Popen[bytes]
+
+    def end(self) -> tuple[int, list[str]]:
+        """Its exit code, and what it said on stderr, once it has ended."""
+        try:
+            _, said = self.process.communicate(timeout=LONG)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise
+        return self.process.returncode, said.decode().splitlines()
+
+
+@contextmanager
+def site(folder: Path) -> Iterator[Site]:
+    """A site with a scheduler, and no workers yet."""
+    (folder / "tasks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in TASKS))
+    cluster = DaskCluster(folder)
+    with StandIn(by_seed).in_thread() as server:
+        try:
+            cluster.schedule()
+            yield Site(folder, cluster, server)
+        finally:
+            for name in [*cluster.running]:  # a worker that is told to end while its scheduler does may not
+                cluster.kill(name)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
