@@ -16,6 +16,10 @@ const { metafile } = await build({
   logLevel: "warning",
 });
 
+const MOST_BYTES = 600_000;
+const { bytes } = metafile.outputs["dist/extension.js"];
+if (bytes > MOST_BYTES) throw new Error(`The bundle has ${bytes} bytes, of ${MOST_BYTES} at most.`);
+
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
 const packages = new Set(Object.keys(metafile.inputs).flatMap((path) => PACKAGE.exec(path)?.[0] ?? []));
 

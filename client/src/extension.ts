@@ -8,6 +8,7 @@ import {
   type Disposable,
   type ExtensionContext,
   type LogOutputChannel,
+  type TextDocument,
 } from "vscode";
 
 import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
@@ -43,13 +44,22 @@ export function activate(context: ExtensionContext): void {
   status.contribute(async () => (await results.kept()).map(toEntry));
   context.subscriptions.push(output, status, results, ...contributions(server, output, results));
   context.subscriptions.push(...registerTests(server), ...registerTools(server), ...registerWalkthrough(context));
-  void server.begin();
+  beginWithPython(server, context);
   server.watchInterpreter();
   if (process.platform === "win32") void tellOfWindows(context);
 }
 
 export function deactivate(): Promise<void> | undefined {
   return server?.stop();
+}
+
+/** Starts the server as soon as a Python file is open; that there are some in the folder is no reason yet. */
+function beginWithPython(server: Server, context: ExtensionContext): void {
+  const look = ({ languageId }: TextDocument): void => {
+    if (languageId === "python") void server.begin();
+  };
+  workspace.textDocuments.forEach(look);
+  context.subscriptions.push(workspace.onDidOpenTextDocument(look));
 }
 
 /** A result that is kept, as an entry of the status menu. */
@@ -90,9 +100,9 @@ function contributions(server: Server, output: LogOutputChannel, results: Result
       output.show();
     }),
     commands.registerCommand("adacoder.restart", () => server.restart()),
-    workspace.onDidGrantWorkspaceTrust(() => server.restart()),
+    workspace.onDidGrantWorkspaceTrust(() => server.renew()),
     workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("adacoder.path")) void server.restart();
+      if (change.affectsConfiguration("adacoder.path")) void server.renew();
     }),
   ];
 }

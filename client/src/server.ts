@@ -1,6 +1,6 @@
 /** The connection to the AdaCoder server: found, started, restarted, stopped. One for all folders of a window. */
 
-import { EventEmitter, Uri, window, workspace, type LogOutputChannel } from "vscode";
+import { EventEmitter, Uri, commands, window, workspace, type LogOutputChannel } from "vscode";
 import {
   CloseAction,
   LanguageClient,
@@ -33,7 +33,7 @@ export class Server {
   private readonly worked = new EventEmitter<Client>();
 
   /** How it stands, told at each change. */
-  condition: Condition = { kind: "starting" };
+  condition: Condition = { kind: "idle" };
   readonly onDidChange = this.changed.event;
   /** The server ended though nobody told it to; unless that is given up, it is started again. */
   readonly onDidCrash = this.crashed.event;
@@ -45,9 +45,9 @@ export class Server {
     private readonly own: PrivateServer,
   ) {}
 
-  /** Starts the server with the window, unless the user has declined that it is installed. */
+  /** Starts the server, unless there is one or the user has declined that it is installed. */
   async begin(): Promise<void> {
-    await this.change(() => this.start({ isWanted: false }));
+    await this.change(async (client) => client ?? (await this.start({ isWanted: false })));
   }
 
   /** The running client, started if need be; undefined if it cannot start, which the user has then been told. */
@@ -66,6 +66,11 @@ export class Server {
     });
   }
 
+  /** Starts it again with what it is told at its start; nothing is to be done before its first. */
+  async renew(): Promise<void> {
+    if (this.condition.kind !== "idle") await this.restart();
+  }
+
   async stop(): Promise<void> {
     await this.change((client) => this.end(client));
   }
@@ -74,7 +79,7 @@ export class Server {
   watchInterpreter(): void {
     void onInterpreterChange(async () => {
       if (workspace.isTrusted && (await selectedInterpreter(scope(), this.output)) !== this.interpreter) {
-        await this.restart();
+        await this.renew();
       }
     }, this.output);
   }
@@ -116,7 +121,7 @@ export class Server {
     } catch (error) {
       const why = whyNotStarted(sources, error);
       this.tellOf({ kind: "stopped", why });
-      void this.tell(why);
+      void this.tell(why, sources.path !== "");
       return undefined;
     }
   }
@@ -150,9 +155,11 @@ export class Server {
     this.changed.fire(condition);
   }
 
-  private async tell(message: string): Promise<void> {
-    const showLog = "Show Log";
-    if ((await window.showErrorMessage(message, showLog)) === showLog) this.output.show();
+  private async tell(message: string, isPathSet: boolean): Promise<void> {
+    const [settings, log] = ["Open Settings", "Show Log"];
+    const answer = await window.showErrorMessage(message, ...(isPathSet ? [settings, log] : [log]));
+    if (answer === log) this.output.show();
+    if (answer === settings) await commands.executeCommand("workbench.action.openSettings", "@id:adacoder.path");
   }
 }
 

@@ -24,7 +24,7 @@ export interface Job {
 
 /** How it stands with the server. */
 export type Condition =
-  | { readonly kind: "starting" | "running" }
+  | { readonly kind: "idle" | "starting" | "running" }
   | { readonly kind: "stopped" | "absent"; readonly why: string };
 
 export interface Situation {
@@ -54,6 +54,7 @@ export interface Entry {
 
 export const NO_WINDOWS =
   "On Windows itself AdaCoder runs no examples, so that it can verify nothing; in WSL it can. Models and journals work here, too.";
+const IDLE = "Its server starts with the first Python file that is opened, or when something is asked of it.";
 const UNPROVEN_MAC = "On macOS AdaCoder's isolation is unproven: it was written for it, and not yet tried there.";
 
 const DOING: Readonly<Record<string, string>> = {
@@ -74,6 +75,9 @@ export function doing({ mode, qualifiedName, target }: Job): string {
 
 /** What the status shows. */
 export function shown({ condition, findings, jobs, platform }: Situation): Shown {
+  if (condition.kind === "idle") {
+    return { text: "AdaCoder", details: [IDLE, ...aboutPlatform(platform)], severity: "information", busy: false };
+  }
   if (condition.kind === "starting") {
     return { text: "AdaCoder: starting", details: [], severity: "information", busy: true };
   }
@@ -87,7 +91,7 @@ export function shown({ condition, findings, jobs, platform }: Situation): Shown
     `Model: ${modelOf(findings) ?? "none"}`,
     `Isolation: ${isolationOf(findings) ?? "unknown"}`,
     ...missing.map(({ name, text, advice }) => `Missing: ${name}: ${text}. ${advice}`.trim()),
-    ...(platform === "win32" ? [NO_WINDOWS] : platform === "darwin" ? [UNPROVEN_MAC] : []),
+    ...aboutPlatform(platform),
   ];
   return {
     text: `AdaCoder: ${inBrief(jobs, missing, findings)}`,
@@ -95,6 +99,10 @@ export function shown({ condition, findings, jobs, platform }: Situation): Shown
     severity: missing.length > 0 || platform === "win32" ? "warning" : "information",
     busy: jobs.length > 0,
   };
+}
+
+function aboutPlatform(platform: NodeJS.Platform): string[] {
+  return platform === "win32" ? [NO_WINDOWS] : platform === "darwin" ? [UNPROVEN_MAC] : [];
 }
 
 function inBrief(jobs: readonly Job[], missing: readonly Finding[], findings: readonly Finding[]): string {
@@ -137,6 +145,7 @@ export function menu({ condition, jobs, platform }: Situation, others: readonly 
       ? [{ label: "$(cloud-download) Install the Server…", command: "adacoder.installServer" }]
       : []),
     ...(condition.kind === "running" ? [...cancel, ...others, ...ask] : []),
+    ...(condition.kind === "idle" ? ask : []),
     ...(platform === "win32" ? [{ label: "$(remote) Reopen in WSL", command: "adacoder.reopenInWsl" }] : []),
     { label: "$(output) Show Log", command: "adacoder.showLog" },
     { label: "$(debug-restart) Restart Server", command: "adacoder.restart" },

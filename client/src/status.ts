@@ -91,7 +91,8 @@ export class Status {
     this.bar.tooltip = [text, ...details].join("\n");
     this.bar.accessibilityInformation = { label: [text, ...details].join(". "), role: "button" };
     this.bar.backgroundColor = severity === "error" ? new ThemeColor("statusBarItem.errorBackground") : undefined;
-    if (window.activeTextEditor?.document.languageId === PYTHON || busy) this.bar.show();
+    const language = window.activeTextEditor?.document.languageId;
+    if (language === undefined || language === PYTHON || busy) this.bar.show();
     else this.bar.hide();
   }
 

@@ -1,5 +1,6 @@
 /** Tools for agents in the editor: AdaCoder's sandbox as their gate. They exist only where a setting says so. */
 
+import { isAbsolute } from "node:path";
 import {
   LanguageModelTextPart,
   LanguageModelToolResult,
@@ -72,7 +73,8 @@ class OnFunction implements LanguageModelTool<ToolInput> {
 
 /** A file of the workspace, by its path, absolute or in a folder of the workspace. */
 function fileOf(path: string): Uri | undefined {
-  const candidates = [Uri.file(path), ...(workspace.workspaceFolders ?? []).map(({ uri }) => Uri.joinPath(uri, path))];
+  const folders = workspace.workspaceFolders ?? [];
+  const candidates = isAbsolute(path) ? [Uri.file(path)] : folders.map(({ uri }) => Uri.joinPath(uri, path));
   const open = workspace.textDocuments.map(({ uri }) => uri.toString());
   const inside = candidates.filter((uri) => workspace.getWorkspaceFolder(uri) !== undefined);
   return inside.find((uri) => open.includes(uri.toString())) ?? inside.at(0);

@@ -12,18 +12,34 @@ interface Property {
 }
 
 interface Manifest {
+  readonly activationEvents: readonly string[];
   readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
   readonly contributes: {
+    readonly submenus: readonly { readonly id: string }[];
+    readonly keybindings?: unknown;
     readonly commands: readonly { readonly command: string; readonly title: string; readonly category?: string }[];
-    readonly menus: Readonly<Record<string, readonly { readonly command?: string; readonly when?: string }[]>>;
-    readonly languageModelTools: readonly { readonly name: string; readonly when: string }[];
+    readonly menus: Readonly<Record<string, readonly { readonly command?: string; readonly submenu?: string; readonly when?: string }[]>>;
+    readonly languageModelTools: readonly Tool[];
     readonly configuration: { readonly properties: Readonly<Record<string, Property>> };
+  };
+}
+
+interface Tool {
+  readonly name: string;
+  readonly when: string;
+  readonly toolReferenceName: string;
+  readonly displayName: string;
+  readonly modelDescription: string;
+  readonly canBeReferencedInPrompt: boolean;
+  readonly inputSchema: {
+    readonly required: readonly string[];
+    readonly properties: Readonly<Record<string, { readonly description: string }>>;
   };
 }
 
 const ROOT = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
-const { commands, menus, languageModelTools, configuration } = manifest.contributes;
+const { commands, menus, submenus, languageModelTools, configuration } = manifest.contributes;
 const source = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".ts"))
   .map((name) => readFileSync(join(ROOT, "src", name), "utf8"))
@@ -66,8 +82,26 @@ test("all commands are found under AdaCoder, and fixing also under its own name"
   expect(palette.filter((title) => !title.startsWith("AdaCoder: "))).toEqual(["Fix with AdaCoder"]);
 });
 
+test("it is there before a Python file is open, where the folder has some", () => {
+  expect(manifest.activationEvents).toEqual(["onLanguage:python", "workspaceContains:**/*.py"]);
+});
+
+test("the editor's context menu has one submenu, for Python files only, and no key is taken", () => {
+  const [entry, ...others] = menus["editor/context"] ?? [];
+  expect(others).toEqual([]);
+  expect(entry).toMatchObject({ submenu: "adacoder.context", when: "editorLangId == python && resourceScheme == file" });
+  expect(submenus.map(({ id }) => id)).toEqual(["adacoder.context"]);
+  expect(manifest.contributes.keybindings).toBeUndefined();
+});
+
 test("tools for agents are there only where the setting is on", () => {
   expect(languageModelTools.map(({ name }) => name)).toEqual(["adacoder_check", "adacoder_verify", "adacoder_generate"]);
-  for (const { when } of languageModelTools) expect(when).toBe("config.adacoder.agentTools");
+  for (const { when, inputSchema, ...tool } of languageModelTools) {
+    expect(when).toBe("config.adacoder.agentTools");
+    expect(tool).toMatchObject({ canBeReferencedInPrompt: true, toolReferenceName: expect.stringMatching(/^\w+$/) as string });
+    expect(Math.min(tool.displayName.length, tool.modelDescription.length)).toBeGreaterThan(0);
+    expect(Object.keys(inputSchema.properties)).toEqual(inputSchema.required);
+    for (const { description } of Object.values(inputSchema.properties)) expect(description).toMatch(/\.$/);
+  }
   expect(configuration.properties["adacoder.agentTools"]).toMatchObject({ default: false, scope: "machine" });
 });

@@ -85,6 +85,14 @@ test("a server that does not run says why", () => {
   expect(shown({ ...running, condition: { kind: "starting" } })).toMatchObject({ busy: true, severity: "information" });
 });
 
+test("before its first work the server is not started, and the menu can have it started", () => {
+  const idle = { ...running, findings: [], condition: { kind: "idle" } } as const;
+  expect(shown(idle)).toMatchObject({ text: "AdaCoder", severity: "information", busy: false });
+  expect(shown(idle).details).toEqual([expect.stringContaining("starts with the first Python file")]);
+  expect(shown({ ...idle, platform: "win32" }).details).toContain(NO_WINDOWS);
+  expect(commandsOf(idle)).toContain("adacoder.selectModel");
+});
+
 test("what does not work, or is not proven, on other systems is said", () => {
   expect(shown({ ...running, platform: "win32" })).toMatchObject({ severity: "warning" });
   expect(shown({ ...running, platform: "win32" }).details).toContain(NO_WINDOWS);

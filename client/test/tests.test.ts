@@ -76,6 +76,14 @@ test("what could not run at all is an error of the docstring", () => {
   expect(told({ ...RESULT, results: [] })).toEqual([error]);
 });
 
+test("what keeps examples from running that is no example's failure is their error", () => {
+  const failure = { message: "`x = 1` is a syntax error: unexpected indent." };
+  const error = { id: `${URI}#f/2`, state: "errored", message: failure.message };
+  const results = [example(1, "passed", "1\n", null), example(2, "unknown", null, null)];
+  expect(told({ ...RESULT, failure, results })).toEqual([{ id: `${URI}#f/1`, state: "passed" }, error]);
+  expect(told({ ...RESULT, results })[1]).toEqual({ id: `${URI}#f/2`, state: "skipped" });
+});
+
 test("coverage is that of all docstrings together, with the tests that only came out one way", () => {
   const found = lines([
     { reached: [2, 4], unreached: [{ line: 3 }, { line: 9 }], branches: [{ line: 2, never: false }] },

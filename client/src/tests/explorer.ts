@@ -10,6 +10,7 @@ import {
   StatementCoverage,
   TestMessage,
   TestRunProfileKind,
+  TestRunRequest,
   Uri,
   tests,
   window,
@@ -19,7 +20,6 @@ import {
   type TestController,
   type TestItem,
   type TestRun,
-  type TestRunRequest,
 } from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
 
@@ -48,7 +48,7 @@ class Explorer {
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(private readonly server: Server) {
-    this.controller.resolveHandler = (item) => (item === undefined ? this.discover() : this.resolve(item));
+    this.controller.resolveHandler = (item) => (item === undefined ? this.discover() : this.look(item));
     this.controller.refreshHandler = () => this.discover();
     this.controller.createRunProfile("Run", TestRunProfileKind.Run, this.handler(false), true, undefined, true);
     const coverage = this.controller.createRunProfile(
@@ -110,10 +110,14 @@ class Explorer {
     return item;
   }
 
+  /** Has a file's examples shown, for which the server is started if need be. */
+  private async look(item: TestItem): Promise<void> {
+    if ((await this.server.running()) !== undefined) await this.resolve(item);
+  }
+
   /** Brings a file of the workspace up to date once nothing happens to it for a moment. */
   private follow(uri: Uri): void {
-    const isOurs = uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
-    if (!isOurs) return;
+    if (!isOurs(uri)) return;
     const name = uri.toString();
     clearTimeout(this.waiting.get(name));
     const again = async (): Promise<void> => {
@@ -164,14 +168,13 @@ class Explorer {
   private handler(covers: boolean) {
     return async (request: TestRunRequest, cancellation: CancellationToken): Promise<void> => {
       if (request.continuous !== true) {
-        await this.run(request, covers, cancellation);
+        await this.run(request, covers);
         return;
       }
       const saving = workspace.onDidSaveTextDocument(async ({ uri }) => {
-        const file = this.controller.items.get(uri.toString());
-        if (file === undefined) return;
-        await this.resolve(file);
-        await this.run(request, covers, cancellation, uri);
+        if (!isOurs(uri)) return;
+        await this.resolve(this.file(uri));
+        await this.run(request, covers, uri);
       });
       cancellation.onCancellationRequested(() => {
         saving.dispose();
@@ -180,17 +183,20 @@ class Explorer {
   }
 
   /** Runs what is asked for in one request; with `only` no more of it than what is in that file. */
-  private async run(request: TestRunRequest, covers: boolean, cancellation: CancellationToken, only?: Uri): Promise<void> {
+  private async run(request: TestRunRequest, covers: boolean, only?: Uri): Promise<void> {
     const client = await this.server.running();
     if (client === undefined) return;
-    if (request.include === undefined) await this.discover();
-    const include = request.include ?? [...this.controller.items].map(([, item]) => item);
+    if (request.include === undefined && only === undefined) await this.discover();
+    const all = request.include ?? [...this.controller.items].map(([, item]) => item);
+    const include = all.filter(({ uri }) => only === undefined || uri?.toString() === only.toString());
     await Promise.all(include.filter((item) => item.canResolveChildren).map((item) => this.resolve(item)));
     const wanted = new Map<string, TestItem>();
-    for (const item of include) this.collect(item, request, only, wanted);
+    for (const item of include) this.collect(item, request, wanted);
     const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
     if (ids.length === 0) return;
-    const run = this.controller.createTestRun(request);
+    // Of all runs of one request VS Code shows the worst result, so that what once failed would never pass.
+    const own = only === undefined ? request : new TestRunRequest(include, request.exclude, request.profile, true);
+    const run = this.controller.createTestRun(own);
     for (const item of wanted.values()) run.started(item);
     const found: DocstringResult[] = [];
     const token = randomUUID();
@@ -202,7 +208,7 @@ class Explorer {
     });
     try {
       const params = { ids, coverage: covers, partialResultToken: token };
-      const { reason } = await client.sendRequest<CheckAnswer>(CHECK, params, cancellation);
+      const { reason } = await client.sendRequest<CheckAnswer>(CHECK, params, run.token);
       if (reason !== undefined && reason !== null) run.appendOutput(`${reason}\r\n`);
       if (covers) this.cover(run, found);
     } catch (error) {
@@ -214,11 +220,10 @@ class Explorer {
   }
 
   /** The examples below an item, and the docstrings that they are in. */
-  private collect(item: TestItem, request: TestRunRequest, only: Uri | undefined, wanted: Map<string, TestItem>): void {
+  private collect(item: TestItem, request: TestRunRequest, wanted: Map<string, TestItem>): void {
     if (request.exclude?.includes(item) === true) return;
-    if (only !== undefined && item.uri?.toString() !== only.toString()) return;
     if (item.children.size === 0 && this.nodes.has(item)) wanted.set(item.id, item);
-    for (const [, child] of item.children) this.collect(child, request, only, wanted);
+    for (const [, child] of item.children) this.collect(child, request, wanted);
   }
 
   private tell(run: TestRun, result: DocstringResult, wanted: ReadonlyMap<string, TestItem>): void {
@@ -258,6 +263,11 @@ class Explorer {
       run.addCoverage(covered);
     }
   }
+}
+
+/** Whether it is a Python file of the workspace. */
+function isOurs(uri: Uri): boolean {
+  return uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
 }
 
 async function hasPrompt(uri: Uri): Promise<boolean> {

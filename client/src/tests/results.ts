@@ -21,6 +21,8 @@ export interface DocstringResult {
   readonly id: string;
   readonly status: string;
   readonly reason: string | null;
+  /** The first thing that failed; what stops the module itself, such as a syntax error, is no example's. */
+  readonly failure?: { readonly message: string } | null;
   readonly coverage: Coverage | null;
   readonly results: readonly ExampleResult[];
 }
@@ -43,14 +45,20 @@ export type Told = { readonly id: string; readonly state: "passed" | "skipped" }
 
 const DIFFERS = "It gave something else than the docstring says.";
 
-/** What to tell of a docstring's tests. What did not run, because another failed before it, counts as skipped. */
-export function told({ id, status, reason, results }: DocstringResult): Told[] {
+/**
+ * What to tell of a docstring's tests. What did not run, because another failed before it, counts as skipped; if none
+ * failed, what kept it from running is its error.
+ */
+export function told({ id, status, reason, failure, results }: DocstringResult): Told[] {
   if (status === "error" || results.length === 0) {
     return [{ id, state: "errored", message: reason ?? "It could not run." }];
   }
+  const obstacle = results.some(({ state }) => state === "failed") ? undefined : failure?.message;
   return results.map((each) => {
     if (each.state === "passed") return { id: each.id, state: "passed" };
-    if (each.state !== "failed") return { id: each.id, state: "skipped" };
+    if (each.state !== "failed") {
+      return obstacle === undefined ? { id: each.id, state: "skipped" } : { id: each.id, state: "errored", message: obstacle };
+    }
     if (each.error !== null && each.error !== "") return { id: each.id, state: "failed", message: each.error };
     return { id: each.id, state: "failed", message: DIFFERS, got: each.got ?? "" };
   });

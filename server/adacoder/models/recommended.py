@@ -15,7 +15,7 @@ _LIBRARY = (
     ("qwen2.5-coder:3b", 1_900_000_000),
     ("qwen2.5-coder:1.5b", 986_000_000),
 )
-"""Name and bytes to download, the best first."""
+"""Name and bytes to download, the best first. The sizes are those that `ollama list` shows, rounded as there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,179 @@
+/** Buttons, tools for agents and what follows a crash, with a server that remembers what it was asked. */
+
+import { beforeEach, expect, test, vi } from "vitest";
+
+import type { Ended, Remedy } from "../src/ending";
+import { Results } from "../src/results";
+import type { Server } from "../src/server";
+import type { Job } from "../src/situation";
+import { Status } from "../src/status";
+import { registerTools } from "../src/tools";
+import { CancellationTokenSource, EventEmitter, commands, configured, env, offered, settings, window, type LanguageModelToolResult } from "./fake/vscode";
+
+vi.mock("vscode", () => import("./fake/vscode"));
+vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
+
+interface Asked {
+  readonly command?: string;
+  readonly arguments?: readonly unknown[];
+  readonly qualifiedName?: string;
+}
+
+/** A server that answers each command with what a test says. */
+class StandIn {
+  readonly asked: (readonly [method: string, asked: Asked])[] = [];
+  readonly answers: Record<string, unknown> = { "adacoder.server.doctor": { findings: [] }, "adacoder.server.status": { jobs: [] } };
+  readonly changed = new EventEmitter<{ kind: string }>();
+  readonly crashed = new EventEmitter<{ isGivenUp: boolean }>();
+  readonly worked = new EventEmitter<StandIn>();
+  readonly onDidChange = this.changed.event;
+  readonly onDidCrash = this.crashed.event;
+  readonly onDidWork = this.worked.event;
+  readonly condition = { kind: "running" };
+  readonly code2ProtocolConverter = { asUri: String };
+  readonly restart = vi.fn(() => Promise.resolve());
+  readonly current = this;
+
+  running(): Promise<StandIn> {
+    return Promise.resolve(this);
+  }
+
+  sendRequest(method: string | { readonly method: string }, params: Asked): Promise<unknown> {
+    const name = typeof method === "string" ? method : method.method;
+    this.asked.push([name, params]);
+    return Promise.resolve(this.answers[params.command ?? name]);
+  }
+
+  get server(): Server {
+    return this as unknown as Server;
+  }
+}
+
+/** What the person was shown: a message and its buttons. */
+const shown = (): readonly (readonly string[])[] => window.showErrorMessage.mock.calls;
+const answers = (...titles: readonly string[]): void => {
+  for (const title of titles) window.showErrorMessage.mockResolvedValueOnce(title);
+};
+
+beforeEach(() => {
+  vi.clearAllMocks();
+  settings.clear();
+});
+
+const ended = (...remedies: readonly Remedy[]): Ended => ({
+  jobId: "j",
+  message: "No.",
+  isGood: false,
+  kept: false,
+  textDocument: { uri: "file:///project/a.py", version: 1 },
+  remedies,
+});
+
+test.each([
+  ["Open Settings", "workbench.action.openSettings", "@id:adacoder.ollama.host"],
+  ["Show Journal", "markdown.showPreview", expect.anything()],
+])("the button %s does what it says", async (title, command, argument: unknown) => {
+  const standIn = new StandIn();
+  standIn.answers["adacoder.server.journal"] = { markdown: "# Journal" };
+  answers(title);
+  await new Results(standIn.server).show(ended({ kind: "setting", key: "ollama.host" }));
+  expect(shown()).toEqual([["No.", "Open Settings", "Show Journal"]]);
+  expect(commands.executeCommand.mock.calls).toEqual([[command, argument]]);
+});
+
+test("the button Start Ollama opens Ollama's page", async () => {
+  answers("Start Ollama");
+  await new Results(new StandIn().server).show(ended({ kind: "start" }));
+  expect(env.openExternal.mock.calls.map(([uri]) => uri.toString())).toEqual(["https://ollama.com/download"]);
+});
+
+test("the button Pull Model has the server download that model, and says why it could not", async () => {
+  const standIn = new StandIn();
+  standIn.answers["adacoder.server.pull"] = { pulled: false, reason: "The disk is full." };
+  answers("Pull Model");
+  await new Results(standIn.server).show(ended({ kind: "pull", model: "m:7b" }));
+  expect(standIn.asked).toMatchObject([[expect.anything(), { command: "adacoder.server.pull", arguments: [{ model: "m:7b" }] }]]);
+  expect(shown().at(-1)).toEqual(["The disk is full."]);
+});
+
+// Tools for agents
+
+const FAILED = {
+  status: "partial",
+  reason: "a secret",
+  examples: { passed: 0, total: 1 },
+  failure: { example: "f(1)\n", want: "1\n", got: "2\n", error: null },
+};
+
+interface Offered {
+  prepareInvocation(options: object): { confirmationMessages: { message: string } };
+  invoke(options: object, token: CancellationTokenSource["token"]): Promise<LanguageModelToolResult>;
+}
+
+test("tools are offered while the setting is on, ask before, and tell the verdict and the failing example only", async () => {
+  const standIn = new StandIn();
+  registerTools(standIn.server);
+  expect([...offered.keys()]).toEqual([]);
+  settings.set("adacoder.agentTools", true);
+  await configured.fire({ affectsConfiguration: () => true });
+  expect([...offered.keys()]).toEqual(["adacoder_check", "adacoder_verify", "adacoder_generate"]);
+
+  const input = { file: "a.py", function: "f", candidate: "def f(x): return 2" };
+  const verify = offered.get("adacoder_verify") as Offered;
+  expect(verify.prepareInvocation({ input }).confirmationMessages.message).toContain("which may be remote");
+  standIn.answers["adacoder/run"] = FAILED;
+  const { content } = await verify.invoke({ input }, new CancellationTokenSource().token);
+  expect(content.map(({ value }) => value).join("")).toMatch(/^Verdict: partial\. 0\/1 examples passed\.\nFailing example:\nf\(1\)/);
+  expect(JSON.stringify(content)).not.toContain("secret");
+  expect(standIn.asked[0]?.[1]).toMatchObject({ qualifiedName: "f", mode: "repair", apply: true, candidate: input.candidate });
+  for (const file of ["/etc/passwd", "../other/a.py"]) {
+    const elsewhere = await verify.invoke({ input: { ...input, file } }, new CancellationTokenSource().token);
+    expect(JSON.stringify(elsewhere.content)).toContain("no file of this workspace");
+  }
+  expect(standIn.asked).toHaveLength(1);
+
+  settings.set("adacoder.agentTools", false);
+  await configured.fire({ affectsConfiguration: () => true });
+  expect([...offered.keys()]).toEqual([]);
+});
+
+// After a crash
+
+const JOB: Job = { jobId: "1", uri: "file:///a.py", qualifiedName: "f", target: "a.py::f", mode: "generate", message: "round 1" };
+
+async function atWork(): Promise<StandIn> {
+  const standIn = new StandIn();
+  standIn.answers["adacoder.server.status"] = { jobs: [JOB] };
+  new Status(standIn.server, () => undefined);
+  await standIn.worked.fire(standIn);
+  await vi.waitFor(() => {
+    expect(standIn.asked.map(([, { command }]) => command)).toContain("adacoder.server.status");
+  });
+  return standIn;
+}
+
+test("after a crash it says what was running, and runs it again at a click", async () => {
+  const standIn = await atWork();
+  answers("Run Again");
+  await standIn.crashed.fire({ isGivenUp: false });
+  expect(shown()).toEqual([]);
+  await standIn.changed.fire({ kind: "running" });
+  await vi.waitFor(() => {
+    expect(commands.executeCommand).toHaveBeenCalledWith("adacoder.server.generate", { uri: JOB.uri, qualifiedName: "f" });
+  });
+  expect(shown()).toEqual([["AdaCoder's server crashed while generating 'f'. It runs again.", "Run Again", "Show Log"]]);
+});
+
+test("after five crashes one sentence and one click bring all back, with what was lost", async () => {
+  const standIn = await atWork();
+  answers("Restart Server", "Run Again");
+  await standIn.crashed.fire({ isGivenUp: true });
+  await vi.waitFor(() => {
+    expect(standIn.restart).toHaveBeenCalledOnce();
+  });
+  expect(shown()).toEqual([[expect.stringContaining("five times by now"), "Restart Server", "Show Log"]]);
+  await standIn.changed.fire({ kind: "running" });
+  await vi.waitFor(() => {
+    expect(commands.executeCommand).toHaveBeenCalledWith("adacoder.server.generate", { uri: JOB.uri, qualifiedName: "f" });
+  });
+});
