@@ -90,7 +90,7 @@ def client(session: nox.Session) -> None:
 
 @nox.session
 def vscode(session: nox.Session) -> None:
-    """The flows of a person in VS Code's real workbench; `nox -s vscode -- -k lens` for some. Not run by default.
+    """The flows of a person in VS Code's real workbench; `nox -s vscode -- -k lens` for some. `.ci/run` runs it.
 
     It takes Node.js 20 and Debian's chromium and ripgrep. All else is installed into the user's cache the first time.
     Pictures of all flows are left in the folder that ADACODER_PICTURES names, else in the session's temporary one.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
+from lsprotocol import types
 from pygls import workspace
 
 
@@ -25,3 +28,10 @@ class Workspace(workspace.Workspace):
             sync_kind=self._sync_kind,
             position_codec=self._position_codec,
         )
+
+    def update_text_document(
+        self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
+    ) -> None:
+        """Follow a change. VS Code tells of one after the end of a file that was closed unsaved; pygls fails then."""
+        if self.text_documents.get(unquote(text_doc.uri)) is not None:
+            super().update_text_document(text_doc, change)

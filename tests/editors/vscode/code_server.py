@@ -15,8 +15,8 @@ from typing import Any
 
 from editors.vscode.tools import entry
 
-PATIENCE = 40.0
-"""Seconds after which a test gives up that waits for something."""
+PATIENCE = 120.0
+"""Seconds after which a test gives up that waits for something; what comes is never waited for that long."""
 _USER_SETTINGS = {
     "chat.commandCenter.enabled": False,
     "editor.accessibilitySupport": "off",

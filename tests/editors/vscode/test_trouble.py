@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from editors.vscode.code_server import CodeServer, wait_until
+from editors.vscode.code_server import CodeServer
 from editors.vscode.conftest import Ollama
 from editors.vscode.samples import ROUNDED, TRUNCATED, Model, file, never_ending, reply
 from editors.vscode.workbench import Workbench, window
@@ -37,24 +37,56 @@ def test_ollama_is_not_running(bench: Workbench, model: Model, ollama: Ollama) -
 
 
 def test_server_killed_in_a_job(bench: Workbench, model: Model) -> None:
-    """Its progress goes, the text stays, and the server that is started in its place writes the function."""
+    """Its progress goes, the text stays, and the server that is started in its place does the same again if asked."""
     killed = file(bench.folder, "killed")
     model.says("killed", never_ending("killed"))
     bench.open(killed)
     bench.lens("Generate").click()
     progress = bench.notification("AdaCoder: generating 'killed'")
     expect(progress).to_contain_text(re.compile(r"round.1/6"))
-    servers = bench.server.processes("serve")
-    for server in servers:
-        os.kill(server, signal.SIGKILL)
+    expect(bench.status_bar).to_contain_text("AdaCoder: generating 'killed'")
+    _kill_server(bench)
     expect(progress).to_be_hidden()
-    wait_until(lambda: set(bench.server.processes("serve")) - set(servers), "another server")
+    told = bench.notification("AdaCoder's server crashed while generating 'killed'. It runs again.")
+    expect(told).to_be_visible()
     bench.picture("killed")
+    expect(bench.line(WRITTEN)).to_be_hidden()
     model.says("killed", reply("killed", ROUNDED))
-    bench.put_cursor("def killed")
-    bench.command("AdaCoder: Generate Function")
+    bench.press(told, "Run Again")
     expect(bench.line(WRITTEN)).to_be_visible()
     bench.save(killed, ROUNDED)
+
+
+def test_a_server_that_crashes_again_and_again(bench: Workbench, model: Model) -> None:
+    """It stays down after five times; one click brings light bulb and lenses back."""
+    fifth = file(bench.folder, "fifth")
+    model.says("fifth", reply("fifth", ROUNDED))
+    bench.command("AdaCoder: Restart Server")  # which begins to count anew
+    bench.open(fifth)
+    given_up = bench.notification("crashed again, five times by now, and stays down until you restart it.")
+    for _ in range(5):
+        expect(given_up).to_be_hidden()
+        bench.command("AdaCoder: Select Model")  # it has a list once the server runs
+        expect(bench.list).to_contain_text("qwen2.5-coder:7b")
+        bench.page.keyboard.press("Escape")
+        expect(bench.list).to_be_hidden()
+        _kill_server(bench)
+    expect(given_up).to_be_visible()
+    expect(bench.status_bar).to_contain_text("AdaCoder: stopped")
+    expect(bench.lens("Generate")).to_be_hidden()
+    assert bench.server.processes("serve") == []
+    bench.picture("given-up")
+    bench.press(given_up, "Restart Server")
+    expect(bench.lens("Generate")).to_be_visible()
+    bench.put_cursor("def fifth")
+    expect(bench.light_bulb).to_be_visible()
+    bench.light_bulb.click()
+    expect(bench.line(WRITTEN)).to_be_visible()
+
+
+def _kill_server(bench: Workbench) -> None:
+    for server in bench.server.processes("serve"):
+        os.kill(server, signal.SIGKILL)
 
 
 def test_settings_count_at_once(bench: Workbench, model: Model, ollama: Ollama) -> None:
@@ -65,14 +97,17 @@ def test_settings_count_at_once(bench: Workbench, model: Model, ollama: Ollama) 
     settings.parent.mkdir(exist_ok=True)
     bench.open(live)
     expect(bench.lens("Generate")).to_be_visible()
-    settings.write_text('{"adacoder.codeLens": false}', encoding="utf-8")
-    expect(bench.lens("Generate")).to_be_hidden()
-    settings.write_text('{"adacoder.model": "qwen2.5-coder:1.5b"}', encoding="utf-8")
-    expect(bench.lens("Generate")).to_be_visible()
-    bench.lens("Generate").click()
-    expect(bench.line(WRITTEN)).to_be_visible()
-    assert ollama.server.requests[-1]["model"] == "qwen2.5-coder:1.5b"
-    settings.unlink()
+    try:
+        settings.write_text('{"adacoder.codeLens": false}', encoding="utf-8")
+        expect(bench.lens("Generate")).to_be_hidden()
+        settings.write_text('{"adacoder.model": "qwen2.5-coder:1.5b"}', encoding="utf-8")
+        expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:1.5b")
+        bench.lens("Generate").click()
+        expect(bench.line(WRITTEN)).to_be_visible()
+        assert ollama.server.requests[-1]["model"] == "qwen2.5-coder:1.5b"
+    finally:
+        settings.unlink()
+    expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:7b")
 
 
 def test_nothing_of_an_untrusted_folder_runs(

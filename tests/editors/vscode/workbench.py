@@ -97,9 +97,9 @@ class Workbench:
         """Have a list shown, and see whether it has a row; what a list has is settled when it opens."""
         self.page.keyboard.press("Escape")
         self.page.keyboard.press(key)
-        expect(self.list).to_be_visible()
-        self.list.locator("input").first.fill(typed)
         try:
+            self.list.wait_for(timeout=_LISTED)  # a document that is being rendered swallows keys
+            self.list.locator("input").first.fill(typed)
             self._row(label).wait_for(timeout=_LISTED)
         except NotSeen:
             return False

@@ -401,3 +401,15 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
         await save(editor, uri)
         await editor.until(lambda: shown(editor, uri))
         assert editor.descendants()
+
+
+async def test_a_change_that_comes_after_the_end_of_its_document_is_let_go(editor: Client) -> None:
+    """VS Code sends one where a file is closed unsaved; the next time that the file is opened, its text is whole."""
+    uri = await editor.write("closed.py", STUB)
+    document, before = editor.documents[uri], editor.stderr
+    await editor.close(uri)
+    late = {"textDocument": {"uri": uri, "version": document.version + 1}, "contentChanges": [{"text": ""}]}
+    await editor.notify("textDocument/didChange", late)
+    await editor.open("closed.py")
+    assert await editor.actions(uri, "def ")
+    assert editor.stderr == before
