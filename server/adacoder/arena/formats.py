@@ -203,6 +203,8 @@ def _arguments(test: str, function: str) -> str | None:
 
 
 def _mbpp(told: Told, shows: bool) -> _Raw:
+    if "test" in told:  # as some copies of MBPP+ have it
+        raise _Unfit("its hidden tests are a program that holds the shown one: take EvalPlus's own file")
     tests = [each for each in told["test_list"] if each.strip()]
     solution = normalize(told["code"])
     function = _tested(solution, tests)

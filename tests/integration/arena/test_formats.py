@@ -143,6 +143,13 @@ class Evil:
         return print, ("it ran",)
 
 
+def test_hidden_tests_that_hold_the_shown_one_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "mbpp-plus.jsonl"
+    path.write_text(f"{json.dumps(SANITIZED)}\n{json.dumps({**SANITIZED, 'test': 'assert True'})}\n")
+    found = load(path, tmp_path)
+    assert (len(found.tasks), len(found.left_out)) == (1, 1)
+
+
 def test_packed_cases_run_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     packed = base64.b64encode(zlib.compress(pickle.dumps(Evil()))).decode()
     path = tmp_path / "test.jsonl"
