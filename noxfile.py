@@ -12,7 +12,7 @@ import nox
 
 nox.needs_version = ">=2025.2"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "types", "tests", "client"]
+nox.options.sessions = ["lint", "types", "tests", "plain", "client"]
 
 WORKERS = ("-n", "4", "--dist", "worksteal")
 """Twice as many as two cores: half of what a test takes is waiting for processes and servers."""
@@ -40,6 +40,15 @@ def tests(session: nox.Session) -> None:
     """The test suite but for the attacks. `nox -s tests -- ARGS` hands ARGS to pytest."""
     session.install("-e", ".[test]")
     session.run("pytest", *WORKERS, *(session.posargs or ["--ignore=tests/adversarial"]))
+
+
+@nox.session
+def plain(session: nox.Session) -> None:
+    """The arena without any extra: it works, and what needs one says what to install."""
+    session.install("-e", ".", "hypothesis>=6.150", "pytest>=9", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
+    commands = (f"tests/integration/cli/test_{name}.py" for name in ("arena", "tables", "models"))
+    places = ("tests/unit/arena", "tests/integration/arena", "tests/unit/test_settings_editing.py", *commands)
+    session.run("pytest", *WORKERS, *(session.posargs or places))
 
 
 @nox.session(python=PYTHONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -220,30 +220,31 @@ class _Shown:
 
     def show(self, standing: Standing) -> None:
         """Show how it stands."""
-        text = told(standing)
+        lines = told(standing)
         if self._console.is_terminal:
-            self._line.show(text)
+            self._line.show("\n".join(lines))
         elif time.monotonic() - self._told >= _EVERY_SECONDS:
             self._told = time.monotonic()
-            self._console.print(text)
+            self._console.print(" · ".join(lines))
 
 
-def told(standing: Standing) -> str:
-    """How far a comparison is, on one line."""
+def told(standing: Standing) -> Sequence[str]:
+    """How far a comparison is; what is most urgent is never at the end of a long line."""
     parts = [f"{standing.done:,} of {counted(standing.total, 'cell')}"]
     if standing.eta is not None:
         parts.append(f"{_duration(standing.eta)} left")
     parts.append(f"{standing.tokens:,} tokens")
-    if standing.best is not None:
-        (model, strategy), column = standing.best
-        parts.append(f"best so far {model} · {strategy} with {column.share:.1%} right")
     if standing.model_failures:
         parts.append(f"{counted(standing.model_failures, 'failure')} of models")
     if standing.server_failures:
         parts.append(f"{counted(standing.server_failures, 'failure')} of servers")
+    lines = [" · ".join(parts)]
+    if standing.best is not None:
+        (model, strategy), column = standing.best
+        lines.append(f"best so far: {column.share:.1%} right with {model} · {strategy}")
     if standing.waiting:
-        parts.append(f"waiting: {standing.waiting}")
-    return " · ".join(parts)
+        lines.append(f"waiting: {standing.waiting}")
+    return lines
 
 
 def _duration(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,9 @@ TASK = {
     "canonical_solution": "    return 2 * x\n",
     "test": "def check(candidate):\n    assert candidate(21) == 42, 'canary_7f3a91'\n",
 }
+_LIMIT = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)"
+LIMITED = (sys.executable, "-c", f"{_LIMIT}; os.execv(sys.argv[2], sys.argv[2:])")
+"""Begins a command whose files may have at most so many bytes."""
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```\n"
 WRONG = "```python\ndef double(x):\n    return x + 2\n```\n"
 
@@ -120,3 +124,93 @@ def test_tasks_are_downloaded_on_request_only(desk: Desk, monkeypatch: pytest.Mo
         2,
         "Downloads need the hub's library: pip install 'adacoder[hub]'.",
     )
+
+
+def test_without_dask_one_sentence_says_what_to_install(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    ran = arena(desk, "--dask", "tcp://127.0.0.1:1", replies=[])
+    assert (ran.code, ran.err) == (2, "A cluster needs Dask: pip install 'adacoder[arena]'.\n")
+
+
+def test_a_replay_needs_no_cluster(desk: Desk) -> None:
+    (desk.folder / "talk").mkdir()
+    ran = arena(desk, "--dask", "tcp://127.0.0.1:1", "--replay", "talk", replies=[])
+    assert ran.code == 2
+    assert ran.err == "What --replay answers needs no model, and so no cluster: leave --dask out.\n"
+
+
+def limited(desk: Desk, size: int, *options: str) -> Ran:
+    """A comparison whose files may have at most `size` bytes, as where the disk is full."""
+    (desk.folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    with StandIn(lambda _: RIGHT).in_thread() as standin:
+        model = ("--model", MODEL, "--host", standin.host, "--strategy", "direct", "--samples", "6")
+        run = subprocess.run(
+            [*LIMITED, str(size), sys.executable, "-m", "adacoder", "arena", "tasks.jsonl", *model, *options],
+            cwd=desk.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    return Ran(run.returncode, run.stdout, run.stderr)
+
+
+def test_a_full_disk_leaves_whole_rows_and_a_sentence(desk: Desk) -> None:
+    path = desk.folder / "arena.jsonl"
+    assert limited(desk, 1 << 30, "--samples", "1").code == 0  # the control
+    size = path.stat().st_size
+    ran = limited(desk, 3 * size + size // 2)
+    kept = path.read_text()
+    assert ran.code == 2
+    assert ran.error_lines[-1] == (
+        "The rows cannot be written to arena.jsonl: File too large."
+        " 3 of 6 cells are in arena.jsonl: run the same command again to go on."
+    )
+    assert "Traceback" not in ran.err
+    assert kept.endswith("}\n")
+    assert len(rows(path)) == 3
+    assert limited(desk, 1 << 30).code == 0
+    assert path.read_text().startswith(kept)
+    assert sorted(str(row["sample"]) for row in rows(path)) == [*"012345"]
+
+
+def test_a_cell_whose_journal_cannot_be_written_has_no_row(desk: Desk) -> None:
+    path = desk.folder / "arena.journals"
+    path.write_text("a file where the folder must be")
+    ran = arena(desk, "--strategy", "direct", replies=[RIGHT])
+    assert ran.code == 2
+    assert "Traceback" not in ran.err
+    assert ran.error_lines[-1].startswith("arena.journals/")
+    assert " cannot be written: " in ran.error_lines[-1]
+    assert rows(desk.folder / "arena.jsonl") == []
+    path.unlink()
+    assert arena(desk, "--strategy", "direct", replies=[RIGHT]).code == 0
+
+
+def test_a_server_that_is_gone_for_a_while_costs_no_row(desk: Desk) -> None:
+    """What it is asked is counted as its own failure, and not as that of the model."""
+    (desk.folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]  # nothing answers there
+    options = ["--model", MODEL, "--host", f"127.0.0.1:{port}", "--strategy", "direct", "--samples", "5"]
+    gone = desk.run("arena", "tasks.jsonl", *options, "--patience", 0)
+    assert gone.code == 2
+    assert "3 cells without a row: No Ollama server answers at" in gone.err
+    assert gone.error_lines[-1] == "0 of 5 cells are in arena.jsonl: run the same command again to go on."
+    assert rows(desk.folder / "arena.jsonl") == []
+    command = [sys.executable, "-m", "adacoder", "arena", "tasks.jsonl", *options]
+    with subprocess.Popen(
+        command, cwd=desk.folder, env={**os.environ, "FORCE_COLOR": "1"}, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stderr is not None
+        said = ""
+        while "2 failures of servers" not in said and run.poll() is None:
+            said += run.stderr.read(1)
+        with StandIn(lambda _: RIGHT, port=port).in_thread():
+            said += run.stderr.read()
+    assert run.returncode == 0, said
+    assert "failures of models" not in said
+    found = rows(desk.folder / "arena.jsonl")
+    assert [row["right"] for row in found] == [True] * 5
+    assert not [row for row in found if row["failure_of"]]
