@@ -125,10 +125,12 @@ def _against(best: Standing, other: Standing, *, is_complete: bool) -> str:
     p = mcnemar(
         sum(first and not second for first, second in pairs), sum(second and not first for first, second in pairs)
     )
+    more = "only more functions can tell" if is_complete else "more time may tell"
+    if one == two:
+        return f"Next is {other.arm}: of the {len(pairs)} that both tried it got as many right; {more}."
     told = f"Next is {other.arm}: on the {len(pairs)} that both tried {two} right against {one}"
     if p < _SIGNIFICANT:
         return f"{told}; chance alone seldom does that (p = {p:.2g})."
-    more = "only more functions can tell" if is_complete else "more time may tell"
     return f"{told}, which may be chance (p = {p:.2g}); {more}."
 
 

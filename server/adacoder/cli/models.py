@@ -161,7 +161,7 @@ def _shuffled(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-_COLUMNS = ("right", "of", "95 % interval", "verified but wrong", "seconds", "tokens", "")
+_COLUMNS = ("right", "of", "95 % interval", "verified but wrong", "seconds", "tokens", "dropped")
 
 
 def _table(ranking: Ranking) -> Table:

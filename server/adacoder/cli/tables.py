@@ -21,6 +21,11 @@ TERMINAL, MARKDOWN, CSV = "terminal", "markdown", "csv"
 FORMS = (TERMINAL, MARKDOWN, CSV)
 _WIDEST = 10_000
 """Columns of an output that is no terminal, so that nothing is folded there."""
+_BETWEEN = 3
+"""Columns of the terminal between two of a table."""
+_EDGES = 2
+_LONGEST_WORD = 24
+"""Characters of a word that is not broken in a narrow table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +90,67 @@ def show(found: Sequence[Table], form: str = TERMINAL) -> None:
             out.width = _WIDEST
         for table in found:
             if table.lines:
-                out.print(_drawn(table), soft_wrap=False)
+                for number, part in enumerate(_parts(table, out.width)):
+                    out.print(_drawn(table, part, out.width, is_first=not number))
             for note in table.notes:
                 out.print(note, style="dim")
             out.print()
 
 
-def _drawn(table: Table) -> Drawn:
+def _drawn(table: Table, numbers: Sequence[int], width: int, *, is_first: bool) -> Drawn:
+    from rich import box
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    drawn = Drawn(title=Text(f"{table.name}: {table.title}"), title_justify="left")
-    drawn.add_column(Text(table.corner), overflow="fold")
-    for column in table.columns:
-        drawn.add_column(Text(column), justify="right", overflow="fold")
+    title = Text(f"{table.name}: {table.title}", style="bold") if is_first else None
+    drawn = Drawn(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    labels = (table.corner, *(table.columns[number] for number in numbers))
+    for number, (label, room) in enumerate(zip(labels, _rooms(table, numbers, width), strict=True)):
+        drawn.add_column(Text(label), justify="right" if number else "left", overflow="fold", width=room)
     for line in table.lines:
-        drawn.add_row(Text(line.label), *(Text(cell.text) for cell in line.cells))
+        drawn.add_row(Text(line.label), *(Text(line.cells[number].text) for number in numbers))
     return drawn
+
+
+def _parts(table: Table, width: int) -> list[list[int]]:
+    """The table's columns, by number, in as many parts as it takes for each to be so wide at most."""
+    first, *widths = _widths(table)
+    parts: list[list[int]] = [[]]
+    left = room = width - first - _EDGES
+    for number, each in enumerate(widths):
+        if parts[-1] and each + _BETWEEN > left:
+            parts.append([])
+            left = room
+        parts[-1].append(number)
+        left -= each + _BETWEEN
+    return parts
+
+
+def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
+    """Widths of the labels and of some columns: that of a word at least, then, from the first, all it takes."""
+    columns = _texts(table)
+    shown = [columns[0], *(columns[number + 1] for number in numbers)]
+    rooms = [_least(texts) for texts in shown]
+    left = width - sum(rooms) - _BETWEEN * len(numbers) - _EDGES
+    for number, texts in enumerate(shown):
+        more = max(0, min(left, max(map(len, texts)) - rooms[number]))
+        rooms[number] += more
+        left -= more
+    return rooms
+
+
+def _widths(table: Table) -> list[int]:
+    """Of the labels and of each column the width in which no word is broken, unless it is very long."""
+    return list(map(_least, _texts(table)))
+
+
+def _texts(table: Table) -> list[tuple[str, ...]]:
+    columns = [(column, *(line.cells[at].text for line in table.lines)) for at, column in enumerate(table.columns)]
+    return [(table.corner, *(line.label for line in table.lines)), *columns]
+
+
+def _least(texts: Sequence[str]) -> int:
+    return min(_LONGEST_WORD, max((len(word) for text in texts for word in text.split()), default=1))
 
 
 def _draw(found: Sequence[Table], folder: Path, kind: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,14 @@ def test_hostile_names_do_not_reach_the_terminal_as_codes(desk: Desk) -> None:
     assert "\x1b" not in ran.out
     assert "\u202e" not in ran.out
     assert "[red]x[/red]" in ran.out
+
+
+def test_in_a_narrow_terminal_no_column_and_no_word_is_cut(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = _rows(desk, BOTH)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", desk.run("tables", rows).out)
+    tables = [line for line in shown.splitlines() if line.startswith(" ")]  # what stands around them is prose
+    assert max(map(len, tables)) <= 60
+    for word in ("ollama:small", "(20.8–93.9)", "cached", "written", "neither"):
+        assert word in shown

@@ -117,3 +117,8 @@ def test_one_arm_tries_all() -> None:
     assert ranking.best is not None
     assert len(ranking.best.counted) == len(FUNCTIONS)
     assert "Next is" not in ranking.sentence
+
+
+def test_a_tie_is_told_as_one() -> None:
+    sentence = World({"one": (1.0, 1.0), "two": (1.0, 2.0)}).ranked(10_000).sentence
+    assert "Next is two with adacoder: of the 32 that both tried it got as many right" in sentence
