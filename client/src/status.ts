@@ -32,6 +32,7 @@ export class Status {
   private readonly language = languages.createLanguageStatusItem("adacoder.status", { language: PYTHON });
   private readonly bar = window.createStatusBarItem("adacoder.status", StatusBarAlignment.Right, 90);
   private findings: readonly Finding[] = [];
+  private examined = 0;
   private jobs: readonly Job[] = [];
   /** What ran when the server crashed, and could be run again. */
   private lost: readonly Job[] = [];
@@ -107,12 +108,15 @@ export class Status {
   private async examine(): Promise<void> {
     const client = this.server.current;
     if (client === undefined) return;
+    const number = ++this.examined;
+    let findings: readonly Finding[] = [];
     try {
-      const answer = await execute(client, "adacoder.server.doctor", { probe: false });
-      this.findings = (answer as { findings: Finding[] }).findings;
+      findings = ((await execute(client, "adacoder.server.doctor", { probe: false })) as { findings: Finding[] }).findings;
     } catch {
-      this.findings = []; // the server is ending, or older than this
+      // The server is ending, or older than this.
     }
+    if (number !== this.examined) return; // what was asked later knows better, whichever answer comes first
+    this.findings = findings;
     this.draw();
   }
 

@@ -26,6 +26,7 @@ _USER_SETTINGS = {
     "extensions.ignoreRecommendations": True,
     "files.autoSave": "off",
     "git.enabled": False,
+    "remote.autoForwardPorts": False,
     "security.workspace.trust.banner": "never",
     "security.workspace.trust.startupPrompt": "never",
     "telemetry.telemetryLevel": "off",
