@@ -177,3 +177,24 @@ test("after five crashes one sentence and one click bring all back, with what wa
     expect(commands.executeCommand).toHaveBeenCalledWith("adacoder.server.generate", { uri: JOB.uri, qualifiedName: "f" });
   });
 });
+
+test("of two examinations the status shows the one that was asked for later, whichever is answered first", async () => {
+  const made = vi.spyOn(window, "createStatusBarItem");
+  const status = (): string => (made.mock.results.at(-1)?.value as { text: string }).text;
+  const found = (model: string): object => ({ findings: [{ name: "Model", ok: true, text: "", advice: "", model }] });
+  const standIn = new StandIn();
+  let tell: (answer: object) => void = () => undefined;
+  standIn.answers["adacoder.server.doctor"] = new Promise<object>((resolve) => {
+    tell = resolve;
+  });
+  new Status(standIn.server, () => undefined);
+  await standIn.changed.fire({ kind: "running" });
+  standIn.answers["adacoder.server.doctor"] = found("later");
+  await configured.fire({ affectsConfiguration: () => true });
+  await vi.waitFor(() => {
+    expect(status()).toContain("later");
+  });
+  tell(found("earlier"));
+  await new Promise(setImmediate);
+  expect(status()).toContain("later");
+});
