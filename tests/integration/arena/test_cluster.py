@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -89,13 +89,11 @@ def test_when_the_scheduler_is_killed_another_run_goes_on(at: Site) -> None:
 
 
 def test_ctrl_c_ends_what_is_under_way_and_says_how_to_go_on(at: Site) -> None:
-    def hanging_after_three(body: Any) -> Script:
-        return by_seed(body) if len(at.server.requests) <= 3 else Script("", load=10 * LONG)
-
-    at.server.replies = hanging_after_three
+    answered = count()
+    at.server.replies = lambda body: by_seed(body) if next(answered) < 3 else Script("", load=10 * LONG)
     at.cluster.work("one", *OFFERS)
     run = at.on_cluster()
-    until(lambda: at.count >= 2 and len(at.server.requests) >= 4)
+    until(lambda: at.count == 3 and len(at.server.requests) == 5)  # the worker's two slots are taken
     run.process.send_signal(signal.SIGINT)
     code, said = run.end()
     assert code == 130
