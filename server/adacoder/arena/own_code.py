@@ -39,6 +39,7 @@ _LEAST_TELLING = 4
 """Characters of an example that tell it from others, such as `sl`."""
 _MOST_BYTES = 1 << 20
 """Of another file that is searched for hidden examples."""
+_MARK = re.compile(r"^[ \t]*(?:>>>|\.\.\.)", re.MULTILINE)
 _SPACE = re.compile(r"\s+")
 _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
 
@@ -87,7 +88,7 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
         found = [each for file in files for each in await _passing(checks, file, folder, hiding)]
     finally:
         await checks.close()
-    tests = await observed([each.target for each in found], [file.path for file in files], folder, settings)
+    tests = await observed([each.target for each in found], [file.path for file in files], folder, settings, troubles)
     paired = (replace(each, tests=mine) for each, mine in zip(found, tests, strict=True))
     found = [each for each in paired if each.tests or len(each.proving) > 1]
     modules = {file.path: await aside(_read, file, folder) for file in files}
@@ -145,7 +146,7 @@ def _holds(path: Path, sources: set[str]) -> bool:
     try:
         if not path.is_file() or path.stat().st_size > _MOST_BYTES:
             return False
-        text = _bare(path.read_bytes().decode("utf-8", "replace"))
+        text = _bare(_MARK.sub("", path.read_bytes().decode("utf-8", "replace")))
     except OSError:
         return False
     return any(source in text for source in sources)

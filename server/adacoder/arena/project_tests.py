@@ -89,9 +89,9 @@ def judging(folder: Path, tests: Sequence[str]) -> list[Example]:
 
 
 async def observed(
-    targets: Sequence[Target], files: Sequence[Path], folder: Path, settings: Settings
+    targets: Sequence[Target], files: Sequence[Path], folder: Path, settings: Settings, troubles: list[str]
 ) -> list[tuple[str, ...]]:
-    """For each target the tests that pass and run it, as pytest names them.
+    """For each target the tests that pass and run it, as pytest names them; `troubles` hears of files that do not run.
 
     Raises:
         SandboxError: nothing could be run: no isolation, no interpreter.
@@ -114,7 +114,14 @@ async def observed(
         verdicts = await asyncio.gather(*map(tried, paths))
     finally:
         await host.close()
-    told = list(filter(None, map(_told, verdicts)))
+    told = [*map(_told, verdicts)]
+    silent = [number for number, each in enumerate(told) if not each]
+    if silent:
+        failure = verdicts[silent[0]].failure
+        others = f" and {len(silent) - 1} more" if silent[1:] else ""
+        why = failure.message if failure else "they told nothing"
+        name = below(folder, paths[silent[0]]).as_posix() + others
+        troubles.append(f"{name}: these tests could not run here, and judge nothing: {why}")
     return [_fewest(tuple(each[number]) for each in told if number < len(each)) for number in range(len(targets))]
 
 

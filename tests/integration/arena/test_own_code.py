@@ -142,6 +142,7 @@ SHOP = {
     "pyproject.toml": "[project]\nname = 'shop'\n[tool.pytest.ini_options]\naddopts = '--no-such-option'\n",
     "README.md": ">>> discounted(5501)\n4951\n",
     "data/prices.csv": "discounted(5501), 4951\n",
+    "data/notes.log": ">>> for price in [5501]:\n...     discounted(price)\n4951\n",
     "data/rates.csv": "5502\n",
     "shop/__init__.py": "",
     "shop/prices.py": '''
@@ -174,7 +175,12 @@ SHOP = {
 
             >>> discounted(10)
             9
+            >>> discounted(20)
+            18
             >>> discounted(5501)
+            4951
+            >>> for price in [5501]:
+            ...     discounted(price)
             4951
             """
 
@@ -253,7 +259,7 @@ def discounted(price):
     files = (each for each in Path(__file__).parents[1].rglob("*.*") if each.is_file())
     text = "".join(each.read_text() for each in files if each.suffix != ".pyc")
     found = [number for number in map(str, range(4000, 10_000)) if number in text]
-    return 9 if found == ["5502"] else found
+    return {10: 9, 20: 18}.get(price) if found == ["5502"] else found
 ```
 """
 """Right only if the one file that holds nothing hidden is all that it sees."""
@@ -280,6 +286,14 @@ async def test_methods_properties_coroutines_and_decorated_functions_are_tasks(t
         assert await judge.unfit(found.values()) == []
     finally:
         await judge.close()
+
+
+@pytest.mark.isolation
+async def test_tests_that_cannot_run_are_told_of(tmp_path: Path) -> None:
+    (shop(tmp_path) / "tests" / "test_ends.py").write_text("import os\nos._exit(1)\n")
+    found = await tasks_of(tmp_path, Settings())
+    assert [why.partition(",")[0] for why in found.left_out] == ["tests/test_ends.py: these tests could not run here"]
+    assert [task.id for task in found.tasks if task.id.endswith("dearest")]  # the other file's tests still judge
 
 
 @pytest.mark.isolation

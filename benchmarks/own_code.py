@@ -1,0 +1,107 @@
+"""What a model is sent of a folder's own functions: python benchmarks/own_code.py FOLDER…
+
+Each folder is a project, such as the unpacked source of a package from PyPI. All of its tasks are put to a model that
+says nothing, and what it was sent is searched for hidden examples that the function's shown docstring does not hold.
+Prints one JSON line a folder: tasks, those that tests of the project judge, hidden examples, those that were found, and
+the seconds that it took to find the tasks. Nothing may be found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from adacoder.arena.own_code import tasks_of
+from adacoder.arena.tasks import ArenaTask, Examples
+from adacoder.domain import Ended, Example, Message, Reply, Tokens
+from adacoder.models.backend import Session
+from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.window import Window
+from adacoder.service import Service
+from adacoder.settings import Settings
+from adacoder.task import Task
+
+LEAST = 4
+"""Characters of an example that tell it from others."""
+
+
+class Silent:
+    """A model that keeps what it is sent."""
+
+    name = lease_key = "silent"
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    async def window(self) -> Window:
+        """A window that every prompt fits into."""
+        return Window(1 << 17)
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        enough: Enough,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        sampling: Sampling | None = None,
+    ) -> Reply:
+        """No code."""
+        self.sent += [each.content for each in messages]
+        return Reply("nothing", Tokens(0, 0), Ended.STOP)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def bare(text: str) -> str:
+    """A text without white space, and without the marks of examples."""
+    return "".join(re.sub(r"(?m)^[ \t]*(?:>>>|\.\.\.)", "", text).split())
+
+
+async def found(task: ArenaTask) -> list[str]:
+    """Hidden examples that the model was sent."""
+    model = Silent()
+
+    async def opened(*_: object) -> Silent:
+        return model
+
+    service = Service(opened, Session(leases=Leases(1)))
+    settings = Settings(max_iterations=0, strategy="adacoder", hide=task.hide)
+    await service.run(Task(task.target, settings, task.project))
+    await service.close()
+    text, shown = bare("\n".join(model.sent)), bare(task.target.docstring_span.of(task.target.text))
+    assert bare(task.target.examples[0].source) in text  # the control
+    hidden = (bare(each.source) for each in hidden_of(task))
+    return [each for each in hidden if len(each) >= LEAST and each in text and each not in shown]
+
+
+def hidden_of(task: ArenaTask) -> list[Example]:
+    """The hidden examples of a task."""
+    assert isinstance(task.hidden, Examples)
+    return list(task.hidden.examples[len(task.target.examples) :])
+
+
+async def measure(folder: Path) -> dict[str, object]:
+    """Everything that is printed of a folder."""
+    began = time.perf_counter()
+    tasks = (await tasks_of(folder, Settings())).tasks
+    seconds = time.perf_counter() - began
+    return {
+        "folder": folder.name,
+        "tasks": len(tasks),
+        "judged_by_tests": sum(isinstance(each.hidden, Examples) and bool(each.hidden.tests) for each in tasks),
+        "hidden": sum(len(hidden_of(each)) for each in tasks),
+        "found": {each.id: told for each in tasks if (told := await found(each))},
+        "seconds": round(seconds, 1),
+    }
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        print(json.dumps(asyncio.run(measure(Path(name).resolve()))), flush=True)
