@@ -218,6 +218,8 @@ def window(
     bench = Workbench(page, server, place if place.is_dir() else place.parent, pictures)
     try:
         expect(page.locator(".monaco-workbench .part.statusbar")).to_be_visible()
+        if kind == "workspace":  # its folders come after the window; a file opened before has no settings of theirs
+            expect(page.locator(".explorer-folders-view .monaco-list-row").first).to_be_visible()
         if trusted:
             bench.trust()
         yield bench
