@@ -21,9 +21,9 @@ import {
   type Models,
   type Strategies,
 } from "./model-list";
-import { execute } from "./requests";
+import { examine, execute, pythonInFront } from "./requests";
 import type { Client } from "./server";
-import { doctorDocument, type Finding } from "./situation";
+import { doctorDocument } from "./situation";
 
 export const OLLAMA_PAGE = "https://ollama.com/download";
 const TARGETS = {
@@ -104,8 +104,7 @@ export class DoctorDocument implements TextDocumentContentProvider {
 
   /** Has the server examine what works here, and shows what it found. */
   async show(client: Client): Promise<void> {
-    const { findings } = (await execute(client, "adacoder.server.doctor")) as { findings: Finding[] };
-    this.text = doctorDocument(findings);
+    this.text = doctorDocument(await examine(client, pythonInFront(), true));
     this.changed.fire(DoctorDocument.URI);
     await commands.executeCommand("markdown.showPreview", DoctorDocument.URI);
   }

@@ -1,11 +1,12 @@
 /** What the commands ask of the server. */
 
-import { window } from "vscode";
+import { window, type TextDocument } from "vscode";
 import { ExecuteCommandRequest, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import type { Ended } from "./ending";
 import { RUN, toEnded, type Mode, type RunParams, type RunResult } from "./protocol";
 import type { Client } from "./server";
+import type { Finding } from "./situation";
 
 const TITLES: Readonly<Record<Mode, string>> = {
   generate: "Generating function",
@@ -45,6 +46,19 @@ export async function generateAll(client: Client): Promise<void> {
   if (editor === undefined) return;
   const { uri } = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
   await execute(client, "adacoder.server.generateAll", { uri });
+}
+
+/** The Python file in front, if that is one. */
+export function pythonInFront(): TextDocument | undefined {
+  const document = window.activeTextEditor?.document;
+  return document?.languageId === "python" ? document : undefined;
+}
+
+/** What the doctor finds for the folder of a document, else for the first; with `probe` it measures models. */
+export async function examine(client: Client, about: TextDocument | undefined, probe: boolean): Promise<readonly Finding[]> {
+  const uri = about && client.code2ProtocolConverter.asUri(about.uri);
+  const { findings } = (await execute(client, "adacoder.server.doctor", { probe, uri })) as { findings: Finding[] };
+  return findings;
 }
 
 function pythonEditor(): typeof window.activeTextEditor {

@@ -8,9 +8,10 @@ import {
   languages,
   window,
   workspace,
+  type TextDocument,
 } from "vscode";
 
-import { execute } from "./requests";
+import { examine, execute, pythonInFront } from "./requests";
 import type { Client, Server } from "./server";
 import { afterCrash, again, menu, shown, type Entry, type Finding, type Job, type Situation } from "./situation";
 
@@ -33,6 +34,8 @@ export class Status {
   private readonly bar = window.createStatusBarItem("adacoder.status", StatusBarAlignment.Right, 90);
   private findings: readonly Finding[] = [];
   private examined = 0;
+  /** The file whose folder the findings are of: each folder has its own settings. */
+  private about: TextDocument | undefined;
   private jobs: readonly Job[] = [];
   /** What ran when the server crashed, and could be run again. */
   private lost: readonly Job[] = [];
@@ -59,6 +62,7 @@ export class Status {
       server.onDidWork((client) => void this.look(client)),
       window.onDidChangeActiveTextEditor(() => {
         this.draw();
+        if (this.hasMoved()) void this.examine();
       }),
       workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration("adacoder")) void this.examine();
@@ -104,14 +108,22 @@ export class Status {
     if (lost.length > 0) await this.offerAgain(lost);
   }
 
+  /** Whether a file of another folder has come to the front. */
+  private hasMoved(): boolean {
+    const before = this.about;
+    this.about = pythonInFront() ?? before;
+    return folderOf(this.about) !== folderOf(before);
+  }
+
   /** Asks the server what works here; no model is loaded for that. */
   private async examine(): Promise<void> {
     const client = this.server.current;
     if (client === undefined) return;
     const number = ++this.examined;
     let findings: readonly Finding[] = [];
+    this.about = pythonInFront() ?? this.about;
     try {
-      findings = ((await execute(client, "adacoder.server.doctor", { probe: false })) as { findings: Finding[] }).findings;
+      findings = await examine(client, this.about, false);
     } catch {
       // The server is ending, or older than this.
     }
@@ -162,4 +174,8 @@ export class Status {
     if (answer !== repeat) return;
     for (const entry of repeats) await commands.executeCommand(entry.command, ...(entry.arguments ?? []));
   }
+}
+
+function folderOf(document: TextDocument | undefined): string | undefined {
+  return document && workspace.getWorkspaceFolder(document.uri)?.uri.toString();
 }

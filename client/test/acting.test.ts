@@ -8,7 +8,7 @@ import type { Server } from "../src/server";
 import type { Job } from "../src/situation";
 import { Status } from "../src/status";
 import { registerTools } from "../src/tools";
-import { CancellationTokenSource, EventEmitter, commands, configured, env, offered, settings, window, type LanguageModelToolResult } from "./fake/vscode";
+import { CancellationTokenSource, EventEmitter, Uri, commands, configured, env, fronted, offered, settings, window, type LanguageModelToolResult } from "./fake/vscode";
 
 vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
@@ -58,6 +58,7 @@ const answers = (...titles: readonly string[]): void => {
 beforeEach(() => {
   vi.clearAllMocks();
   settings.clear();
+  window.activeTextEditor = undefined;
 });
 
 const ended = (...remedies: readonly Remedy[]): Ended => ({
@@ -176,6 +177,24 @@ test("after five crashes one sentence and one click bring all back, with what wa
   await vi.waitFor(() => {
     expect(commands.executeCommand).toHaveBeenCalledWith("adacoder.server.generate", { uri: JOB.uri, qualifiedName: "f" });
   });
+});
+
+test("the status is of the folder whose Python file is in front", async () => {
+  const standIn = new StandIn();
+  new Status(standIn.server, () => undefined);
+  const front = async (path: string, languageId = "python"): Promise<void> => {
+    window.activeTextEditor = { document: { uri: Uri.file(path), languageId } };
+    await fronted.fire(undefined);
+  };
+  await front("/project/a.py");
+  await front("/project/b.py");
+  await front("/second/c.md", "markdown");
+  await front("/second/c.py");
+  const asked = standIn.asked.filter(([, { command }]) => command === "adacoder.server.doctor");
+  expect(asked.map(([, each]) => each.arguments)).toEqual([
+    [{ probe: false, uri: "file:///project/a.py" }],
+    [{ probe: false, uri: "file:///second/c.py" }],
+  ]);
 });
 
 test("of two examinations the status shows the one that was asked for later, whichever is answered first", async () => {

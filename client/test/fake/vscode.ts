@@ -291,7 +291,7 @@ export const tests = {
   },
 };
 
-/** The files of the workspace, whose one folder is `/project`. */
+/** The files of the workspace, whose folders are `/project` and `/second`. */
 export const files = new Map<string, string>();
 /** The settings, by their full names. */
 export const settings = new Map<string, unknown>();
@@ -299,15 +299,16 @@ export const settings = new Map<string, unknown>();
 const changed = new EventEmitter<Uri>();
 export const saved = new EventEmitter<{ uri: Uri }>();
 export const configured = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();
+export const fronted = new EventEmitter<unknown>();
 const silent = new EventEmitter<never>().event;
-const folder = { uri: Uri.file("/project") };
-const inside = (uri: Uri): typeof folder | undefined => (uri.path.startsWith("/project/") ? folder : undefined);
+const folders = ["/project", "/second"].map((path) => ({ uri: Uri.file(path) }));
+const inside = (uri: Uri): (typeof folders)[0] | undefined => folders.find((each) => uri.path.startsWith(`${each.uri.path}/`));
 
 export const extensions = { getExtension: (): undefined => undefined };
 
 export const workspace = {
   isTrusted: true,
-  workspaceFolders: [folder],
+  workspaceFolders: folders,
   textDocuments: [] as { uri: Uri; languageId: string }[],
   findFiles: (): Promise<Uri[]> => Promise.resolve([...files.keys()].map((path) => Uri.file(path))),
   fs: { readFile: (uri: Uri): Promise<Buffer> => Promise.resolve(Buffer.from(files.get(uri.path) ?? "")) },
@@ -330,13 +331,13 @@ export const workspace = {
 /** What a person answers to a message that offers buttons: nothing, unless a test says otherwise. */
 const answer = vi.fn<(...shown: string[]) => Promise<string | undefined>>(() => Promise.resolve(undefined));
 export const window = {
-  activeTextEditor: undefined as { document: { languageId: string } } | undefined,
+  activeTextEditor: undefined as { document: { uri: Uri; languageId: string } } | undefined,
   tabGroups: { all: [], close: vi.fn(() => Promise.resolve()) },
   showErrorMessage: answer,
   showWarningMessage: answer,
   showInformationMessage: answer,
   createStatusBarItem: () => ({ show: vi.fn(), hide: vi.fn(), dispose: vi.fn() }),
-  onDidChangeActiveTextEditor: silent,
+  onDidChangeActiveTextEditor: fronted.event,
 };
 export const languages = { createLanguageStatusItem: () => ({ dispose: vi.fn() }) };
 export const env = { openExternal: vi.fn((uri: Uri) => Promise.resolve(uri.toString() !== "")) };

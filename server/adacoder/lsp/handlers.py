@@ -267,8 +267,8 @@ async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.status` `{uri?}`: the running jobs, each with its latest progress; and the Python that a document runs on."""
-    uri = argument.get("uri") if isinstance(argument, Mapping) else None
-    if not isinstance(uri, str):
+    uri = _uri(argument)
+    if uri is None:
         return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()]}
     from adacoder.lsp.health import interpreter_for
 
@@ -276,7 +276,7 @@ async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.doctor` `{probe?}`: what works here and what does not.
+    """`.doctor` `{probe?, uri?}`: what works and what does not, in the folder of a document or in the first.
 
     By default each model writes some tokens, to be measured; but not where a job is at work, which would wait for that.
     """
@@ -285,7 +285,7 @@ async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     probe = argument.get("probe", True) if isinstance(argument, Mapping) else True
     if not isinstance(probe, bool):
         return {"ok": False, "findings": [], "reason": "'probe' must be true or false."}
-    findings = await examine(ls, probes_speed=probe and not ls.work.jobs.status())
+    findings = await examine(ls, _uri(argument), probes_speed=probe and not ls.work.jobs.status())
     return {
         "ok": all(finding.ok is not False for finding in findings),
         "findings": [finding.json() for finding in findings],
@@ -294,8 +294,16 @@ async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 def _job_id(argument: Any) -> str | None:
-    job_id = argument.get("jobId") if isinstance(argument, Mapping) else None
-    return job_id if isinstance(job_id, str) else None
+    return _text(argument, "jobId")
+
+
+def _uri(argument: Any) -> str | None:
+    return _text(argument, "uri")
+
+
+def _text(argument: Any, key: str) -> str | None:
+    value = argument.get(key) if isinstance(argument, Mapping) else None
+    return value if isinstance(value, str) else None
 
 
 NOTIFICATIONS: Mapping[str, Callable[[AdaCoderServer, Any], None]] = {

@@ -9,20 +9,23 @@ from adacoder.doctor import Finding, interpreter
 from adacoder.doctor import examine as examination
 from adacoder.domain import JSON, AdaCoderError
 from adacoder.lsp.progress import new_token, progress
-from adacoder.lsp.snapshot import first_folder, take
+from adacoder.lsp.snapshot import Snapshot, first_folder, take
 
 if TYPE_CHECKING:
     from adacoder.lsp.server import AdaCoderServer
 
 
-async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding]:
-    """Examine the first folder of the workspace; with `probes_speed`, measure models and show progress.
+async def examine(server: AdaCoderServer, uri: str | None, *, probes_speed: bool) -> list[Finding]:
+    """Examine the folder of a document, else the first of the workspace; with `probes_speed`, measure models and show
+    progress.
 
     Cancelling the progress keeps what was found until then.
     """
     findings: list[Finding] = []
-    folder = first_folder(server.workspace)
-    settings = await server.configuration.settings(folder)
+    snapshot = _snapshot(server, uri)
+    folder = snapshot.folder if snapshot else first_folder(server.workspace)
+    near, scope = (snapshot.path.parent, snapshot.uri) if snapshot else (folder, None)
+    settings = await server.configuration.settings(near, scope, top=folder)
     title = "AdaCoder: examining what works here"
     token = await new_token(server, title) if probes_speed else None
 
@@ -43,6 +46,15 @@ async def examine(server: AdaCoderServer, *, probes_speed: bool) -> list[Finding
     if not work.cancelled():
         work.result()
     return findings
+
+
+def _snapshot(server: AdaCoderServer, uri: str | None) -> Snapshot | None:
+    if uri is None:
+        return None
+    try:
+        return take(server.workspace, uri)
+    except AdaCoderError:
+        return None
 
 
 async def interpreter_for(server: AdaCoderServer, uri: str) -> dict[str, JSON]:

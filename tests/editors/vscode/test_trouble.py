@@ -145,6 +145,7 @@ def test_two_folders_with_two_models(
     with window(browser, editor, workspace, pictures, name="two-folders") as bench:
         for name, chosen in models.items():
             bench.open(tmp_path / name / f"{name}.py")
+            expect(bench.status_bar).to_contain_text(f"AdaCoder: {chosen}")
             bench.lens("Generate").click()
             expect(bench.line(WRITTEN)).to_be_visible()
             assert ollama.server.requests[-1]["model"] == chosen

@@ -92,6 +92,20 @@ async def test_without_a_probe_no_model_is_asked(editor: Client) -> None:
     assert editor.all("$/progress") == []
 
 
+async def test_the_doctor_looks_at_the_folder_of_a_document(editor: Client) -> None:
+    other = "qwen2.5-coder:1.5b"
+    project = editor.folder / "part"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(f'[tool.adacoder]\nmodel = "{other}"\n', encoding="utf-8")
+    uri = await editor.write("part/names.py", STUB)
+    async with StandIn(models=[Model("qwen2.5-coder:7b"), Model(other)]) as standin:
+        editor.settings = {"ollama": {"host": standin.host}}
+        abouts: list[dict[str, str]] = [{}, {"uri": uri}, {"uri": "untitled:Untitled-1"}]
+        answers = [await editor.execute("doctor", {"probe": False, **about}) for about in abouts]
+    best = "ollama:qwen2.5-coder:7b"
+    assert [named(each)["Model"]["model"] for each in answers] == [best, f"ollama:{other}", best]
+
+
 async def test_while_a_job_is_at_work_no_model_is_measured(editor: Client) -> None:
     async with StandIn() as standin:
         editor.settings = told_of(standin)
