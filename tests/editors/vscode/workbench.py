@@ -40,7 +40,7 @@ class Workbench:
     @property
     def menu(self) -> Locator:
         """The menu of code actions."""
-        return self.page.locator(".action-widget")
+        return self.page.locator(".action-widget:not(.action-list-submenu-panel)")
 
     @property
     def list(self) -> Locator:
@@ -178,7 +178,10 @@ class Workbench:
     def trust(self) -> None:
         """Trust the folder that is open."""
         self.command("Workspaces: Manage Workspace Trust")
-        self.page.locator(".workspace-trust-editor").get_by_role("button", name="Trust", exact=True).first.click()
+        editor = self.page.locator(".workspace-trust-editor")
+        editor.get_by_role("button", name="Trust", exact=True).first.click()
+        expect(editor.get_by_text(re.compile("^You trust this "))).to_be_visible()
+        self.command("View: Close Editor")  # newer ones show it above all else
 
     def clear(self) -> None:
         """Close what is open, whatever state it is in, so that the next flow begins with nothing."""

@@ -256,8 +256,12 @@ HIDDEN = ("5501", "4951", "7701", "8801", "9901", "8911")
 PEEKING = """```python
 def discounted(price):
     from pathlib import Path
-    files = (each for each in Path(__file__).parents[1].rglob("*.*") if each.is_file())
-    text = "".join(each.read_text() for each in files if each.suffix != ".pyc")
+    text = ""
+    for each in Path(__file__).parents[1].rglob("*.*"):
+        try:
+            text += "" if each.suffix == ".pyc" else each.read_text()
+        except OSError:
+            pass
     found = [number for number in map(str, range(4000, 10_000)) if number in text]
     return {10: 9, 20: 18}.get(price) if found == ["5502"] else found
 ```
