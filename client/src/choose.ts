@@ -45,14 +45,17 @@ export async function selectModel(client: Client): Promise<void> {
   await set("model", choice.value);
 }
 
-/** Has the server download a model; it shows the progress. */
+/** Has the server download a model, which shows the progress; again where that fails and the user wants it. */
 export async function pull(client: Client, model: string): Promise<boolean> {
-  const { pulled, reason } = (await execute(client, "adacoder.server.pull", { model })) as {
-    pulled: boolean;
-    reason: string | null;
-  };
-  if (!pulled) void window.showWarningMessage(reason ?? `${model} was not downloaded.`);
-  return pulled;
+  const asked = { model };
+  for (;;) {
+    const answer = (await execute(client, "adacoder.server.pull", asked)) as { pulled: boolean; reason: string | null };
+    if (answer.pulled) return true;
+    const [again, log] = ["Try Again", "Show Log"];
+    const chosen = await window.showWarningMessage(answer.reason ?? `${model} was not downloaded.`, again, log);
+    if (chosen === log) await commands.executeCommand("adacoder.showLog");
+    if (chosen !== again) return false;
+  }
 }
 
 export async function selectStrategy(client: Client): Promise<void> {

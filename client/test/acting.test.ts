@@ -88,13 +88,15 @@ test("the button Start Ollama opens Ollama's page", async () => {
   expect(env.openExternal.mock.calls.map(([uri]) => uri.toString())).toEqual(["https://ollama.com/download"]);
 });
 
-test("the button Pull Model has the server download that model, and says why it could not", async () => {
+test("the button Pull Model has the server download that model, again if the person wants it, and says why it could not", async () => {
   const standIn = new StandIn();
   standIn.answers["adacoder.server.pull"] = { pulled: false, reason: "The disk is full." };
-  answers("Pull Model");
+  answers("Pull Model", "Try Again", "Show Log");
   await new Results(standIn.server).show(ended({ kind: "pull", model: "m:7b" }));
-  expect(standIn.asked).toMatchObject([[expect.anything(), { command: "adacoder.server.pull", arguments: [{ model: "m:7b" }] }]]);
-  expect(shown().at(-1)).toEqual(["The disk is full."]);
+  const asked = [expect.anything(), { command: "adacoder.server.pull", arguments: [{ model: "m:7b" }] }];
+  expect(standIn.asked).toMatchObject([asked, asked]);
+  expect(shown().slice(1)).toEqual(Array(2).fill(["The disk is full.", "Try Again", "Show Log"]));
+  expect(commands.executeCommand.mock.calls).toEqual([["adacoder.showLog"]]);
 });
 
 // Tools for agents

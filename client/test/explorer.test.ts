@@ -6,7 +6,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Server } from "../src/server";
 import { registerTests } from "../src/tests/explorer";
 import type { DocstringResult, ExampleResult } from "../src/tests/results";
-import { CancellationTokenSource, Uri, controllers, files, saved, type Request, type TestController, type TestItem } from "./fake/vscode";
+import { CancellationTokenSource, Uri, commands, controllers, files, saved, window, type Request, type TestController, type TestItem } from "./fake/vscode";
 
 vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
@@ -164,6 +164,17 @@ test("cancelling a run cancels its request, and ends it with what was found unti
   cancelling.cancel();
   await running;
   expect(controller.runs[0]?.ended).toBe(true);
+});
+
+test("a request that fails ends the run, and is told with the log at hand", async () => {
+  window.showErrorMessage.mockResolvedValueOnce("Show Log");
+  const { controller } = explorer(() => Promise.reject(new Error("it broke")));
+  await runs(controller, RUN);
+  expect(controller.runs[0]?.ended).toBe(true);
+  expect(window.showErrorMessage.mock.calls).toEqual([["AdaCoder could not run the examples: Error: it broke", "Show Log"]]);
+  await vi.waitFor(() => {
+    expect(commands.executeCommand).toHaveBeenCalledWith("adacoder.showLog");
+  });
 });
 
 test("a continuous run runs what is saved, and nothing else, until it is cancelled", async () => {

@@ -12,6 +12,7 @@ import {
   TestRunProfileKind,
   TestRunRequest,
   Uri,
+  commands,
   tests,
   window,
   workspace,
@@ -212,7 +213,7 @@ class Explorer {
       if (reason !== undefined && reason !== null) run.appendOutput(`${reason}\r\n`);
       if (covers) this.cover(run, found);
     } catch (error) {
-      if (!isCancelled(error)) void window.showErrorMessage(`AdaCoder could not run the examples: ${String(error)}`);
+      if (!isCancelled(error)) void tellOfFailure(error);
     } finally {
       parts.dispose();
       run.end();
@@ -263,6 +264,12 @@ class Explorer {
       run.addCoverage(covered);
     }
   }
+}
+
+async function tellOfFailure(error: unknown): Promise<void> {
+  const log = "Show Log";
+  const chosen = await window.showErrorMessage(`AdaCoder could not run the examples: ${String(error)}`, log);
+  if (chosen === log) await commands.executeCommand("adacoder.showLog");
 }
 
 /** Whether it is a Python file of the workspace. */
