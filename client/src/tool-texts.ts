@@ -10,18 +10,18 @@ export interface ToolInput {
   readonly candidate?: string;
 }
 
-const DOING: Readonly<Record<Tool, string>> = {
-  check: "Run the examples of",
-  verify: "Run the examples on another text of, and insert that if all pass,",
-  generate: "Have AdaCoder's model write, and insert if all examples pass,",
+const ASKS: Readonly<Record<Tool, (what: string) => string>> = {
+  check: (what) => `Run the examples of ${what}?`,
+  verify: (what) => `Run the examples of ${what} on the agent's text, and insert that text if all pass?`,
+  generate: (what) => `Have AdaCoder's model write ${what}, and insert that if all examples pass?`,
 };
 const LEAVES =
   "The chat's model, which may be remote, is then told the verdict, and of an example that fails what it runs, wants and gave.";
 
 /** What the user is asked before. */
 export function confirmationOf(tool: Tool, input: ToolInput): { title: string; message: string; doing: string } {
-  const what = `${DOING[tool]} '${input.function}' in ${input.file}`;
-  return { title: `AdaCoder: ${tool}`, message: `${what}? ${LEAVES}`, doing: `AdaCoder: ${tool} '${input.function}'` };
+  const title = `AdaCoder: ${tool} '${input.function}'`;
+  return { title, message: `${ASKS[tool](`'${input.function}' in ${input.file}`)} ${LEAVES}`, doing: title };
 }
 
 /** What the chat's model is told: the verdict and the example that failed, and nothing else of the project. */

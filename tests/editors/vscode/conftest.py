@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -43,6 +44,16 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def vsix() -> Path:
     (built,) = (ROOT / "client").glob("adacoder-*.vsix")
     return built
+
+
+@pytest.fixture(scope="session")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An extension that calls tools."""
+    packaged = tmp_path_factory.mktemp("agent") / "agent.vsix"
+    with ZipFile(packaged, "w") as archive:
+        for part in (Path(__file__).parent / "agent").iterdir():
+            archive.write(part, f"extension/{part.name}")
+    return packaged
 
 
 @pytest.fixture(scope="session")
@@ -88,16 +99,16 @@ def ollama(model: Model) -> Iterator[Ollama]:
 
 @pytest.fixture(scope="session")
 def editor(
-    tools: Path, vsix: Path, ollama: Ollama, pictures: Path, tmp_path_factory: pytest.TempPathFactory
+    tools: Path, vsix: Path, agent: Path, ollama: Ollama, pictures: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CodeServer]:
-    """A code-server with the extension, and AdaCoder on its PATH."""
+    """A code-server with the extension and the agent, and AdaCoder on its PATH."""
     root = tmp_path_factory.mktemp("code-server")
     (root / "home").mkdir()
     # As a person has it who has installed AdaCoder: VS Code asks the login shell for the PATH.
     installed = f'PATH="{Path(sys.executable).parent}:$PATH"\n'
     (root / "home" / ".profile").write_text(installed, encoding="utf-8")
     try:
-        with code_server(root, tools, [vsix], {"OLLAMA_HOST": ollama.server.host}, {}) as server:
+        with code_server(root, tools, [vsix, agent], {"OLLAMA_HOST": ollama.server.host}, {}) as server:
             yield server
     finally:
         shutil.copytree(root / "user" / "logs", pictures / "logs", dirs_exist_ok=True)
