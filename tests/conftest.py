@@ -30,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
     config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
+    config.addinivalue_line("markers", "rest: takes long, and is tried with --all only")
     hypothesis.settings.register_profile("adacoder", deadline=None)  # how fast a machine is proves nothing
     hypothesis.settings.load_profile("adacoder")
     # Whatever is activated here: where a test has no environment of its own, AdaCoder's own Python runs its examples.
@@ -41,8 +42,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(partial(shutil.rmtree, cache, ignore_errors=True))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     skip_what_needs_more(items)
+    rest = [] if config.getoption("all") else [each for each in items if each.get_closest_marker("rest")]
+    if rest:
+        config.hook.pytest_deselected(items=rest)
+        items[:] = [each for each in items if each not in rest]
 
 
 desk = pytest.fixture(new_desk)

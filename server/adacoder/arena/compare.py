@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +37,10 @@ def mcnemar(only_first: int, only_second: int) -> float:
     0.021484375
     """
     differ = only_first + only_second
-    tail = sum(math.comb(differ, each) for each in range(min(only_first, only_second) + 1))
+    ways = tail = 1
+    for each in range(min(only_first, only_second)):
+        ways = ways * (differ - each) // (each + 1)
+        tail += ways
     return min(1.0, 2 * tail / (1 << differ))
 
 

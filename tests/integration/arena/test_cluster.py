@@ -69,6 +69,7 @@ def test_workers_that_are_killed_cost_no_row_and_others_take_over(at: Site) -> N
     assert len(told(at.rows)) == at.count == CELLS
 
 
+@pytest.mark.rest
 def test_when_the_scheduler_is_killed_another_run_goes_on(at: Site) -> None:
     at.cluster.work("one", *OFFERS)
     run = at.on_cluster()
@@ -88,6 +89,7 @@ def test_when_the_scheduler_is_killed_another_run_goes_on(at: Site) -> None:
     assert len(told(at.rows)) == at.count == CELLS
 
 
+@pytest.mark.rest
 def test_ctrl_c_ends_what_is_under_way_and_says_how_to_go_on(at: Site) -> None:
     answered = count()
     at.server.replies = lambda body: by_seed(body) if next(answered) < 3 else Script("", load=10 * LONG)
@@ -116,6 +118,7 @@ def overlaps(at: Site) -> int:
     return found
 
 
+@pytest.mark.rest
 def test_a_server_with_one_slot_gets_one_cell_at_a_time(at: Site) -> None:
     at.cluster.work("one", "--nthreads", "4", "--resources", "openai=1")
     assert at.on_cluster().end()[0] == 0
@@ -126,6 +129,7 @@ def test_a_server_with_one_slot_gets_one_cell_at_a_time(at: Site) -> None:
     assert overlaps(at) > 0  # the control
 
 
+@pytest.mark.rest
 def test_a_worker_with_another_adacoder_is_left_out(at: Site) -> None:
     at.cluster.work("other", *OFFERS, before=OTHER)
     at.cluster.work("none", *OFFERS, before=NONE)

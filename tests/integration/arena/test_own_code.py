@@ -19,7 +19,7 @@ from adacoder.arena.judge import Judge
 from adacoder.arena.own_code import tasks_of
 from adacoder.arena.rows import Judged, Reading, Row, RowsFile
 from adacoder.arena.runner import Runner
-from adacoder.arena.tasks import ArenaTask, TaskSet
+from adacoder.arena.tasks import TaskSet
 from adacoder.domain import Candidate, Message, Reply
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases
@@ -277,21 +277,6 @@ def shop(folder: Path) -> Path:
     return folder
 
 
-async def shop_tasks(folder: Path) -> dict[str, ArenaTask]:
-    return {task.target.qualname: task for task in (await tasks_of(shop(folder), Settings())).tasks}
-
-
-@pytest.mark.isolation
-async def test_methods_properties_coroutines_and_decorated_functions_are_tasks(tmp_path: Path) -> None:
-    found = await shop_tasks(tmp_path)
-    assert set(found) == {"discounted", "fetched", "Cart.total", "Cart.dearest"}
-    judge = Judge(Settings())
-    try:
-        assert await judge.unfit(found.values()) == []
-    finally:
-        await judge.close()
-
-
 @pytest.mark.isolation
 async def test_tests_that_cannot_run_are_told_of(tmp_path: Path) -> None:
     (shop(tmp_path) / "tests" / "test_ends.py").write_text("import os\nos._exit(1)\n")
@@ -301,12 +286,14 @@ async def test_tests_that_cannot_run_are_told_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.isolation
-async def test_tests_of_the_project_that_run_a_function_judge_it(tmp_path: Path) -> None:
-    found = await shop_tasks(tmp_path)
+async def test_methods_properties_coroutines_and_decorated_functions_are_judged_by_tests_too(tmp_path: Path) -> None:
+    found = {task.target.qualname: task for task in (await tasks_of(shop(tmp_path), Settings())).tasks}
+    assert set(found) == {"discounted", "fetched", "Cart.total", "Cart.dearest"}
     dearest = found["Cart.dearest"]
     assert len(dearest.target.examples) == 1  # with tests, one that is shown does
     judge = Judge(Settings())
     try:
+        assert await judge.unfit(found.values()) == []
         right = Candidate("@property\ndef dearest(self):\n    return sorted(self.prices)[-1]")
         assert await judge.judge(dearest, right) == Judged("passed")
         last = Candidate("@property\ndef dearest(self):\n    return self.prices[-1]")  # what is shown passes
@@ -329,15 +316,12 @@ class Hearing(ScriptedModel):
         return await super().reply(messages, **options)
 
 
-async def run_discounted(tmp_path: Path, reply: str) -> tuple[list[Row], Hearing]:
-    settings, model, kept = Settings(max_iterations=1), Hearing(reply), tmp_path / "kept"
-    found = await tasks_of(shop(tmp_path / "shop"), settings)
-    tasks = replace(found, tasks=[each for each in found.tasks if each.id.endswith("discounted")])
+async def run(tasks: TaskSet, reply: str, kept: Path) -> tuple[list[Row], Hearing]:
+    settings, model = Settings(max_iterations=1), Hearing(reply)
 
     async def open_model(*_: object) -> ScriptedModel:
         return model
 
-    kept.mkdir()
     judge, service = Judge(settings), Service(open_model, Session(leases=Leases(9)))
     rows = RowsFile(kept / "rows.jsonl")
     bench = Bench(service, judge, settings, kept / "journals", kept / "records")
@@ -350,23 +334,24 @@ async def run_discounted(tmp_path: Path, reply: str) -> tuple[list[Row], Hearing
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("reply", [WRONG, "no code"])
-async def test_no_hidden_example_is_sent_or_stored(reply: str, tmp_path: Path) -> None:
-    rows, model = await run_discounted(tmp_path, reply)
-    stored = [path.read_text() for path in (tmp_path / "kept").rglob("*") if path.is_file()]
-    assert [bool(row.right) for row in rows] == [False, False]
-    assert len(stored) == 3  # rows and journals
-    assert any("discounted(10)" in text for text in model.sent)  # the control
-    assert not [text for text in (*model.sent, *stored) if any(each in text for each in HIDDEN)]
-
-
-@pytest.mark.isolation
-async def test_no_candidate_finds_a_hidden_example(tmp_path: Path) -> None:
-    rows, _ = await run_discounted(tmp_path, PEEKING)
+async def test_no_hidden_example_is_sent_stored_or_found(tmp_path: Path) -> None:
+    found = await tasks_of(shop(tmp_path / "shop"), Settings())
+    tasks = replace(found, tasks=[each for each in found.tasks if each.id.endswith("discounted")])
+    for number, reply in enumerate((WRONG, "no code")):
+        (kept := tmp_path / f"kept{number}").mkdir()
+        rows, model = await run(tasks, reply, kept)
+        stored = [path.read_text() for path in kept.rglob("*") if path.is_file()]
+        assert [bool(row.right) for row in rows] == [False, False]
+        assert len(stored) == 3  # rows and journals
+        assert any("discounted(10)" in text for text in model.sent)  # the control
+        assert not [text for text in (*model.sent, *stored) if any(each in text for each in HIDDEN)]
+    (peeked := tmp_path / "peeked").mkdir()
+    rows, _ = await run(tasks, PEEKING, peeked)
     assert {row.status for row in rows} == {"verified"}  # it found the other file, and nothing of them
     assert not any(row.right for row in rows)
 
 
+@pytest.mark.rest
 def test_the_same_split_in_every_process(tmp_path: Path) -> None:
     shop(tmp_path)
     program = (
