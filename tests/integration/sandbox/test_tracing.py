@@ -346,7 +346,7 @@ async def test_what_differs_between_pythons_or_runs_long(python: Path, tmp_path:
 
 @isolated
 async def test_of_what_never_ends_what_was_seen_is_told(ws: Workspace) -> None:
-    trace = await traced(ws, LOOPING.format(n=-1), timeout=20)
+    trace = await traced(ws, LOOPING.format(n=-1), timeout=5)
     assert not trace.ended
     assert len(trace.executed) + trace.left_out == SEEN_LIMIT
     assert trace.last[-1].values
