@@ -9,6 +9,7 @@ own docstrings, and, of a package, those of the modules within: whatever it does
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,8 @@ _MOST_ROOTS = 2
 """For how many folders that modules are imported from there are processes."""
 _REAP_SECONDS = 5.0
 _LEFT = "The sandbox broke: something of an evaluation was left."
+_BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
+"""What is raised where a process does not do what it should."""
 _WATCHED_SECONDS = 0.1
 """Seconds between two looks at an importer."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder"})
@@ -65,26 +68,19 @@ class Importers:
             Apart: there can be none.
             SandboxError: the interpreter does not start.
         """
-        root = self._root(recipe)
-        root.busy += 1  # before the first await: others end what is idle
+        root, name = self._root(recipe), _outermost(program)
+        root.users[name] += 1  # before the first await: others end what is idle
         try:
             await self._end_idle()
-        except BaseException:
-            root.busy -= 1
-            raise
-        try:
             template = await root.template()
             if template.pid is None:
                 raise Apart  # where the system does not say who sends, no process can be trusted to be the right one
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
-            return Lent(root, template, desk, await desk.docstring(program.module, begin))
-        except (SandboxError, HungUpError, ProtocolError, TimeoutError) as error:
-            root.busy -= 1
-            if root.failed:
-                raise
-            raise Apart from error
-        except BaseException:
-            root.busy -= 1
+            return Lent(root, name, template, desk, await desk.docstring(program.module, begin))
+        except BaseException as error:
+            root.users[name] -= 1
+            if isinstance(error, _BROKEN) and not root.failed:
+                raise Apart from error
             raise
 
     def begin(self, recipe: Recipe) -> None:
@@ -122,9 +118,10 @@ class Importers:
 class Lent(Taken):
     """A process that the examples of one docstring have for themselves."""
 
-    def __init__(self, root: _Root, template: Template, desk: _Desk, evaluation: Evaluation) -> None:
+    def __init__(self, root: _Root, name: str, template: Template, desk: _Desk, evaluation: Evaluation) -> None:
+        """`name`: as of `_Root.users`."""
         super().__init__(desk, template, evaluation)
-        self._root = root
+        self._root, self._name = root, name
         self.notes = desk.notes
 
     async def status(self) -> int | None:
@@ -133,7 +130,7 @@ class Lent(Taken):
 
     def give_back(self) -> None:
         """Kill it."""
-        self._root.busy -= 1
+        self._root.users[self._name] -= 1
         super().give_back()
 
 
@@ -188,11 +185,16 @@ class _Root:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self.busy = 0
-        """Docstrings that run, or are about to."""
+        self.users: Counter[str] = Counter()
+        """How many docstrings run, or are about to, by the names of their outermost modules."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
         """By the names of their modules; the one that was used last comes last."""
         self._boot = asyncio.create_task(self._start())
+
+    @property
+    def busy(self) -> bool:
+        """True if a docstring runs, or is about to."""
+        return any(self.users.values())
 
     @property
     def failed(self) -> bool:
@@ -229,7 +231,7 @@ class _Root:
         Raises:
             Apart: the import went wrong, or left what cannot be forked.
         """
-        name = program.module.name.partition(".")[0]
+        name = _outermost(program)
         task = self._importers.pop(name, None)
         before = None if task is None else _imported(task)
         if task is None or (task.done() and (before is None or not before.usable)):
@@ -243,7 +245,7 @@ class _Root:
             if len(self._importers) < self.recipe.group:
                 return
             importer = _imported(task)
-            if task.done() and (importer is None or not importer.busy) and self._importers.get(name) is task:
+            if task.done() and not self.users[name] and self._importers.get(name) is task:
                 del self._importers[name]
                 if importer is not None:
                     await importer.end()
@@ -293,11 +295,6 @@ class _Importer(_Process):
         self.freed = asyncio.Event()
         """True if another desk may be free now."""
         self._watching = asyncio.create_task(self._watch([evaluation.slot + number for number in range(group)]))
-
-    @property
-    def busy(self) -> bool:
-        """True if a docstring of its modules runs."""
-        return any(desk.busy for desk in self._desks)
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import it.
@@ -448,6 +445,11 @@ class _Desk(_Process):
         """End it, and have what came of it removed."""
         self.kill()
         await self._importer.ended(self)
+
+
+def _outermost(program: Program) -> str:
+    """The name of the outermost module or package that holds a program's module."""
+    return program.module.name.partition(".")[0]
 
 
 def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:

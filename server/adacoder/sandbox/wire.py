@@ -149,7 +149,7 @@ class Channel:
         """Send a message, and a descriptor with it.
 
         Raises:
-            HungUpError: nobody will receive it.
+            HungUpError: nobody will receive it, or this end is closed.
         """
         await self.send_all([texts], descriptor)
 
@@ -168,7 +168,7 @@ class Channel:
                 attached = []
             except BlockingIOError:
                 await writable(self._socket.fileno())
-            except ConnectionError:
+            except OSError:  # or our end was closed, by who ended it
                 raise HungUpError("it ended") from None
 
     async def receive(self) -> list[str]:
@@ -193,7 +193,7 @@ class Channel:
             except BlockingIOError:
                 await readable(self._socket.fileno())
                 continue
-            except ConnectionError:
+            except OSError:
                 part = b""
             if not part:
                 raise HungUpError("it ended")

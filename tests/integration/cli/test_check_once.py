@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import subprocess
 import sys
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from adacoder.sandbox import importers
+from adacoder.sandbox.process import forked
 from support.commandline import Desk, Ran
 from support.standins.ollama import PATIENCE
+
+if TYPE_CHECKING:
+    from adacoder.sandbox.process import Evaluation
+    from adacoder.sandbox.wire import Channel
 
 pytestmark = pytest.mark.isolation
 
@@ -229,6 +238,27 @@ def test_a_file_may_be_a_program_or_have_no_module_s_name(desk: Desk) -> None:
     desk.write("", "pkg/__init__.py")
     desk.write(GOOD.format("choice", 1), "random.py")
     assert set(statuses(desk.run("check", "--json")).values()) == {"verified"}
+
+
+def test_what_a_docstring_is_about_to_use_is_not_ended_for_other_modules(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = 3 * (importers.MOST + 1)
+    for number in range(modules):
+        desk.write(GOOD.format("f", 1), f"module{number}.py")
+    slow = itertools.cycle([0.2, 0.0])
+    alive: list[bool] = []
+
+    async def slowly(parent: Channel, turn: asyncio.Lock, slot: int, *kind: str, **named: Any) -> Evaluation:
+        evaluation = await forked(parent, turn, slot, *kind, **named)
+        if kind == ("desk",):
+            await asyncio.sleep(next(slow))
+            alive.append(evaluation.alive)
+        return evaluation
+
+    monkeypatch.setattr(importers, "forked", slowly)
+    assert set(statuses(desk.run("check", "--json")).values()) == {"verified"}
+    assert alive == [True] * modules
 
 
 def test_coverage_is_told_of_modules_that_were_imported_once(desk: Desk) -> None:

@@ -305,3 +305,16 @@ async def test_a_text_that_does_not_compile_is_sent_again_with_its_statements(wo
     assert fields[8] == "1 2 5"
     worker.say("broken", nonce, "5", "SyntaxError: no")
     assert await loading == SyntaxBroken(5, "SyntaxError: no", in_candidate=True)
+
+
+async def test_a_channel_that_its_owner_closed_is_hung_up() -> None:
+    ours, theirs = channel_pair()
+    channel = Channel(ours)
+    with theirs:
+        await channel.send("heard")
+        assert theirs.recv(64) == pack(["heard"])
+        ours.close()
+        with pytest.raises(HungUpError):
+            await channel.send("unheard")
+        with pytest.raises(HungUpError):
+            await channel.receive()
