@@ -64,6 +64,12 @@ def bare(text: str) -> str:
     return "".join(re.sub(r"(?m)^[ \t]*(?:>>>|\.\.\.)", "", text).split())
 
 
+def read(text: str) -> str:
+    """Source text for a search: bare, as it is written, and with what its escape sequences stand for."""
+    escaped = text.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
+    return f"{bare(text)}\n{bare(escaped)}"
+
+
 async def found(task: ArenaTask) -> list[str]:
     """Hidden examples that the model was sent."""
     model = Silent()
@@ -75,7 +81,7 @@ async def found(task: ArenaTask) -> list[str]:
     settings = Settings(max_iterations=0, strategy="adacoder", hide=task.hide)
     await service.run(Task(task.target, settings, task.project))
     await service.close()
-    text, shown = bare("\n".join(model.sent)), bare(task.target.docstring_span.of(task.target.text))
+    text, shown = read("\n".join(model.sent)), read(task.target.docstring_span.of(task.target.text))
     assert bare(task.target.examples[0].source) in text  # the control
     hidden = (bare(each.source) for each in hidden_of(task))
     return [each for each in hidden if len(each) >= LEAST and each in text and each not in shown]

@@ -53,20 +53,22 @@ async def test_each_of_fifty_requests_gets_its_own_function(tmp_path: Path) -> N
         async with server._slot:  # the server is at work for somebody else
             tasks = [asyncio.create_task(request(number, settings)) for number in range(CROWD)]
             await server.until("request 1")
-            for number in GIVEN_UP:
+            asked = answer(server.requests[0])  # any of them may be the first
+            given_up = {number for number in GIVEN_UP if f"times{number}(" not in asked}
+            for number in given_up:
                 tasks[number].cancel()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
         await server.until_idle()
     await service.close()
 
     for number, outcome in enumerate(outcomes):
-        if number in GIVEN_UP:
+        if number in given_up:
             assert isinstance(outcome, asyncio.CancelledError)
         else:
             assert isinstance(outcome, Outcome)
             assert outcome.status is Status.VERIFIED, outcome.reason
             assert outcome.candidate is not None
             assert f"return {number} * x" in outcome.candidate.function
-    assert len(server.requests) == CROWD - len(GIVEN_UP)
+    assert len(server.requests) == CROWD - len(given_up)
     assert [event for event in server.events if event.startswith("load")] == ["load 1"]
     assert any(said.startswith("waiting for the model, ") for said in heard)
