@@ -21,7 +21,7 @@ from support.standins.ollama import Ending, Script, StandIn
 pytestmark = pytest.mark.isolation
 
 HERE = Path(__file__).parent
-README, EDITORS = ROOT / "README.md", ROOT / "docs" / "editors.md"
+EDITORS = ROOT / "docs" / "editors.md"
 PATIENCE = 120
 
 STUB = '''def {name}(name):
@@ -135,7 +135,3 @@ async def test_an_old_neovim(tmp_path: Path) -> None:
 async def test_emacs_with_eglot(tmp_path: Path) -> None:
     config = snippet(EDITORS, "Emacs: eglot", "elisp")
     await drive([str(of_the_system("emacs")), "--batch", "-q", "-l", str(HERE / "emacs.el")], config, tmp_path)
-
-
-def test_the_readme_has_of_neovim_what_was_run() -> None:
-    assert snippet(EDITORS, "Neovim 0.11 or later", "lua").startswith(snippet(README, "In Neovim", "lua"))
