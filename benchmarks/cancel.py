@@ -1,12 +1,12 @@
-"""How long a cancelled request goes on: from the user's action until the model server sees its connection closed.
+"""Time to cancel: from the user's action until the model server sees its connection closed.
 
 A real language server and a real command line, with a stand-in Ollama over real HTTP. Prints one JSON line: the median
 and the worst of each moment at which a user may give up, in milliseconds of one run.
 
-* `queued here`: behind another request of the same editor; there is no connection yet, so it counts until the answer;
+* `queued here`: behind another request of the same editor, before any connection, so measured until the answer;
 * `queued there`: behind another program's request, in the model server's own queue;
 * `loading`: the model is being loaded;
-* `between tokens`: the reply has begun, and the next token is long in coming;
+* `between tokens`: the reply has begun, and the next token is slow;
 * `writing`: tokens come all the time;
 * `command line`: Ctrl-C in a terminal, between tokens; counts until the connection is closed.
 """
@@ -46,7 +46,7 @@ Case = Callable[[Path], Awaitable[float]]
 
 
 def request_cancelled(reply: Script, when: str) -> Case:
-    """An editor cancels its request when the model server has told of the event `when`."""
+    """An editor cancels its request when the model server reports the event `when`."""
 
     async def case(folder: Path) -> float:
         async with StandIn([reply]) as standin, editing(folder, standin) as editor:
@@ -139,7 +139,7 @@ async def editing(folder: Path, standin: StandIn) -> AsyncIterator[Client]:
 
 
 async def is_refused(answer: asyncio.Future[object]) -> None:
-    """Wait for the answer of a request that was cancelled, which says so."""
+    """Wait for the answer `cancelled`."""
     (result,) = await asyncio.gather(answer, return_exceptions=True)
     if not (isinstance(result, ResponseError) and result.code == REQUEST_CANCELLED):
         raise SystemExit(f"the request was not cancelled: {result}")

@@ -1,11 +1,11 @@
-"""`adacoder check` beside `pytest --doctest-modules`: the time of both on the same files, and what each says of them.
+"""`adacoder check` against `pytest --doctest-modules`: times and verdicts on the same files.
 
     check.py [--rounds N] [--only CASE]…
 
 One JSON line a case: a whole package, a part of a large one, and one file with one docstring. Both run as commands,
-with this Python, interleaved. Then each docstring's verdict is compared with that of `doctest`'s own runner, in a
-process of its own; each difference is listed with its reason. `check_to_pytest_limit` is what a bare fork for each
-docstring takes, which isolates and observes nothing. The packages come from PyPI, in the versions named below.
+with this Python, interleaved. Then each docstring's verdict is compared with the verdict of `doctest`'s runner in a
+separate process. Each difference is listed with its reason. `check_to_pytest_limit` is the time of a bare fork for each
+docstring, without isolation or observation. The packages come from PyPI, in the versions named below.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from evaluations import WORDS  # the path above leads to what it needs
+from evaluations import WORDS  # found by the path above
 from measuring import Figure, Report, interleave, milliseconds, ratio
 
 if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 PACKAGES = {"more_itertools": "more-itertools==11.2.1", "networkx/algorithms": "networkx==3.6.1"}
-"""The files that are checked, and what has them."""
+"""Files to check, and the packages that contain them."""
 ONE = "one docstring"
 SECONDS = 600
 _FAILED = ("partial", "failed")
@@ -58,7 +58,7 @@ for path in paths:
     seen[name] = {key: getattr(value, "__module__", None) for key, value in vars(module).items()}
 json.dump([said, seen], sys.stdout)
 """
-"""Runs docstrings as `doctest.testmod` does; tells where the names of each module come from, too."""
+"""Runs docstrings as `doctest.testmod` does, and reports the origin of each module's names."""
 
 FORKED = """
 import doctest, importlib, os, sys
@@ -140,7 +140,7 @@ def pytest_command(folder: Path, path: Path) -> tuple[str, ...]:
 
 
 def compared(folder: Path, path: Path) -> tuple[int, list[dict[str, JSON]]]:
-    """How many docstrings both judge alike, and those that they do not."""
+    """Number of equal verdicts, and the docstrings with different ones."""
     found = [json.loads(line) for line in ran(*check_command(path), "--json").stdout.splitlines()]
     ours = {docstring(each["target"]): each for each in found}
     told = subprocess.run(
@@ -173,18 +173,18 @@ def docstring(target: str) -> str:
 
 
 def why_not_found(name: str, names: dict[str, dict[str, str | None]], own: dict[str, JSON] | None) -> str:
-    """Why one of the two does not know a docstring."""
+    """Reason why only one side knows a docstring."""
     module = max((each for each in names if f"{name}.".startswith(f"{each}.")), key=len, default=None)
     if module is None:
         return "the module cannot be imported; doctest stops there"
     if own is None:
-        return "it stands in no docstring of the file's text"
+        return "the file's text has no such docstring"
     first = name[len(module) + 1 :].partition(".")[0]
     if first not in names[module]:
         return "the module does not define it after its import"
     if names[module][first] != module:
-        return f"the name stands for something of '{names[module][first]}' after the import"
-    return "doctest does not look into what stands there"
+        return f"after the import the name belongs to '{names[module][first]}'"
+    return "doctest does not search this object"
 
 
 async def measure(name: str, path: Path, folder: Path, rounds: int) -> dict[str, JSON]:

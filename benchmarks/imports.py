@@ -1,14 +1,14 @@
-"""What it costs to find out where a name comes from, in a large project with much installed.
+"""Time to find the origin of a name, in a large project with many installed packages.
 
-The standard library's own files are copied to a temporary folder as a project, and the packages installed beside this
-Python are what its interpreter has. Nothing of them is run. Each case is a new index, or the same one asked again; what
-counts are medians. The last line is one JSON object:
+The project is a copy of the standard library's files in a temporary folder. Its interpreter has the packages installed
+with this Python. None of their code runs. Each case asks a new index, or the same index again. Figures are medians. The
+last line is one JSON object:
 
 * `not_read_ms`: a name that the target's own module imports, so that no other file is read;
 * `first_ms`: the first name that the project's files are read for, disk cache warm, and `later_ms` the next one;
-* `nowhere_ms`: then a name that nobody has, looked for in what is installed too; `all_at_once_ms`: by a new index;
+* `nowhere_ms`: then a name without any origin, sought in installed packages as well; `all_at_once_ms`: by a new index;
 * `undefined_ms`: all undefined names of one function in a small module, and `undefined_large_ms` in the largest file;
-* `files`, `megabytes`: what the project has, and `peak_megabytes` what the index holds at most.
+* `files`, `megabytes`: size of the project; `peak_megabytes`: peak memory of the index.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SEEN, SEEN_TOO, NOT_SEEN = "Iterable", "partial", "no_such_name_anywhere"
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    """How long `work` takes once."""
+    """Seconds of one call of `work`."""
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1000

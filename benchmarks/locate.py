@@ -1,16 +1,15 @@
-"""What finding the function around a position costs in a file of 5,000 lines that has just been edited.
+"""Time to find the function around a position in a file of 5,000 lines that has just been edited.
 
-The file is made of modules of the standard library. Before each call a line is typed somewhere, so no call sees a text
-that was seen before. Side by side, on the same text and interleaved in this run, at the beginning, in the middle and at
-the end of the file:
+The file consists of modules of the standard library. A line is typed before each call, so no call sees an earlier text.
+All cases run on the same text, interleaved, at the beginning, in the middle and at the end of the file:
 
 * `find`: from a line number to the function around it, its lines read (`pytext.functions_around`);
 * `locate`: the same and the Target made of it, with its module, docstring and examples (`source.locate`);
 * `walk`: the same function, found by reading the whole file (`pytext.definitions`);
 * `parse`: `ast.parse` of the same text, where it has no syntax error.
 
-Times are those of the processor, so that other work on the machine does not count. The last line is one JSON object:
-milliseconds, and how many times faster `find` is. Where `find` and `walk` differ, the run ends with an error.
+Times are processor times, so other work on the machine does not count. The last line is one JSON object: milliseconds,
+and the speed-up of `find`. The run fails if `find` and `walk` differ.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 MODULES = ("argparse", "inspect", "typing", "tarfile", "doctest")
 LINES = 5000
 PLACES = {"beginning": 0.0, "middle": 0.45, "end": 0.9}
-"""Where each tenth of the file begins in which the lines are drawn, as a part of the file."""
+"""Start of each sampled tenth, as a fraction of the file."""
 
 T = TypeVar("T")
 
@@ -52,7 +51,7 @@ class Text:
 
 
 def sources(modules: tuple[str, ...], lines: int) -> list[str]:
-    """Files of `lines` lines, each made of modules of the standard library one after the other."""
+    """Files of `lines` lines, each a concatenation of standard library modules."""
     texts = [Path(inspect.getfile(importlib.import_module(name))).read_text(encoding="utf-8") for name in modules]
     joined = ["".join(texts[index:] + texts[:index]) for index in range(len(texts))]
     return ["".join(text.splitlines(keepends=True)[:lines]) for text in joined]
@@ -81,7 +80,7 @@ def walk(text: Text) -> list[Definition]:
 
 
 def make_target(text: Text) -> bool:
-    """Whether the function around the cursor can be a target; it is made if so."""
+    """True if the function around the cursor can be a target. The target is made."""
     path = Path(inspect.getfile(argparse))
     try:
         locate(text.text, path, path.parent, line=text.line)
@@ -91,7 +90,7 @@ def make_target(text: Text) -> bool:
 
 
 def timed(work: Callable[[Text], T], text: Text) -> tuple[float, T]:
-    """The milliseconds that some work took, and what it gave."""
+    """Milliseconds and result of some work."""
     began = time.thread_time()
     result = work(text)
     return (time.thread_time() - began) * 1000, result
@@ -127,7 +126,7 @@ def one_call(text: Text, chance: random.Random) -> dict[str, float]:
 
 
 def parse(text: Text) -> bool:
-    """Whether the text could be parsed: where something broken was typed, that ends early."""
+    """True if the text parses. Broken text ends the parse early."""
     try:
         ast.parse(text.text)
     except SyntaxError:
@@ -136,7 +135,7 @@ def parse(text: Text) -> bool:
 
 
 def names(found: object) -> object:
-    """What tells whether two ways found the same."""
+    """Key for comparing the results of two ways."""
     return [(each.qualname, each.span) for each in found] if isinstance(found, list) else found
 
 

@@ -20,8 +20,7 @@ Samples: TypeAlias = Mapping[str, list[float]]
 WARM_ROUNDS = 3
 """Rounds before the first that counts."""
 SETTLE_SECONDS = 0.03
-"""Idle time before each case: what the case before set going in the background comes to rest, and a spare child
-stands ready again."""
+"""Idle time before each case. Background work of the previous case ends, and a spare child is ready again."""
 
 
 _chance = random.Random(0)
@@ -57,14 +56,14 @@ def milliseconds(samples: Samples) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number, and what it should be."""
+    """A number and its target."""
 
     value: float | None
     """None if it could not be measured."""
     at_most: float | None = None
     at_least: float | None = None
     skipped: str = ""
-    """Why there is no value."""
+    """Reason for a missing value."""
 
     def json(self) -> dict[str, JSON]:
         """The figure in the benchmark's line."""
@@ -79,7 +78,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one group of figures found."""
+    """Results of one group of figures."""
 
     n: int
     """Samples behind each median."""

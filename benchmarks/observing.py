@@ -1,9 +1,8 @@
-"""What it costs examples that they are observed: code that does little but call, in an evaluation and in a bare Python.
+"""Cost of observing examples: code that mostly makes calls, in an evaluation and in a bare Python.
 
-Prints a JSON line for each Python: of each piece of code the milliseconds that it took, by its own clock, in an
-evaluation and in a process that runs nothing but the example, and the quotient of their medians. Both are measured in
-turns. A quotient above 1 is due to the isolation too; `loop` calls nothing, so that its quotient is what that alone
-costs.
+Prints a JSON line for each Python: for each piece of code its milliseconds, by its own clock, in an evaluation and in a
+process that runs only the example, and the ratio of their medians. Both are measured in turns. Isolation contributes to
+each ratio; `loop` makes no calls, so its ratio is the cost of isolation alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a model is sent of a folder's own functions: python benchmarks/own_code.py FOLDER…
+"""Search for hidden examples in the prompts for a folder's own functions: python benchmarks/own_code.py FOLDER…
 
-Each folder is a project, such as the unpacked source of a package from PyPI. All of its tasks are put to a model that
-says nothing, and what it was sent is searched for hidden examples that the function's shown docstring does not hold.
-Prints one JSON line a folder: tasks, those that tests of the project judge, hidden examples, those that were found, and
-the seconds that it took to find the tasks. Nothing may be found.
+Each folder is a project, such as the unpacked source of a package from PyPI. A silent model receives all of its tasks.
+The prompts are searched for hidden examples that the shown docstring does not contain. Prints one JSON line a folder:
+tasks, tasks judged by the project's tests, hidden examples, hidden examples found, and the seconds to find the tasks.
+The number found must be 0.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from adacoder.settings import Settings
 from adacoder.task import Task
 
 LEAST = 4
-"""Characters of an example that tell it from others."""
+"""Characters that identify an example."""
 
 
 class Silent:
-    """A model that keeps what it is sent."""
+    """A model that keeps its prompts."""
 
     name = lease_key = "silent"
 

@@ -1,6 +1,6 @@
-"""Recorded replies of models to the tasks of HumanEval and MBPP, and what they are worth as they came.
+"""Recorded replies of models to the tasks of HumanEval and MBPP, and their value without any processing.
 
-No task shows a test that the labels of the replies were made by: all hidden tests are hidden here, too.
+No task shows a test behind the replies' labels: all hidden tests stay hidden here.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""The arena on recorded replies of models: the same counts as by the labels that the replies came with.
+"""The arena on recorded replies of models, compared with the replies' own labels.
 
     replies.py [--sources NAME …] [--columns] [--keep FOLDER]
 
 `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`, `mbpp.jsonl.gz` and `model_replies.jsonl.gz`. No task shows
-a test that the labels were made by: all hidden tests are hidden here, too.
+a test behind the labels: all hidden tests stay hidden here.
 
-For each model, of its *distinct* replies, the share that is right: `alone`, as the plain program that a reply is taken
-for without any care (this is what the labels are about); with `--columns` also after `extraction` (strategy direct),
-after the Debug Specialist (`rules`: adacoder without a round more), and of the tasks with several replies the share
-that ends right when they are tried in their order (`loop`: resample). It is not pass@1: the data has each reply once.
+For each model, the share of its *distinct* replies that is right: `alone`, as a plain program without any care (the
+labels' meaning). `--columns` adds `extraction` (strategy direct), the Debug Specialist (`rules`: adacoder without
+another round), and the share of tasks with several replies that end right when the replies are tried in order (`loop`:
+resample). This is not pass@1, because the data has each reply once.
 
-A reply whose label does not come out is judged again with six times the time, and listed. With `--keep` what is found
-stays in a folder, and a later run goes on from there. Prints one JSON line.
+A reply that contradicts its label is judged again with six times the time, and listed. With `--keep` the results stay
+in a folder, and a later run continues from there. Prints one JSON line.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Samples(Plan):
 
 
 def kept_in(path: Path) -> dict[str, bool]:
-    """Whether the plain programs of an earlier run are right, by their ids. A torn last line is cut off."""
+    """Judgements of an earlier run, by the ids of its plain programs. A torn last line is cut off."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     path.write_text("".join(whole))
@@ -115,7 +115,7 @@ def kept_in(path: Path) -> dict[str, bool]:
 
 
 async def shared_out(judge: Judge, work: Sequence[tuple[Recorded, ArenaTask]], path: Path) -> list[bool]:
-    """Whether each plain program is right; what `path` has of an earlier run is not judged again."""
+    """Judgement of each plain program. `path` holds earlier judgements, which are reused."""
     found = await asyncio.to_thread(kept_in, path)
     waiting = iter([(recorded, task) for recorded, task in work if recorded["id"] not in found])
     with path.open("a", buffering=1) as kept:
@@ -224,8 +224,8 @@ def main() -> None:
     """Measure, and print the line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sources", nargs="*", default=(), help="only the replies of these systems")
-    parser.add_argument("--columns", action="store_true", help="what becomes of the replies in the arena, too")
-    parser.add_argument("--keep", type=Path, help="a folder for what is found, so that a later run goes on")
+    parser.add_argument("--columns", action="store_true", help="add the arena's results for the replies")
+    parser.add_argument("--keep", type=Path, help="folder for the results, from which a later run continues")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()

@@ -1,4 +1,4 @@
-"""What a whole `generate` request costs beside the model: against one `python -m doctest` run and one Python start.
+"""Cost of a whole `generate` request without the model, against one `python -m doctest` run and one Python start.
 
 The model answers at once (a stand-in Ollama over real HTTP). Everything is measured side by side, interleaved, in this
 run; the figures are ratios of medians. Prints one JSON line:

@@ -1,11 +1,10 @@
-"""The language server beside others: how soon it answers, how long a keystroke takes, and what it keeps in memory.
+"""The language server against others: start-up, keystrokes and memory.
 
-AdaCoder, jedi-language-server and ruff's server are started anew each round, in a new order each round, by the same
-client over stdio, with an empty pyproject.toml, and open the same module of 5,000 lines: the standard library's decimal
-arithmetic, as this Python has it. It is real code, since a generated one, of many small functions that are all alike,
-says little of what servers have to do; some of its methods are left out, which nothing else there names. Two functions
-stand at its end. The cursor is in the body of one, at a call, as where somebody is at work; there every server is asked
-for its code actions, and there the keys are pressed.
+Each round starts AdaCoder, jedi-language-server and ruff's server in a new order, by the same client over stdio, with
+an empty pyproject.toml. All open the same module of 5,000 lines: this Python's decimal arithmetic, less some methods
+that no other code there uses. It is real code, because a generated module of similar small functions asks little of a
+server. Two functions follow at its end. The cursor is at a call in the body of one of them. There the client asks for
+code actions and types.
 
 Prints one JSON line a figure; figures are ratios of the medians over all rounds:
 
@@ -13,13 +12,13 @@ Prints one JSON line a figure; figures are ratios of the medians over all rounds
 * `first_action`: from the start to the first code actions in that module, over jedi-language-server's;
 * `keystroke`: from a change of one character to the code actions asked for right after it, over ruff's; `keystroke_p95`
   the 95th percentile over ruff's; `keystroke_generating` and its `_p95` the same while a function is being generated.
-  Of AdaCoder that function has a failed example, so that each key takes a diagnostic away, or brings it back; and code
-  lenses are asked for with the actions, as by an editor that shows them;
-* `memory`: resident memory of the server, and of what it has started, once the first code actions have come, over
-  jedi-language-server's. Before that none has done what it is there for, and jedi has read nothing.
+  For AdaCoder that function has a failed example, so each key removes or restores a diagnostic. The client also asks
+  for code lenses, as an editor that shows them does;
+* `memory`: resident memory of the server and its children after the first code actions, over jedi-language-server's.
+  Earlier figures would mean little, because no server has worked yet and jedi has read no file.
 
-All are compiled ahead, as what is installed is.
-Nothing is waited for without end: a server that does not answer is killed, and its figures are skipped.
+All servers are compiled ahead, as installed packages are. A server that does not answer is killed, and its figures are
+skipped.
 """
 
 from __future__ import annotations
@@ -60,12 +59,12 @@ Place: TypeAlias = dict[str, int]
 OURS, JEDI, RUFF = "adacoder", "jedi-language-server", "ruff"
 NAME = "tracked.py"
 KEYS = 40
-"""Keystrokes a server and round; those before are for warming up."""
+"""Keystrokes a server and round, after the warm-up."""
 WARM = 5
 MOST_SECONDS = 120.0
 """For all that one server does in a round."""
 SETTLE_SECONDS = 1.0
-"""Between a server's first answers and the keystrokes: what it does in the background comes to rest."""
+"""Pause between a server's first answers and the keystrokes, for its background work."""
 
 LINES = 5000
 TAIL = '''
@@ -86,14 +85,14 @@ def shouted(name: str) -> str:
     """
     return str(name).upper()
 '''
-"""A function to be generated, and the one that somebody is at work on."""
+"""The function to generate, and the function with the cursor."""
 CURSOR = "str(name).upper()"
 SHOWING = {
     **FULL,
     "workspace": {**FULL["workspace"], "codeLens": {"refreshSupport": True}},
     "textDocument": {**FULL["textDocument"], "publishDiagnostics": {"versionSupport": True}, "codeLens": {}},
 }
-"""What an editor declares that shows diagnostics and code lenses."""
+"""Capabilities of an editor that shows diagnostics and code lenses."""
 
 WRITING = Script("```python\ndef initials(name: str) -> str:\n" + "    name = name.strip()\n" * 50_000, pause=0.01)
 """A reply that is being written for as long as keystrokes are measured."""
@@ -102,7 +101,7 @@ _chance = random.Random(0)
 
 
 def command(name: str) -> Sequence[str] | None:
-    """How a server is started, from the environment of this script; None: it is not installed."""
+    """Command of a server in this script's environment, or None if it is not installed."""
     if name == OURS:
         return SERVER
     program = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
@@ -123,7 +122,7 @@ def module() -> str:
 
 @dataclass
 class Sample:
-    """What one server took in one round: seconds, and bytes."""
+    """Figures of one server in one round: seconds, and bytes."""
 
     initialize: float
     first_action: float
@@ -135,7 +134,7 @@ class Sample:
 
 @asynccontextmanager
 async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Client]:
-    """A client with a server that has been told nothing yet, and is killed in the end."""
+    """A client with a new server, which is killed at the end."""
     program = command(name)
     assert program is not None
     settings = {"model": "qwen2.5-coder:7b", "ollama": {"host": standin.host}}
@@ -185,7 +184,7 @@ async def show_failure(client: Client, uri: str) -> None:
 
 
 async def while_generating(client: Client, standin: StandIn, uri: str, at: Place) -> list[float]:
-    """Keystrokes in another function than the one that is being generated."""
+    """Keystrokes outside the function that is being generated."""
     answer = await client.execute("generate", {"uri": uri, "qualifiedName": "initials"})
     if not answer["accepted"]:
         raise SystemExit(f"It was not generated: {answer['reason']}")
@@ -219,7 +218,7 @@ async def keystrokes(client: Client, uri: str, at: Place) -> list[float]:
 
 
 def at_place(uri: str, at: Place) -> dict[str, Any]:
-    """What asks for the code actions at a place."""
+    """Parameters that ask for the code actions at a position."""
     context = {"diagnostics": [], "triggerKind": 1}
     return {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": context}
 
@@ -251,7 +250,7 @@ def p95(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Asked:
-    """A figure that is asked for: a quantity of ours over one of another server's."""
+    """A target figure: a quantity of ours over the same quantity of another server."""
 
     name: str
     ours: str

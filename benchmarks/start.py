@@ -1,11 +1,11 @@
-"""What it costs to start: `adacoder check` of one file with one docstring, against what people would use instead.
+"""Start-up time: `adacoder check` of one file with one docstring, against the usual alternatives.
 
 Everything is measured side by side, in a new order each round, on the same file and with the same Python; the figures
 are ratios of medians. Prints one JSON line:
 
 * `over_pytest`: `adacoder check FILE` over `pytest --doctest-modules FILE`, no plugins but pytest's own;
 * `over_doctest`: the same over `python -m doctest FILE`;
-* `first_over_later`: where nothing was kept of what the probe proved, over where it was.
+* `first_over_later`: without a recorded proof of isolation, over with one.
 
 With `--strict` it fails if a target is missed.
 """
@@ -68,7 +68,7 @@ async def measure(rounds: int) -> Report:
         (folder / "pyproject.toml").touch()
         (folder / "numbers_.py").write_text(MODULE, encoding="utf-8")
         caches = {"later": folder / "later", "first": folder / "first"}
-        # As for a person: what is imported was compiled before.
+        # A user's imports are compiled already.
         plain = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         kept, new = ({**plain, "XDG_CACHE_HOME": str(caches[key])} for key in ("later", "first"))
         for cache in caches.values():

@@ -1,15 +1,15 @@
-"""What every strategy makes of a model of chance, and what it costs.
+"""Results and costs of every strategy with a random model.
 
     strategies.py [--only NAME …] [--tasks N] [--chance P …]
 
-The model writes the right function with probability P a call, else one of the replies recorded for that task that fail
-its hidden tests; in all other roles it says something of the right form. So the table tells nothing about real models:
-it shows that feedback loops, budgets and selection work, that nothing worse is returned than the best there was, and
-what each strategy costs. Tasks and replies come from the folder that ADACODER_DATA names.
+On each call the model writes the right function with probability P, else a recorded reply to that task that fails its
+hidden tests. In all other roles it writes something of the right form. So the table does not describe real models. It
+shows that feedback loops, budgets and selection work, that the best candidate is returned, and the cost of each
+strategy. Tasks and replies come from the folder that ADACODER_DATA names.
 
-One JSON line a strategy and P: `verified` and `right` (by the hidden tests, which decide here and reach nothing else)
-as shares of the tasks; `calls`, `programs` and `rounds` a task on average; `most_calls`, with those made again;
-`worse`: requests that returned less than the best candidate they evaluated, which must be 0.
+One JSON line a strategy and P: `verified` and `right` (by the hidden tests, which are used only here) as shares of the
+tasks; mean `calls`, `programs` and `rounds` a task; `most_calls`, retries included; `worse`: requests that returned
+less than the best candidate they evaluated, which must be 0.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ DATA = "ADACODER_DATA"
 SECONDS = 5.0
 """That an evaluation may take."""
 _GOT_LESS_FAR = frozenset({FailureKind.MEMORISED, FailureKind.UNDEFINED_NAME})
-"""Failures by which a candidate ranks below others, whatever it passed (`Verdict.reach`)."""
+"""Failures that rank a candidate below all others (`Verdict.reach`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One task, with what the model may write."""
+    """One task, with the model's possible replies."""
 
     name: str
     task: JudgedTask
@@ -73,7 +73,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one request."""
+    """Result of one request."""
 
     is_verified: bool
     is_right: bool
@@ -160,7 +160,7 @@ async def measure(folder: Path, data: Path, names: Sequence[str], chances: Seque
 
 
 def summed(results: Sequence[Result]) -> Mapping[str, float]:
-    """What all requests of a strategy came to."""
+    """Summary of all requests of a strategy."""
     count = len(results)
     return {
         "tasks": count,
