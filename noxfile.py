@@ -1,4 +1,4 @@
-"""What `nox` runs: lint, format, types, tests, and the VS Code client."""
+"""Sessions of `nox`: lint, format, types, tests, and the VS Code client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["lint", "types", "tests", "plain", "client"]
 
 WORKERS = ("-n", "4", "--dist", "worksteal")
-"""Twice as many as two cores: half of what a test takes is waiting for processes and servers."""
+"""Two workers a core on two cores, because tests spend half of their time waiting for processes and servers."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PYTHON_FILES = ("server", "tests", "benchmarks", "fixtures/record.py", "docs", "noxfile.py")
 
@@ -58,7 +58,7 @@ def pythons(session: nox.Session) -> None:
 
 @nox.session
 def attacks(session: nox.Session) -> None:
-    """The attacks of tests/adversarial, which SECURITY.md tells of: as long again, and not part of the default run."""
+    """The attacks of tests/adversarial, described in SECURITY.md. Not part of the default run."""
     session.install("-e", ".[test]")
     session.run("pytest", *WORKERS, "tests/adversarial", *session.posargs)
 
@@ -72,7 +72,7 @@ def hub(session: nox.Session) -> None:
 
 @nox.session
 def record(session: nox.Session) -> None:
-    """What is made of the prompts, made anew: run it after a change of their wording, and read the diff."""
+    """Renew recordings and rendered prompts. Run it after a change of a prompt, and read the diff."""
     session.install("-e", ".[test]")
     session.run("python", "fixtures/record.py")
     session.run("pytest", "tests/unit/agents/test_prompt.py", env={"ADACODER_RENEW_GOLDEN": "1"})
@@ -80,7 +80,7 @@ def record(session: nox.Session) -> None:
 
 @nox.session
 def settings(session: nox.Session) -> None:
-    """What is made of the settings' definition, made anew: the VS Code client's settings and the table in the docs."""
+    """Renew the VS Code client's settings and the table in the docs from the settings' definition."""
     session.install("-e", ".")
     session.run("python", "docs/settings.py")
 
@@ -127,7 +127,7 @@ def _flows(session: nox.Session, edition: str) -> None:
 
 
 def _workbench(session: nox.Session) -> tuple[str, str]:
-    """Install what the workbench needs; the folder it is in, and that of what drives it."""
+    """Install the workbench. Return its folder and its driver's folder."""
     said = session.run("python", "tests/editors/vscode/tools.py", silent=True, success_codes=[0, 1])
     *_, root, driver = ["", "", *str(said).splitlines()]
     if not os.path.isabs(driver):  # noqa: PTH117
@@ -137,7 +137,7 @@ def _workbench(session: nox.Session) -> tuple[str, str]:
 
 @nox.session
 def pictures(session: nox.Session) -> None:
-    """The pictures of the README, the docs and the walkthrough, taken anew by the flows that they show."""
+    """Renew the pictures of README, docs and walkthrough by running the flows in them."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ADACODER_PICTURES"] = folder
         _flows(session, "first")
@@ -146,7 +146,7 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """What is published, with checksums, in `dist/`: wheel, sdist and the VS Code client."""
+    """Build the release in `dist/`: wheel, sdist and VS Code client, with checksums."""
     if shutil.which("npm") is None:
         session.error("npm is not installed; the VS Code client needs Node.js 20 or later")
     session.install("build>=1.3")
@@ -166,7 +166,7 @@ def release(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """The figures of `benchmarks/`, one JSON line each; `nox -s bench -- locate.py` for one. Not run by default."""
     session.install("-e", ".[test,bench]")
-    session.install("--no-deps", "evalplus==0.3.1")  # of all that it names, what is measured needs numpy and psutil
+    session.install("--no-deps", "evalplus==0.3.1")  # the measured part needs only numpy and psutil
     for script in session.posargs or (
         "request.py",
         "start.py",
@@ -190,7 +190,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def real(session: nox.Session) -> None:
-    """Real servers and real model files, as CONTRIBUTING.md tells. The first time a server is built: some minutes."""
+    """Real servers and model files; see CONTRIBUTING.md. The first run builds a server, which takes some minutes."""
     session.install("-e", ".[openai]")
     if not {"ADACODER_OLLAMA", "ADACODER_OPENAI"} & os.environ.keys():
         session.install("llama-cpp-python[server]>=0.3.36", "gguf>=0.19", "tokenizers>=0.23", "numpy>=2")
@@ -199,7 +199,7 @@ def real(session: nox.Session) -> None:
 
 @nox.session
 def thorough(session: nox.Session) -> None:
-    """All of what the tests try a sample of: real code in every dressing, every reader with every shape; an hour."""
+    """Everything that the tests sample: real code in every form, every reader with every shape. Takes an hour."""
     session.install("-e", ".[test]")
     session.run(
         "pytest", *WORKERS, "--all", "tests/observing", "tests/integration/test_round_trip.py", "tests/unit/replies"
@@ -209,7 +209,7 @@ def thorough(session: nox.Session) -> None:
 
 @nox.session
 def rescue(session: nox.Session) -> None:
-    """What rules make of real replies, from the folder ADACODER_DATA; 10 minutes. Not part of the default run."""
+    """Effect of the repair rules on the real replies in ADACODER_DATA; 10 minutes. Not part of the default run."""
     session.install("-e", ".[test]")
     data = os.environ.get("ADACODER_DATA") or session.error("ADACODER_DATA names no folder with replies")
     session.run("python", "benchmarks/rescue.py", "--replies", f"{data}/model_replies.jsonl.gz", "--data", data)

@@ -1,27 +1,24 @@
-"""What a request costs in tokens: how much early stops save, how much of its prompts a server's prefix cache can reuse,
-and what the loop takes for what it verifies.
+"""Cost of a request in tokens: savings by early stops, prompt prefixes that a cache can reuse, and the loop's own cost.
 
-A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval that need several rounds: two that fail in
-the loop, and at last one that passes. Raw replies of chats come first, but for most tasks there are too few; the others
-are code that its system had cut out already, of which an early stop can save nothing. Left out are replies to a prompt
-that asks for several blocks of code: a server would end them at the first, and they would be asked for again. What is
-served for plans is real too, but was an answer to another question: the part of other replies to the same task in which
-a model explains how to solve it. Only those in numbered steps are taken, which is what a planner is asked for. All goes
-through the service, with real evaluations. No time passes between two tokens, so that a few more are sent before the
-connection is closed than a model would write. Replies and tasks come from the folder that ADACODER_DATA names; hidden
-tests only choose among them. Prints one JSON line:
+A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval that need several rounds: two replies that
+fail in the loop, then a passing one. Raw chat replies come first, but most tasks have too few. The others are code that
+was already extracted, so an early stop cannot shorten them. Replies to a prompt for several blocks of code are left
+out: a server would end them at the first block, and AdaCoder would ask again. The plans are real too, but answered
+another question: they are numbered steps from other replies to the same task. Everything goes through the service, with
+real evaluations. The stand-in writes without pauses, so a few more tokens are sent before a connection closes than a
+model would write. Replies and tasks come from the folder that ADACODER_DATA names. Hidden tests only choose among them.
+Prints one JSON line:
 
-* `early_stop`: the tokens that the stand-in wrote before it came to a text where it was told to stop, or the connection
-  was closed, with early stops as a share of those without, of the same replies; both also by role. What was ended too
-  early is asked for once more, and both replies count. A token is four characters. And the tasks verified with early
-  stops as a share of those without: they must cost none.
-* `prefix`: of every request from the second of a task on, the share of tokens that stand in the beginning that it has
-  in common with the request before it, as the stand-in logged them. What the model itself wrote in between is not
-  counted, though most servers hold that too. Tokens are estimated as everywhere in AdaCoder.
-* `loop`: calls, tokens and verified tasks of `adacoder` and of `direct`, which gets the first of the same replies. It
-  tells what rounds cost, not which strategy is better: tasks and replies are chosen so that the first reply fails and
-  the third passes. `uncached_prompt_tokens` are those that the request before, also that of another task, does not
-  begin with.
+* `early_stop`: tokens that the stand-in wrote before a stop text or a closed connection, with early stops as a share of
+  the tokens without them, for the same replies; both also by role. A reply that ended too early is requested again, and
+  both replies count. A token is four characters. Also the verified tasks with early stops as a share of the verified
+  tasks without: this share must be 1.
+* `prefix`: for every request after a task's first, the share of its tokens in the prefix that it shares with the
+  previous request. The model's own text in between does not count, though most servers cache it. Tokens are estimated
+  as everywhere in AdaCoder.
+* `loop`: calls, tokens and verified tasks of `adacoder` and of `direct`, which gets the first of the same replies. This
+  is the cost of rounds, not a comparison of strategies: the tasks are chosen so that the first reply fails and the
+  third passes. `uncached_prompt_tokens` are outside the prefix shared with the previous request of any task.
 """
 
 from __future__ import annotations
@@ -72,28 +69,28 @@ DATA = "ADACODER_DATA"
 MODEL = "qwen2.5-coder:7b"
 TASKS = 30
 FAILING = 2
-"""Replies that are served before the one that passes."""
+"""Replies served before the passing reply."""
 TOKEN = 4
 """Characters that the stand-in sends as one token."""
 LONGEST_PLAN = PLANNER.limits.most or 0
 """Tokens of the longest plan that is served: longer ones are not allowed."""
-CHOICE = f"tasks with {FAILING} replies that fail and then one that passes: what is verified shows the choice alone"
-"""What nobody may take the numbers of verified tasks for."""
+CHOICE = f"tasks chosen for {FAILING} failing replies and a passing one, so the number of verified tasks proves nothing"
+"""Warning about the number of verified tasks."""
 REUSABLE = 0.8
-"""What a prefix cache is to reuse of the median prompt."""
+"""Target: share of the median prompt that a prefix cache can reuse."""
 _EXPLAINED = re.compile(r"^#+ *Tutorial[^\n]*\n(?P<plan>.*?)^#+ *Example Problems", re.DOTALL | re.MULTILINE)
-"""Where a reply to the prompt of MapCoder's "Analogical" explains how to solve the task."""
+"""Explanation in a reply to MapCoder's "Analogical" prompt."""
 _RAW = "chat-reply"
-"""What is as the model wrote it."""
+"""Kinds of raw replies."""
 _NOT_FROM_CHATS = "continuation"
-"""What was written by a model that only continues a text."""
+"""Kinds of replies by base models."""
 _SEVERAL_BLOCKS = "Analogical"
 """The prompt that asks for code of other problems first; ours ask for one block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task, and what the model is to say to it."""
+    """A task, and the model's replies to it."""
 
     target: Target
     replies: tuple[str, ...]
@@ -101,11 +98,11 @@ class Task:
     plans: tuple[str, ...]
     """To the Prompt Engineer; all over again if there are too few."""
     raw: int
-    """How many of `replies` are as the model wrote them."""
+    """Number of raw replies among `replies`."""
 
     @property
     def said(self) -> Iterator[str]:
-        """What is said in the loop: a reply first, then a plan and a reply by turns."""
+        """Texts for the loop: a reply first, then alternately a plan and a reply."""
         for number, reply in enumerate(self.replies):
             if number:
                 yield self.plans[(number - 1) % len(self.plans)]
@@ -114,7 +111,7 @@ class Task:
 
 @dataclass(slots=True)
 class Run:
-    """What came of one task."""
+    """Result of one task."""
 
     outcome: Outcome
     requests: Sequence[str]
@@ -134,7 +131,7 @@ class Run:
 
 
 class Model:
-    """A stand-in's model: says what it is told to say, and counts what of it is written."""
+    """Model of the stand-in: writes prepared texts and counts the written tokens."""
 
     def __init__(self) -> None:
         self.sent: list[int] = []
@@ -144,7 +141,7 @@ class Model:
         self._said = ""
 
     def is_to_say(self, texts: Iterator[str]) -> None:
-        """From now on answer with `texts`, one after the other."""
+        """Answer with each of `texts` in order from now on."""
         self._says = texts
         self._asked = None
 
@@ -155,7 +152,7 @@ class Model:
         return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """Within this block, count: what was sent, and at the end of a stream what the server says that it wrote."""
+        """Count tokens in this block: the tokens sent, and the server's own count at the end of a stream."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
@@ -167,7 +164,7 @@ class Model:
 
 
 class Desk:
-    """Where tasks are chosen and run: a folder, the service and the stand-in."""
+    """Folder, service and stand-in that run the tasks."""
 
     def __init__(self, folder: Path, model: Model, server: StandIn) -> None:
         self._settings = Settings(models=(MODEL,), host=server.host, max_iterations=FAILING)
@@ -190,7 +187,7 @@ class Desk:
         return Run(outcome, requests, self._model.sent[sent:])
 
     async def task(self, row: Row, rows: Sequence[Row]) -> Task | None:
-        """The task of a row of HumanEval, with what of `rows` is said to it; None if that is not enough."""
+        """Task of a HumanEval row with its replies from `rows`, or None if there are too few."""
         path = self._folder / f"task_{row['task_id'].partition('/')[2]}.py"
         path.write_text(row["prompt"], encoding="utf-8")
         try:
@@ -213,7 +210,7 @@ class Desk:
         return Task(target, tuple(each["reply"] for each in served), plans, raw)
 
     async def _verifies(self, target: Target, text: str) -> bool:
-        """Whether the loop would end with this reply: its examples pass, with the help of rules or without."""
+        """True if the loop would end with this reply: its examples pass, with or without a repair."""
         settings = replace(self._settings, max_iterations=0)
         candidate = from_reply(text, target)
         outcome = await self._service.run(ServiceTask(target, settings, Project(self._folder), start=candidate))
@@ -221,14 +218,14 @@ class Desk:
 
 
 def _plan(reply: str) -> str | None:
-    """What a reply explains in numbered steps, with what it says around them."""
+    """Numbered steps of a reply, with the text around them."""
     explained = _EXPLAINED.search(reply)
     text = explained["plan"] if explained else ""
     return text if are_complete(f"{text}\n\nThese are all steps.\n") and estimate(steps(text)) <= LONGEST_PLAN else None
 
 
 def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
-    """Distinct replies, raw ones first; otherwise as they stand in the file."""
+    """Distinct replies, raw ones first, else in the order of the file."""
     seen: set[str] = set()
     for row in sorted(rows, key=lambda row: row["kind"] != _RAW):
         is_for_us = row["kind"] != _NOT_FROM_CHATS and row["stage"] != _SEVERAL_BLOCKS
@@ -245,7 +242,7 @@ def _as_text(body: Body) -> str:
 
 
 def _shared(requests: Sequence[str]) -> Iterator[str]:
-    """Of each request but the first, what it begins with as the one before."""
+    """Common prefix of each request and the previous one."""
     for before, request in pairwise(requests):
         same = takewhile(lambda pair: pair[0] == pair[1], zip(before, request, strict=False))
         yield request[: sum(1 for _ in same)]
@@ -302,7 +299,7 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def early_stop(runs: Sequence[Run], whole: Sequence[Run]) -> Report:
-    """Tokens of replies that were ended early, against those of the same replies read to their ends."""
+    """Tokens with early stops, against the tokens of the same replies read to their ends."""
     with_it, without = _by_role(runs), _by_role(whole)
     return Report(
         len(runs),
@@ -333,7 +330,7 @@ def _by_role(runs: Sequence[Run]) -> Counter[str]:
 
 
 def prefix(runs: Sequence[Run]) -> Report:
-    """What a prefix cache can reuse."""
+    """Tokens that a prefix cache can reuse."""
     later = [share for run in runs for share in _shares(run)]
     tasks = [sum(run.shared) / sum(run.prompts[1:]) for run in runs]
     return Report(
@@ -347,13 +344,13 @@ def prefix(runs: Sequence[Run]) -> Report:
 
 
 def _shares(run: Run) -> Iterator[float]:
-    """Of each request but the first, the share that it has in common with the one before it."""
+    """Share of each request that is a prefix of the previous one."""
     for shared, prompt in zip(run.shared, run.prompts[1:], strict=True):
         yield shared / prompt
 
 
 def totals(runs: Sequence[Run]) -> dict[str, JSON]:
-    """What all tasks took together."""
+    """Totals over all tasks."""
     requests = [request for run in runs for request in run.requests]
     prompt = sum(map(estimate, requests))
     return {

@@ -30,7 +30,7 @@ class Definition:
     """As `__name__` spells it: identifiers that Python takes for the same (NFKC) have the same name."""
     is_class: bool
     parents: tuple[Definition, ...]
-    """The definitions it stands in, outermost first."""
+    """Enclosing definitions, outermost first."""
     lines: tuple[LogicalLine, ...]
     """Its logical lines: decorators, header, body."""
     header_index: int
@@ -48,7 +48,7 @@ class Definition:
 
     @property
     def header_line(self) -> LogicalLine:
-        """The logical line of `def` or `class`; a one-line body stands on it too."""
+        """Logical line of `def` or `class`, with a one-line body."""
         return self.lines[self.header_index]
 
     @cached_property
@@ -60,7 +60,7 @@ class Definition:
 
     @property
     def header(self) -> Span:
-        """From `def` to the colon, inclusive; to the end of the line where there is no colon."""
+        """From `def` to the colon, inclusive, or to the end of the line if there is no colon."""
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 
@@ -82,7 +82,7 @@ class Definition:
         return docstring_at(self.text, line.start, line.code_end)
 
     def _end(self) -> int:
-        """Past the last logical line and the comment lines after it that stand at the body's indentation."""
+        """Past the last logical line and the following comment lines at the body's indentation."""
         end = self.lines[-1].end
         body = self.body_lines
         if not body:
@@ -110,9 +110,9 @@ def definitions(text: str) -> list[Definition]:
 
 
 def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:
-    """All functions and classes among `lines`, which stand in the last of `parents`.
+    """All functions and classes among `lines`, the body of the last of `parents`.
 
-    None are looked for in more definitions than Python reads levels of indentation.
+    The search stops at the deepest indentation that Python can read.
     """
     found: list[Definition] = []
     _collect(text, lines, parents, found)

@@ -1,9 +1,8 @@
 """The functions around a position, found without reading the whole text.
 
-What a line stands in is decided by the lines above it that are indented less. A line that begins in no string between
-triple quotes and starts as only statements do (`def`, `return`, …) is a logical line, whatever stands above it: that
-is certain at sight. Everything else is read exactly, from the nearest such line on. So what is found is what
-`definitions` finds in the whole text.
+The less indented lines above a line decide which functions enclose it. A line that begins outside triple-quoted strings
+and starts as only a statement can (`def`, `return`, …) is certainly a logical line. All other lines are read exactly,
+from the nearest certain line on. So the result equals that of `definitions` for the whole text.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ _BEYOND = 1 << 30
 def functions_around(text: str, offset: int) -> list[Definition]:
     """The functions that the line at `offset` belongs to, outermost first.
 
-    They are those of `definitions(text)` whose span reaches over the line; but of the classes that they stand in only
-    the header and the first line of the body are read, where a docstring stands.
+    They are the functions of `definitions(text)` whose span covers the line. Only the header and the docstring line of
+    their classes are read.
     """
     above = _Above(text, offset)
     parents: tuple[Definition, ...] = ()
@@ -51,7 +50,7 @@ def _head(text: str, header_start: int) -> list[LogicalLine]:
 
 
 class _Above:
-    """A line, and what stands above it."""
+    """A line, and the lines above it."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._text = text
@@ -71,11 +70,11 @@ class _Above:
         return is_outside and self._content(self._line) == offset and self._is_logical(self._line)
 
     def headers(self) -> Iterator[int]:
-        """The starts of the headers that the line stands in, or is, or decorates; the innermost first.
+        """Starts of the headers that enclose, are, or follow the line as a decorator; the innermost first.
 
-        Of the lines upward only those matter that are indented less than all logical lines below them: a header among
-        them has the line in its body. A line that may be no logical line does not hide a header, but its body is then
-        read to see whether it ends before the line.
+        Going up, only lines that are indented less than all logical lines below them matter: a header among them has
+        the line in its body. An uncertain line does not hide a header. The header's body is then read to see whether
+        it ends before the line.
         """
         text = self._text
         bound = lowest = _BEYOND

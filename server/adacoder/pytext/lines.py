@@ -71,7 +71,7 @@ def line_number(text: str, offset: int) -> int:
 
 
 def line_start(text: str, line: int) -> int | None:
-    """The offset at which the 0-based `line` starts; None if there is no such line."""
+    """Offset of the start of the 0-based `line`, or None if the text has fewer lines."""
     if has_lone_returns(text):
         starts = Lines(text).starts
         return starts[line] if 0 <= line < len(starts) else None

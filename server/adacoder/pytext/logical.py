@@ -1,4 +1,4 @@
-"""Logical lines: what stands between two NEWLINE tokens, and what is made of them."""
+"""Logical lines, the text between two NEWLINE tokens, and statements made of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
 
 @dataclass(frozen=True, slots=True)
 class LogicalLine:
-    """One logical line: what stands between two NEWLINE tokens, over as many lines as its brackets and strings take.
+    """One logical line: the text between two NEWLINE tokens, which brackets and strings can extend over many lines.
 
     Blank lines and lines with only a comment are not logical lines.
     """
@@ -59,7 +59,7 @@ def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator
 
 
 def _scan(text: str, begin: int, start: int) -> LogicalLine:
-    """The logical line whose first character stands at `start` and whose white space begins at `begin`."""
+    """The logical line with its first character at `start` and its indentation at `begin`."""
     size = len(text)
     depth = 0
     colon: int | None = None
@@ -110,8 +110,8 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
 def statements(text: str) -> list[Span]:
     """The top-level statements of `text`, each from its first decorator or keyword to the end of its block.
 
-    A line that is indented deeper than the first, or that continues a compound statement (`else`, `except`, …) which
-    stands before it, belongs to that statement.
+    A line that is indented deeper than the first, or that continues the compound statement before it (`else`, `except`,
+    …), belongs to that statement.
     """
     found: list[Span] = []
     decorated = False
@@ -143,7 +143,7 @@ def dedent(text: str) -> str:
 
 
 def indented(text: str, indent: str) -> str:
-    """`text` with `indent` before every line but blank ones and those that begin inside strings."""
+    """`text` with `indent` before every line except blank lines and lines that begin inside strings."""
     inside = string_interiors(text)
     lines = Lines(text)
     return "".join(lines[i] if i in inside or not lines[i].strip() else indent + lines[i] for i in range(len(lines)))

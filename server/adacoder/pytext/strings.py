@@ -39,17 +39,17 @@ _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]"
 _DEEPEST = 6
 """Depth to which nested formatted strings and formats are followed."""
 _LONGEST_FIELD = 150
-"""Characters of a field in which quotes like its string's own are looked for, those of the fields in it included."""
+"""Longest replacement field searched for quotes like its string's own, in characters with nested fields."""
 _LONGEST_FORMATTED = 2_000
 """Characters of a formatted string in which its fields are followed; of longer ones, few hold quotes of their own."""
 _FEW = 16
-"""Escaped quotes that are skipped one by one before all of a text are located."""
+"""Escaped quotes that are skipped one by one before a full search."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
 
 def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
-    """The offset past the string literal whose quote stands at `quote_at`, and whether it is closed.
+    """The offset past the string literal that opens at `quote_at`, and True if it is closed.
 
     A backslash keeps the next character from closing the string, in raw strings too.
     """
@@ -79,8 +79,8 @@ def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
 def long_strings(text: str, end: int) -> list[Span]:
     """The string literals between triple quotes that begin before `end`, from their quotes on.
 
-    They are the only ones that a line can begin in without a backslash at the end of the line above. So only the
-    places with three quotes are looked at, and the lines that hold them: much faster than to read the whole text.
+    Without a backslash at the end of the previous line, a line can begin inside such a string only. So this reads only
+    the lines with three quotes, which is much faster than reading the whole text.
     """
     found: list[Span] = []
     position = 0

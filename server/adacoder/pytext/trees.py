@@ -69,10 +69,10 @@ def unmarked(text: str) -> str:
 
 @contextmanager
 def _reading(text: str) -> Iterator[None]:
-    """Without Python's warnings about what it reads, such as an invalid escape: it is not our text.
+    """Parse without Python's warnings, such as about an invalid escape, because the text is not ours.
 
     Raises:
-        ValueError: `text` is longer, or a dotted name in it is, than Python's parser reads in a moment.
+        ValueError: `text`, or a dotted name in it, is too long for Python's parser to read quickly.
     """
     if len(text) > _LONGEST or (text.count(".") >= _MANY_DOTS and _LONG_IMPORT.search(text)):
         raise ValueError("this takes too long to read")

@@ -1,7 +1,7 @@
-"""The settings: all that a user can choose, and all that is said of it.
+"""The settings, with their documentation.
 
-Each field of `Settings` is the one definition of a setting. From it values are read, and the command line's options,
-the VS Code client's settings and the table of the docs are made; `docs/settings.py` renews what is in files.
+Each field of `Settings` is the one definition of a setting. Readers, command-line options, the VS Code client's
+settings and the table of the docs derive from it. `docs/settings.py` renews the derived files.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Rules(StrEnum):
 
 
 def _names_no_file(models: object) -> bool:
-    """False if one of `models` is a recorded conversation, which is found by its path."""
+    """False if one of `models` is a recorded conversation, because that is a path."""
     names = models if isinstance(models, list) else [models]
     return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The values that hold for a request. Names are those of section `adacoder`, in Python's spelling."""
+    """Values for a request. Names are the keys of section `adacoder`, in Python's spelling."""
 
     models: tuple[str, ...] = setting(
         (),
@@ -241,7 +241,7 @@ class Settings:
 
     @property
     def wishes(self) -> Wishes:
-        """Wishes about what is private."""
+        """The user's wishes about private files."""
         return Wishes(self.hide, self.show)
 
     @property

@@ -1,4 +1,4 @@
-"""Settings put into the text of a pyproject.toml, of which nothing else changes. Imports tomlkit, an extra."""
+"""Put settings into the text of a pyproject.toml without other changes. Imports tomlkit, an extra."""
 
 from __future__ import annotations
 

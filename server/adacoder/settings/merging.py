@@ -79,7 +79,7 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
 
 
 def _shown(value: object) -> str:
-    """A value for a notice; of a whole number that Python will not write down, how it is called."""
+    """A value as a notice shows it, or a description of a whole number that Python will not print."""
     try:
         return _brief(repr(value))
     except ValueError:
@@ -105,7 +105,7 @@ def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> lis
 
 
 def _is_replaced(key: str, value: object, given: Mapping[str, object]) -> bool:
-    """True for a former name that says nothing, or stands beside the present one; editors send defaults, too."""
+    """True for an old name that is unset, or accompanied by the present name. Editors send defaults as well."""
     name = _RENAMED[snake_case(key)][0]
     return value is None or given.get(name) not in (None, getattr(Settings(), name))
 

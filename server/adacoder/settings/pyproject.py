@@ -21,7 +21,7 @@ _STRING_OR_COMMENT = re.compile(
     r"""|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""",
     re.DOTALL,
 )
-"""Strings and comments of TOML; one that is not closed is taken as far as it could reach."""
+"""Strings and comments of TOML. An unclosed one extends as far as it could reach."""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 
 
@@ -49,8 +49,8 @@ def _read(path: Path) -> str:
     """The text of a project's pyproject.toml. No other function opens that file.
 
     Raises:
-        OSError: it cannot be read, is no regular file of the project, or is too large.
-        ValueError: it is not written in UTF-8.
+        OSError: it cannot be read, is not a regular file of the project, or is too large.
+        ValueError: it is not UTF-8.
     """
     return Access([path.parent]).read(path, most=_MOST_BYTES).decode("utf-8")
 

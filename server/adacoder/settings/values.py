@@ -22,8 +22,8 @@ class Values:
     """A kind of value."""
 
     read: Callable[[object], object]
-    """Returns a value as Settings has it. Raises TypeError, ValueError or RuntimeError with a clause about "it" where
-    it is none of this kind."""
+    """Returns the value for Settings. Raises TypeError, ValueError or RuntimeError with a clause about "it" for a value
+    of another kind."""
     type: type[bool | int | float | str] = str
     """Type of the value as it is written, or of each in a list."""
     bounds: tuple[float, float] | None = None
@@ -35,23 +35,23 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """All that is said of a setting but its name and default, which are those of its field."""
+    """Metadata of a setting. Name and default come from the dataclass field."""
 
     values: Values
     about: str
     """Its meaning, in Markdown."""
     unset: str
-    """The effect of its default, where that is no value; then an empty text says nothing, too."""
+    """Effect of a default that is not a value. An empty text then counts as unset."""
     key: str
     """Its key in section `adacoder`; empty: the field's name in camel case."""
     option: str | None
     """Name of the value in the help of the command line's option; None: it has no option."""
     by_project: Callable[[object], bool] | bool
-    """Values that a project may say: none that choose where code runs, what leaves the machine, or a file to read."""
+    """Values that a project may set. It may not choose where code runs, what leaves the machine, or a file to read."""
     is_offered: bool
     """False if no editor offers it."""
     adds_up: bool
-    """True if a value joins those that others said, and does not take their place."""
+    """True if a value adds to other sources' values instead of replacing them."""
 
     def is_for_project(self, value: object) -> bool:
         """True if a project may say this value."""
