@@ -31,8 +31,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "isolation: runs candidates, at the strongest level there is here")
     config.addinivalue_line("markers", "isolation(level): is about candidates that run at this very level")
     config.addinivalue_line("markers", "rest: takes long, and is tried with --all only")
-    hypothesis.settings.register_profile("adacoder", deadline=None)  # how fast a machine is proves nothing
-    hypothesis.settings.load_profile("adacoder")
+    # No deadline, because the speed of a machine proves nothing.
+    hypothesis.settings.register_profile("sample", deadline=None, max_examples=25)
+    hypothesis.settings.register_profile("all", deadline=None, max_examples=150)
+    hypothesis.settings.load_profile("all" if config.getoption("--all") else "sample")
     # Whatever is activated here: where a test has no environment of its own, AdaCoder's own Python runs its examples.
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         os.environ.pop(variable, None)

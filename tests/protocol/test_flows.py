@@ -11,13 +11,15 @@ import pytest_asyncio
 
 from protocol.desks import PROFILES, Desk, desk
 from protocol.flows import FLOWS
+from support.sampling import sampled
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
 
+SAMPLE = ("vscode", "neovim-0.11", "eglot", "minimal")
 _cases = itertools.count(1)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session", params=PROFILES)
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=sampled(PROFILES, SAMPLE))
 async def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
     async with desk(request.param, tmp_path_factory.mktemp("workspace")) as opened:
         yield opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
@@ -58,7 +58,6 @@ edits = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(edits)
 def test_evidence_holds_exactly_while_its_text_stands(changes: list[tuple[int, int, str, bool]]) -> None:
     room, document = room_for(TEXT), Document(URI, TEXT)

@@ -19,10 +19,11 @@ from adacoder.cli.registry import show_strategies
 from adacoder.domain import Candidate, Outcome, Status, Step
 from adacoder.journal import Evaluated, Journal, OpenStep, Waiting
 from adacoder.project import Project
-from adacoder.strategies import STRATEGIES
+from adacoder.strategies import FAMILIES, STRATEGIES
 from adacoder.strategies.table import rows
 from adacoder.task import Mode, Task
 from support.acting import Actor, Babbler
+from support.sampling import sampled
 from support.scripted import STUB, Desk
 
 pytestmark = pytest.mark.isolation
@@ -67,7 +68,7 @@ async def outcome_of(name: str, actor: Actor, folder: Path, **limits: Any) -> Ou
     return outcome
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_the_best_case_takes_as_many_calls_as_are_told(name: str, tmp_path: Path) -> None:
     actor = Actor(writing(1), tests=TESTS)
     outcome = await outcome_of(name, actor, tmp_path)
@@ -75,7 +76,7 @@ async def test_the_best_case_takes_as_many_calls_as_are_told(name: str, tmp_path
     assert len(actor.asked) == STRATEGIES[name].best_calls
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_the_worst_case_stays_in_the_budget(name: str, tmp_path: Path) -> None:
     actor = Actor(writing(None), tests=TESTS, accepts=False)
     outcome = await outcome_of(name, actor, tmp_path)
@@ -122,7 +123,7 @@ def test_a_reply_that_was_waited_for_is_still_evaluated() -> None:
     assert Ceiling(seconds=0).reached(journal) is not None, "the positive control"
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_what_lies_outside_the_candidate_costs_no_more_calls(name: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.settings = replace(desk.settings, strategy=name)
@@ -231,7 +232,7 @@ async def test_a_costly_request_tells_before_it_starts(
     assert any("asks the model at most" in each for each in told) is (most is not None)
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, tmp_path: Path) -> None:
     """As `apply` and repair: a start, and no iterations."""
     desk = Desk(tmp_path)
@@ -246,7 +247,7 @@ async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, tmp
 
 
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_whatever_a_model_says_nothing_wrong_is_verified(name: str, tmp_path: Path) -> None:
     """Each call is answered by some real reply, to whatever task it was."""
     with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.agents import prompt
@@ -169,7 +169,6 @@ context = st.lists(st.builds(Piece, st.sampled_from(["class", "module"]), values
 windows = st.builds(Window, st.integers(1024, 16_384), st.floats(0.5, 2.0))
 
 
-@settings(max_examples=150)
 @given(st.sampled_from(stubs()), context, windows, failures, values, st.text(max_size=60))
 def test_every_chat_and_its_reply_fit_into_the_window(
     target: Target, found: list[Piece], window: Window, failure: Failure, plan: str, wishes: str

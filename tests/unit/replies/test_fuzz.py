@@ -23,6 +23,7 @@ from adacoder.replies.completion import completion
 from adacoder.replies.extract import extract
 from adacoder.source.locate import locate
 from adacoder.source.splice import splice
+from support.sampling import sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 FOLDER = os.environ.get("ADACODER_DATA")
@@ -237,13 +238,13 @@ def mutations(draw: st.DrawFn, replies: tuple[str, ...]) -> str:
     return text
 
 
-@settings(derandomize=True, max_examples=400)
+@settings(derandomize=True, max_examples=settings().max_examples * 3)
 @given(mutations(REPLIES), st.sampled_from(TARGETS), st.sampled_from(Ended))
 def test_mutated_replies(text: str, target: Target, ended: Ended) -> None:
     check_mending(check(text, target, ended), target)
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=settings().max_examples * 2)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(), st.sampled_from(TARGETS))
 def test_any_text(text: str, target: Target) -> None:
     check_mending(check(text, target), target)
@@ -290,7 +291,7 @@ REPEATED = (
 )
 
 
-@pytest.mark.parametrize("piece", [*PIECES, *REPEATED])
+@pytest.mark.parametrize("piece", sampled([*PIECES, *REPEATED], 3))
 def test_long_replies_take_no_time_to_speak_of(piece: str) -> None:
     """They would hang here if any step took time that grows much faster than the text."""
     text = piece * (LONG // len(piece))

@@ -108,7 +108,6 @@ SNIPPETS = [
 SNIPPETS += ['"' * 3, "\\", "\n", "    ", "\t", "\f", "\r", "\x00", "self.x", "é", ""]
 
 
-@settings(max_examples=100)
 @given(
     st.lists(
         st.tuples(st.integers(0, 10_000), st.integers(0, 60), st.sampled_from(SNIPPETS)),

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder import __version__
@@ -33,7 +33,6 @@ def outcome(tmp_path: Path) -> Outcome:
 TEXTS = st.text(st.characters() | st.sampled_from('\n\r\t \x85\u2028"\\ab'))
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(Ended)), min_size=1, max_size=3))
 async def test_any_text_comes_back_as_it_was_and_is_written_the_same_again(
     tmp_path_factory: pytest.TempPathFactory, talk: list[tuple[str, str, Ended]]

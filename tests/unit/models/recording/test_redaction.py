@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.models.recording.redaction import Redaction
@@ -102,13 +102,11 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=12).map("".join)
 
 
-@settings(max_examples=150)
 @given(TEXTS)
 def test_to_redact_twice_is_to_redact_once(text: str) -> None:
     assert redact(redact(text)) == redact(text)
 
 
-@settings(max_examples=150)
 @given(TEXTS)
 def test_nothing_of_home_server_and_key_is_left(text: str) -> None:
     left = redact(text)
