@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.held import memory, shares_memory
 from adacoder.sandbox.imports import Ahead
 from adacoder.sandbox.isolation.seccomp import OWN_PID
 from adacoder.sandbox.launcher import children
@@ -118,6 +119,15 @@ class Evaluation:
             return os.stat(f"/proc/{self.line.channel.sender}/task").st_nlink - 2  # noqa: PTH116  # before each verdict
         except OSError:
             return 0
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, in our numbering; None where the system does not tell."""
+        return self.line.channel.sender
+
+    def memory(self) -> int:
+        """Bytes of memory that it holds; 0 where the system does not tell."""
+        return 0 if self.pid is None else memory(self.pid)
 
     def kill(self) -> None:
         """End it, whatever it does; the template still has to reap it."""
@@ -244,7 +254,8 @@ class Template:
         Raises:
             SandboxError: it broke.
         """
-        return await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+        is_good = await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+        return is_good and (self.pid is None or shares_memory(self.pid) is False)
 
     async def compile(self, file: Path) -> None:
         """Compile a file of the project ahead; it is used as long as the file's text is the same.
@@ -383,6 +394,8 @@ class Template:
         )
         match await self._channel.receive():
             case ["ready"]:
+                if self.pid is not None and shares_memory(self.pid):
+                    raise ProtocolError("its start-up code leaves memory that evaluations would share")
                 return
             case ["unable", why]:
                 raise ProtocolError(f"it lacks what confines it ({why})")

@@ -85,18 +85,21 @@ class Parent:
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
         self._barrier.clear()
+        self._most_files = int(most_files)
         self._lock = Lock(int(statm), bytes.fromhex(program), bytes.fromhex(importing), int(own_pid))
+        if self._most_files:
+            self._lock.hide_memory()
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
         """Modules imported as they stand, in an importer and its descendants."""
-        self._most_files = int(most_files)
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
         self._channel = _socket.socket(fileno=worker.CHANNEL)
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
+            replace_shared_memory()
 
     def serve(self) -> list[str]:
         """Obey the server; returns the first command of an evaluation, in its process."""
@@ -198,6 +201,8 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
+        for number in range(worker.CHANNEL):  # flags of an open file are shared with all who inherit it
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
         if kind == "docstring":  # where its desk works, and under what holds that
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
@@ -281,7 +286,14 @@ class Lock:
             for kind, filter_ in (("importer", importing), ("desk", b""), ("evaluation", program))
         }
         self._address, self._has_filters = ctypes.addressof, bool(program)
-        self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE: nobody gets at the template's memory
+
+    def hide_memory(self) -> None:
+        """Let no process in the same namespace read this one's memory.
+
+        Outside a namespace Landlock denies that. There the server must see what a process has mapped, and it owns no
+        namespace that would give it the right.
+        """
+        self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
         """Allow an evaluation 1 GiB of memory, or half a GiB beyond the template's."""
@@ -348,6 +360,42 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
     changed.__name__, changed.__doc__ = change.__name__, change.__doc__
     return changed
+
+
+def replace_shared_memory() -> None:
+    """Replace what makes shared memory without a file, which isolation denies, by equivalents in one process.
+
+    `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` a file without a name in the process's own folder.
+    """
+    import mmap
+
+    class Mapping(mmap.mmap):
+        __slots__ = ()
+
+        def __new__(
+            cls,
+            fileno: int,
+            length: int,
+            flags: int = mmap.MAP_SHARED,
+            prot: int = mmap.PROT_READ | mmap.PROT_WRITE,
+            access: int = mmap.ACCESS_DEFAULT,
+            **named: int,
+        ) -> Mapping:
+            if fileno == -1 and flags & mmap.MAP_SHARED and access != mmap.ACCESS_COPY:
+                prot = mmap.PROT_READ if access == mmap.ACCESS_READ else prot
+                flags, access = flags & ~mmap.MAP_SHARED | mmap.MAP_PRIVATE, mmap.ACCESS_DEFAULT
+            return super().__new__(cls, fileno, length, flags, prot, access, **named)
+
+    Mapping.__name__ = Mapping.__qualname__ = "mmap"
+    Mapping.__module__ = "mmap"
+    mmap.mmap = Mapping  # type: ignore[misc, assignment]  # for all that import it
+
+    def memfd_create(name: str, flags: int = 0) -> int:
+        os.fsencode(name)  # as the original, raise if it is no text
+        return os.open(os.environ["TMPDIR"], os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
+
+    if hasattr(os, "memfd_create"):
+        os.memfd_create = memfd_create
 
 
 def _is_open(descriptor: int) -> bool:

@@ -48,6 +48,8 @@ SCRATCH_SIZE = 64 << 20
 """Maximum bytes in the files of one evaluation."""
 SCRATCH_FILES = 20_000
 """Maximum number of its files."""
+MOST_MEMORY = 1 << 30
+"""Maximum bytes of memory of one evaluation, or half of that beyond its template's if that is more."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
