@@ -16,6 +16,8 @@ from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.held import memory, shares_memory
 from adacoder.sandbox.imports import Ahead
+from adacoder.sandbox.isolation import LIMITS, SCRATCH_SIZE
+from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
 from adacoder.sandbox.launcher import children
 from adacoder.sandbox.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
@@ -44,6 +46,8 @@ _REAP_SECONDS = 5.0
 """Seconds to remove what an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
 """Seconds for a process that hung up to end by itself."""
+_WATCHED_SECONDS = 0.03
+"""Seconds between two looks at a template that imports something."""
 _LOOKING_SECONDS = 0.001
 """Seconds between two looks at what is left."""
 _COMPLAINT_LENGTH = 200
@@ -254,8 +258,23 @@ class Template:
         Raises:
             SandboxError: it broke.
         """
-        is_good = await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+        watching = asyncio.create_task(self._watch())
+        try:
+            is_good = await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+        finally:
+            watching.cancel()
         return is_good and (self.pid is None or shares_memory(self.pid) is False)
+
+    async def _watch(self) -> None:
+        """End it if an import takes too much memory, or fills the disk; no evaluation runs meanwhile."""
+        scratch, pid = self.scratch_on_disk, self.pid
+        while pid is not None:
+            await asyncio.sleep(_WATCHED_SECONDS)
+            is_full = scratch is not None and await asyncio.to_thread(is_overfull, str(scratch), pid)
+            if is_full or memory(pid) > LIMITS["DATA"]:
+                self.broken = True
+                self._lifeline.close()
+                return
 
     async def compile(self, file: Path) -> None:
         """Compile a file of the project ahead; it is used as long as the file's text is the same.
@@ -388,7 +407,7 @@ class Template:
         await self._channel.send(
             "setup",
             *(str(_STATM), str(_RULESETS), str(_RULESETS + self._slots_in_all), str(recipe.group), stage.scratch),
-            *(str(stage.most_files), stage.program.hex(), stage.importing.hex(), str(OWN_PID)),
+            *(str(stage.most_files), str(SCRATCH_SIZE), stage.program.hex(), stage.importing.hex(), str(OWN_PID)),
             *(str(recipe.root), str(recipe.workspace), " ".join(recipe.ahead.own)),
             *map(str, recipe.visible.interpreter.installed),
         )

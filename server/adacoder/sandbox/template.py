@@ -6,7 +6,8 @@ but nothing of the project. For each evaluation it forks a process, which locks 
 
 Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, in messages as `worker.py` knows them:
 
-    setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN [INSTALLED]…
+    setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES MOST_BYTES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN
+          [INSTALLED]…
       → ready                                    once; what the texts are is said below
       → unable MESSAGE
     warm STATEMENT                               an import to run
@@ -24,10 +25,10 @@ Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, i
 
 STATM, SLOTS and GROUPS are descriptors that the launcher left open: the template's own `/proc/self/statm`, and the
 Landlock rulesets of slot 0 and of the first GROUP slots, which those of the others follow. An evaluation may write to
-folder SLOT of SCRATCH; if it has more than MOST_FILES files there it dies; 0 where something else counts them. FILTER
-is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever the number of the process itself belongs,
-and IMPORTING that of an importer. OWN are the names, separated by spaces, of the project's outermost modules and
-packages; each INSTALLED is a folder, and only what is in one of them is imported here.
+folder SLOT of SCRATCH; if it has more than MOST_FILES files or MOST_BYTES bytes there it dies. MOST_FILES is 0 where
+something else counts them. FILTER is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever the
+number of the process itself belongs, and IMPORTING that of an importer. OWN are the names, separated by spaces, of the
+project's outermost modules and packages; each INSTALLED is a folder, and only what is in one of them is imported here.
 
 A process is forked of one of these KINDs:
 
@@ -78,14 +79,16 @@ class Parent:
     """Shared state of evaluations, and their parent process."""
 
     def __init__(self, fields: Sequence[str]) -> None:
-        statm, slots, groups, group, self._scratch, most_files, program, importing, own_pid, *fields = fields
+        statm, slots, groups, group, self._scratch, most_files, most_bytes, program, importing, own_pid, *fields = (
+            fields
+        )
         root, workspace, own, *installed = fields
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
         self._barrier.clear()
-        self._most_files = int(most_files)
+        self._most_files, self._most_bytes = int(most_files), int(most_bytes)
         self._lock = Lock(int(statm), bytes.fromhex(program), bytes.fromhex(importing), int(own_pid))
         if self._most_files:
             self._lock.hide_memory()
@@ -134,7 +137,7 @@ class Parent:
         return worker.ModuleUnderTest(fields, self.installed.holds)
 
     def _wait(self) -> None:
-        """Wait for a command; meanwhile end evaluations with too many files, since their folders only limit sizes."""
+        """Wait for a command; meanwhile end evaluations with too much in their folders."""
         watch = select.poll()
         watch.register(worker.CHANNEL, select.POLLIN)
         counting = self._most_files and self._children
@@ -144,12 +147,13 @@ class Parent:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations with too many files; each has a file system of its own that counts them."""
+        """End evaluations with too much in their folders; each has a file system of its own that counts it."""
         self._counted = monotonic()
         for slot, child in self._children.items():
             for place in self._places(slot):
                 state = os.statvfs(place)
-                if state.f_files - state.f_ffree > self._most_files:
+                bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
+                if state.f_files - state.f_ffree > self._most_files or bytes_ > self._most_bytes:
                     self._overfull.add(slot)
                     os.kill(child, 9)
 

@@ -48,6 +48,10 @@ LEFT = {
     "open files": "file = open(__file__)",
     "files in its folder": "open('left', 'w').close()",
     "the current folder": "import os\nos.chdir('/')",
+    "shared memory": (
+        "import mmap, tempfile\nwith tempfile.TemporaryFile() as file:\n"
+        "    file.truncate(4096)\n    shared = mmap.mmap(file.fileno(), 0)"
+    ),
 }
 """What an import may leave that a forked process has not for itself."""
 CHANGED = {

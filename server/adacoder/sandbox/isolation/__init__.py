@@ -72,7 +72,7 @@ class Stage:
     on_disk: bool = False
     """True if the scratch folder is on a real disk."""
     most_files: int = 0
-    """Maximum number of files of one evaluation, if the template is to count them."""
+    """Maximum number of files of one evaluation, if the template is to count them and their bytes."""
     descriptors: tuple[int, ...] = ()
     """Descriptors that the command inherits."""
     holds: Callable[[], bool] = lambda: True
