@@ -216,8 +216,10 @@ def finds():
 '''
 
 
-@pytest.mark.parametrize("place", ["mod.py", "pkg/__init__.py"])
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [*((name, "mod.py") for name in FORMS), *((name, "pkg/__init__.py") for name in ("anonymous", "a deleted file"))],
+)
 async def test_no_docstring_finds_what_another_wrote(name: str, place: str, level: Level, tmp_path: Path) -> None:
     kept = tmp_path / place
     kept.parent.mkdir(exist_ok=True)

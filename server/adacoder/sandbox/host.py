@@ -259,7 +259,9 @@ class Host:
     def _visible(self, program: Program, *, after: bool = False) -> VisiblePaths:
         """Files that the program may see; `after`: as in `find_visible`."""
         view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, after=after)
-        return view.without(files_of(program.module)) if program.is_withheld else view
+        if not program.is_withheld:
+            return view
+        return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _judge(
         self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float
