@@ -49,8 +49,8 @@ LEFT = {
     "files in its folder": "open('left', 'w').close()",
     "the current folder": "import os\nos.chdir('/')",
     "shared memory": (
-        "import mmap, tempfile\nwith tempfile.TemporaryFile() as file:\n"
-        "    file.truncate(4096)\n    shared = mmap.mmap(file.fileno(), 0)"
+        "import ctypes, os\nwith open('x', 'wb+') as file:\n    file.truncate(4096)\n"
+        "    ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 3, 1, file.fileno(), ctypes.c_long(0))\nos.remove('x')"
     ),
 }
 """What an import may leave that a forked process has not for itself."""
