@@ -49,7 +49,7 @@ import select
 import struct
 import sys
 from importlib.machinery import SourceFileLoader
-from os.path import dirname, isdir, join, realpath
+from os.path import dirname, isdir, join, lexists, realpath
 from time import monotonic
 
 TYPE_CHECKING = False
@@ -84,6 +84,9 @@ class Parent:
         )
         root, workspace, own, *installed = fields
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
+        if program:
+            os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
+            replace_shared_memory(folders)  # while `sys.path` has nothing of the project
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
@@ -100,9 +103,6 @@ class Parent:
         self._overfull: set[str] = set()
         self._counted = monotonic()
         self._channel = _socket.socket(fileno=worker.CHANNEL)
-        if program:
-            os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
-            replace_shared_memory()
 
     def serve(self) -> list[str]:
         """Obey the server; returns the first command of an evaluation, in its process."""
@@ -366,11 +366,21 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
     return changed
 
 
-def replace_shared_memory() -> None:
+def replace_shared_memory(folders: Sequence[str]) -> None:
     """Replace what makes shared memory without a file, which isolation denies, by equivalents in one process.
 
     `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` a file without a name in the process's own folder.
+    A module `mmap` of the project, which is imported from `folders`, keeps that name.
     """
+
+    def memfd_create(name: str, flags: int = 0) -> int:
+        os.fsencode(name)  # as the original, raise if it is no text
+        return os.open(os.environ["TMPDIR"], os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
+
+    if hasattr(os, "memfd_create"):
+        os.memfd_create = memfd_create
+    if any(lexists(join(folder, name)) for folder in folders for name in ("mmap", "mmap.py")):
+        return
     import mmap
 
     class Mapping(mmap.mmap):
@@ -393,13 +403,6 @@ def replace_shared_memory() -> None:
     Mapping.__name__ = Mapping.__qualname__ = "mmap"
     Mapping.__module__ = "mmap"
     mmap.mmap = Mapping  # type: ignore[misc, assignment]  # for all that import it
-
-    def memfd_create(name: str, flags: int = 0) -> int:
-        os.fsencode(name)  # as the original, raise if it is no text
-        return os.open(os.environ["TMPDIR"], os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
-
-    if hasattr(os, "memfd_create"):
-        os.memfd_create = memfd_create
 
 
 def _is_open(descriptor: int) -> bool:

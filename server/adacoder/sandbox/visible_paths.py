@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,15 +109,19 @@ def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[
         own = module.path.relative_to(module.root)
         built = (folder for base in {module.root, workspace} for folder in _built(base))
         paths |= {folder / own for folder in (*built, *packages)}
-    places: list[Path] = []
-    for path in paths:
-        name, stem = escape(path.name), escape(path.stem)
-        patterns = name, f"{name}[ci~]", f"{name}.*", f".{name}.*", f"#{name}#", f"__pycache__/{stem}.*"
-        with suppress(OSError, ValueError):
-            places += (place for pattern in patterns for place in path.parent.glob(pattern) if place.is_file())
+    places = [place for path in paths for place in _with_copies(path) if place.is_file()]
     places += _other_names(places, module.root)
-    found = dict.fromkeys(map(real, places))
-    return list(found)
+    return list(dict.fromkeys(map(real, places)))
+
+
+def _with_copies(path: Path) -> Iterator[Path]:
+    """A file with its backups, and the files that Python compiled from it, in its folder and the cache there."""
+    name, compiled = re.escape(path.name), f"{path.stem}."
+    beside = re.compile(rf"{name}(?:[ci~]|\..*)?|\.{name}\..*|#{name}#", re.DOTALL)
+    with suppress(OSError, ValueError):
+        yield from (place for place in path.parent.iterdir() if beside.fullmatch(place.name))
+    with suppress(OSError, ValueError):
+        yield from (place for place in (path.parent / "__pycache__").iterdir() if place.name.startswith(compiled))
 
 
 def _built(base: Path) -> Iterator[Path]:

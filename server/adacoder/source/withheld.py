@@ -27,6 +27,8 @@ _READS = re.compile(
 """Code that reads docstrings or source; the libraries turn docstrings into a program's help."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
 """Beginning of a statement that does nothing in an imported module."""
+_MOST_EXAMPLES = 100
+"""Maximum number of examples that are looked for in the module's code."""
 _SETS_TESTS = re.compile(r"[ \t]*__test__\b")
 """Beginning of a statement about the examples that doctest finds outside docstrings."""
 _COMMENT = re.compile(r"#[^\r\n]*")
@@ -56,17 +58,20 @@ def shows_wants(target: Target) -> bool:
         return True
     own = target.definition
     text = text[: own.start] + _CONTENT.sub(" ", own.of(text)) + text[own.end :]
-    lines = [line.of(text) for line in _logical(text)]
-    return any(_shows(line, example) for example in target.examples for line in lines if ">>>" in line or "(" in line)
+    lines = [_condensed(line.of(text)) for line in _logical(text)]
+    return any(_shows(line, example) for example in target.examples[:_MOST_EXAMPLES] for line in lines)
 
 
 def _shows(line: str, example: Example) -> bool:
-    source, want = "".join(example.source.split()), "".join(example.want.split())
-    if not want or source not in "".join(line.split()):
+    """True if a condensed statement shows an example's source, and its output outside that."""
+    source, want = _condensed(example.source), _condensed(example.want)
+    if not want or source not in line:
         return False
-    # What stands in the source itself shows nothing.
-    rest = "".join(line.split()).replace(source, " ")
-    return re.search(rf"(?<!\w){re.escape(want)}(?!\w)", rest) is not None
+    return re.search(rf"(?<!\w){re.escape(want)}(?!\w)", line.replace(source, " ")) is not None
+
+
+def _condensed(text: str) -> str:
+    return "".join(text.split())
 
 
 def _logical(text: str) -> Iterator[Span]:
