@@ -6,7 +6,12 @@ finds it: that is the control.
 
 from __future__ import annotations
 
+import os
 import py_compile
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
@@ -19,10 +24,10 @@ from adacoder.journal import Journal
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import find
 from adacoder.source.locate import locate
+from adversarial.test_shared_memory import environment
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable
 
 
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="module")]
@@ -144,7 +149,7 @@ WAYS = {
 
 
 def seeking(way: str) -> Candidate:
-    body = indent(dedent(WAYS[way]).strip(), "    ")
+    body = indent(dedent(WAYS.get(way, way)).strip(), "    ")
     imports = ("import os", "import re", "import sys")
     return Candidate(f"def read(self, x):\n{body}\n", imports, (SEEK.strip(), CONSTS.strip()))
 
@@ -152,7 +157,16 @@ def seeking(way: str) -> Candidate:
 class Desk:
     """A workspace with a module on disk, with what Python once compiled of it."""
 
-    def __init__(self, folder: Path, text: str, level: Level, place: str = "pkg/meters.py", link: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        text: str,
+        level: Level,
+        place: str = "pkg/meters.py",
+        link: str = "",
+        beside: Callable[[Path, Path], object] = lambda folder, path: None,
+    ) -> None:
+        """`beside` adds files to the folder, of the module's path."""
         path = folder / place
         path.parent.mkdir(parents=True)
         (path.parent / "__init__.py").touch()
@@ -161,6 +175,7 @@ class Desk:
         py_compile.compile(str(path), f"{path}c")
         if link:
             (folder / link).symlink_to(path)
+        beside(folder, path)
         self._target = locate(text, folder / (link or place), folder, qualname="Meter.read")
         self.host = Host(find(None, folder, folder), folder, least=level, best=level)
 
@@ -203,4 +218,160 @@ async def test_nor_in_a_package_or_behind_a_link(place: str, link: str, level: L
         desk = Desk(tmp_path / name, text, level, place, link)
         for way in ("its own docstring", "its file", "every file of the workspace", "compiled code"):
             assert_so(await desk.verdict(seeking(way)))
+        await desk.host.close()
+
+
+# --- other places with the wanted output --------------------------------------------------------
+
+WANTED = f">>> Meter().read(1)\\n{WANT}"
+BLANKED = {
+    "a comment": f"# >>> Meter().read(1)\n# {WANT}\n",
+    "a comment after code": f"SCALE = 1  # Meter().read(1) -> {WANT}\n",
+    "a comment between brackets": f"SCALES = [\n    1,\n    # Meter().read(1) gives\n    # {WANT}\n]\n",
+    "a comment below a class": f"class Other:\n    x = 1\n    # read(1) = {WANT}\n",
+    "__test__": f'__test__ = {{"read": """\n>>> Meter().read(1)\n{WANT}\n"""}}\n',
+    "__test__ with a type": f"__test__: dict[str, str] = {{'read': '{WANTED}'}}\n",
+    "__test__, called": f"__test__ = dict(read='{WANTED}')\n",
+    "__test__, item by item": f"__test__ = {{}}\n__test__['read'] = '{WANTED}'\n",
+    "__test__, updated": f"__test__ = {{}}\n__test__.update(read=r'{WANTED}')\n",
+}
+NOTED = {
+    "a string of another name": f"EXAMPLES = '''\n>>> Meter().read(1)\n{WANT}\n'''\n__test__ = {{'read': EXAMPLES}}\n",
+    "a program's part": f"if __name__ == '__main__':\n    assert Meter().read(1) == {WANT}\n",
+    "a test": f"def test_read():\n    assert Meter().read(1) == {WANT}\n",
+    "a test of a class": f"class Test:\n    def test(self):\n        self.assertEqual(Meter().read(1), {WANT})\n",
+    "a table": f"CASES = {{'Meter().read(1)': {WANT}}}\n",
+}
+SEEK_IN_MODULE = {
+    "the text": "return seek(__loader__.get_source(__name__))",
+    "a dictionary": "return seek(globals().get('__test__'))",
+}
+
+
+@pytest.mark.parametrize("place", ["top", "bottom"])
+@pytest.mark.parametrize("name", BLANKED)
+async def test_comments_and_other_examples_are_blank(name: str, place: str, level: Level, tmp_path: Path) -> None:
+    text = f"{BLANKED[name]}\n\n{MODULE}" if place == "top" else f"{MODULE}\n\n{BLANKED[name]}"
+    for folder, module, assert_so in (
+        ("any", text, assert_nothing_was_found),
+        ("reading", f"{text}\n\nNOTE = __doc__\n", assert_it_was_found),
+    ):
+        desk = Desk(tmp_path / folder, module, level)
+        for way in SEEK_IN_MODULE:
+            if way == "the text" or "test" in name:
+                assert_so(await desk.verdict(seeking(SEEK_IN_MODULE[way])))
+        await desk.host.close()
+
+
+@pytest.mark.parametrize("name", NOTED)
+async def test_a_note_says_that_code_shows_what_is_wanted(name: str, level: Level, tmp_path: Path) -> None:
+    notes = []
+    for folder, shown in (("any", ""), ("shown", NOTED[name])):
+        desk = Desk(tmp_path / folder, f"{MODULE}\n\n{shown}", level)
+        verdict = await desk.verdict(Candidate(f"def read(self, x):\n    return {WANT} * x"))
+        assert verdict.passed
+        notes.append(verdict.notes)
+        await desk.host.close()
+    assert notes[0] == ()
+    assert notes[1] == (
+        "The module's code shows the output of an example outside docstrings: the function could read it.",
+    )
+
+
+def link_to_compiled(folder: Path, path: Path) -> None:
+    elsewhere = folder / "cache"
+    elsewhere.mkdir()
+    (path.parent / "__pycache__").rename(elsewhere / "kept")
+    (path.parent / "__pycache__").symlink_to(elsewhere / "kept")
+
+
+def link_to_one_compiled(folder: Path, path: Path) -> None:
+    compiled = Path(f"{path}c")
+    compiled.rename(folder / "kept.bin")
+    compiled.symlink_to(folder / "kept.bin")
+
+
+def link_in_the_cache(folder: Path, path: Path) -> None:
+    (compiled,) = (path.parent / "__pycache__").iterdir()
+    compiled.rename(folder / "kept.bin")
+    compiled.symlink_to(folder / "kept.bin")
+
+
+def built(folder: Path, path: Path) -> None:
+    copy = folder / "build/lib/pkg"
+    copy.mkdir(parents=True)
+    shutil.copy(path, copy)
+    py_compile.compile(str(copy / path.name))
+
+
+def linked(folder: Path, path: Path) -> None:
+    os.link(path, folder / "other.txt")
+
+
+def linked_compiled(folder: Path, path: Path) -> None:
+    (compiled,) = (path.parent / "__pycache__").iterdir()
+    os.link(compiled, folder / "other.bin")
+
+
+def copied(name: str, _: Path, path: Path) -> None:
+    shutil.copy(path, path.with_name(name))
+
+
+BESIDE: dict[str, Callable[[Path, Path], object]] = {
+    "a link to its cache": link_to_compiled,
+    "a link to a compiled file": link_to_one_compiled,
+    "a link in its cache": link_in_the_cache,
+    "a copy that was built": built,
+    "a hard link": linked,
+    "a hard link to a compiled file": linked_compiled,
+    **{
+        f"a backup {name}": partial(copied, name)
+        for name in ("meters.py~", "meters.py.orig", "meters.py.bak", ".meters.py.swp", "#meters.py#", "meters.pyi")
+    },
+}
+EVERYWHERE = """
+    import marshal
+    for folder, _, files in os.walk(os.path.dirname(os.path.dirname(__file__)), followlinks=True):
+        for name in files:
+            try:
+                data = open(os.path.join(folder, name), "rb").read()
+            except OSError:
+                continue
+            try:
+                found = seek(consts(marshal.loads(data[16:])))
+            except Exception:
+                found = None
+            found = found or seek(data.decode(errors="replace"))
+            if found:
+                return found
+"""
+
+
+@pytest.mark.parametrize("name", BESIDE)
+async def test_no_copy_of_a_module_shows_it(name: str, level: Level, tmp_path: Path) -> None:
+    for folder, text, assert_so in (
+        ("any", MODULE, assert_nothing_was_found),
+        ("reading", READING, assert_it_was_found),
+    ):
+        desk = Desk(tmp_path / folder, text, level, beside=BESIDE[name])
+        assert_so(await desk.verdict(seeking(EVERYWHERE)))
+        await desk.host.close()
+
+
+async def test_nor_an_installed_copy(level: Level, tmp_path: Path) -> None:
+    place = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages/pkg"
+
+    def installed(folder: Path, path: Path) -> None:
+        environment(folder)
+        (folder / place).mkdir()
+        for file in path.parent.glob("*.py"):
+            shutil.copy(file, folder / place)
+        py_compile.compile(str(folder / place / path.name))
+
+    for folder, text, assert_so in (
+        ("any", MODULE, assert_nothing_was_found),
+        ("reading", READING, assert_it_was_found),
+    ):
+        desk = Desk(tmp_path / folder, text, level, beside=installed)
+        assert_so(await desk.verdict(seeking(EVERYWHERE)))
         await desk.host.close()

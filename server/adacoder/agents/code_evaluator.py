@@ -31,13 +31,14 @@ from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import Documented
 from adacoder.source.placed import Splice
 from adacoder.source.text import apply_edits
-from adacoder.source.withheld import withheld
+from adacoder.source.withheld import shows_wants, withheld
 from adacoder.traces import Trace
 
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """Import failures that may have nothing to do with the candidate."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran as it is written: the function could read what is wanted."
+_SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,12 @@ class CodeEvaluator:
         suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
         verdict = await self._host.evaluate(what, examples, timeout=self._timeout)
-        return verdict if text is not None else replace(verdict, notes=(*verdict.notes, _AS_WRITTEN))
+        note = ""
+        if text is None:
+            note = _AS_WRITTEN
+        elif verdict.passed and await aside(shows_wants, target):
+            note = _SHOWN
+        return replace(verdict, notes=(*verdict.notes, note)) if note else verdict
 
     def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
         """Make the sandbox's Program for a spliced candidate.

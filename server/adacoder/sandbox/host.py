@@ -24,7 +24,7 @@ from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.importers import Apart, Importers
 from adacoder.sandbox.imports import NOTHING_AHEAD, ImportsAhead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
-from adacoder.sandbox.isolation.scratch import is_overfull, remove_left
+from adacoder.sandbox.isolation.scratch import remove_left
 from adacoder.sandbox.judge import Judge
 from adacoder.sandbox.probe import Proof, probe
 from adacoder.sandbox.process import Permit, Recipe
@@ -33,6 +33,7 @@ from adacoder.sandbox.startup_code import note
 from adacoder.sandbox.templates import Taken, Templates
 from adacoder.sandbox.visible_paths import VisiblePaths, files_of, find_visible
 from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
+from adacoder.sandbox.worker import OUT_OF_MEMORY
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
@@ -258,7 +259,9 @@ class Host:
     def _visible(self, program: Program, *, after: bool = False) -> VisiblePaths:
         """Files that the program may see; `after`: as in `find_visible`."""
         view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, after=after)
-        return view.without(files_of(program.module)) if program.is_withheld else view
+        if not program.is_withheld:
+            return view
+        return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _judge(
         self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float
@@ -375,11 +378,13 @@ def _limit(seconds: float) -> int:
 
 
 def _has_too_much(taken: Taken, judge: Judge) -> bool:
-    """True if it has too many files or threads, or was ended for that; then the judge is told."""
+    """True if it has too much of files, threads or memory, or was ended for that; then the judge is told."""
     if taken.overfull:
         judge.wrote_too_much(SCRATCH_SIZE)
     elif taken.crowded or taken.threads > MOST_THREADS:
         judge.started_too_many_threads(MOST_THREADS)
+    elif taken.greedy:
+        judge.died(OUT_OF_MEMORY)
     else:
         return False
     return True
@@ -387,7 +392,7 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 
 @asynccontextmanager
 async def _bounded(taken: Taken) -> AsyncIterator[None]:
-    """End an evaluation that fills the disk, or that starts too many threads."""
+    """End an evaluation that fills the disk, starts too many threads, or takes too much memory."""
     loop = asyncio.get_running_loop()
     watching: list[asyncio.Task[None]] = []
     # Most are over before there is anything to see.
@@ -403,9 +408,10 @@ async def _bounded(taken: Taken) -> AsyncIterator[None]:
 async def _watch(taken: Taken) -> None:
     while True:
         taken.crowded = taken.threads > MOST_THREADS
+        taken.greedy = taken.has_too_much_memory()
         if taken.folder is not None:
-            taken.overfull = await asyncio.to_thread(is_overfull, str(taken.folder))
-        if taken.crowded or taken.overfull:
+            taken.overfull = await asyncio.to_thread(taken.is_overfull)
+        if taken.crowded or taken.greedy or taken.overfull:
             taken.end()
             return
         await asyncio.sleep(_WATCHED_SECONDS)

@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.isolation import MOST_THREADS
+from adacoder.sandbox.held import shares_memory
+from adacoder.sandbox.isolation import MOST_MEMORY, MOST_THREADS
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.launcher import children
 from adacoder.sandbox.process import Evaluation, Recipe, Template, forked
@@ -39,7 +40,7 @@ _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 """What is raised where a process does not do what it should."""
 _WATCHED_SECONDS = 0.1
 """Seconds between two looks at an importer."""
-_NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder"})
+_NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
 """Effects of an import that a forked process does not have, or not for itself."""
 
 
@@ -153,6 +154,8 @@ class _Process:
             raise Apart  # to be told what isolation denies
         if self.evaluation.threads() > 1:  # of libraries too, which Python knows nothing of
             changes = tuple(dict.fromkeys((*changes, "threads")))
+        if shares_memory(pid) is not False:
+            changes = (*changes, "shared memory")
         return how, changes
 
     async def reap(self, slot: int) -> bool:
@@ -375,9 +378,10 @@ class _Importer(_Process):
         while True:
             await asyncio.sleep(_WATCHED_SECONDS)
             full = False
+            pids = {process.evaluation.slot: process.evaluation.pid for process in (self, *self._desks)}
             for slot in slots if scratch is not None else ():
-                full = full or await asyncio.to_thread(is_overfull, f"{scratch}/{slot}")
-            if full or self.evaluation.threads() > MOST_THREADS:
+                full = full or await asyncio.to_thread(is_overfull, f"{scratch}/{slot}", pids.get(slot))
+            if full or self.evaluation.threads() > MOST_THREADS or self.evaluation.memory() > MOST_MEMORY:
                 self.usable = False
                 self.evaluation.kill()
                 return

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.held import memory, shares_memory
 from adacoder.sandbox.imports import Ahead
+from adacoder.sandbox.isolation import LIMITS, SCRATCH_SIZE
+from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
 from adacoder.sandbox.launcher import children
 from adacoder.sandbox.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
@@ -43,6 +46,8 @@ _REAP_SECONDS = 5.0
 """Seconds to remove what an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
 """Seconds for a process that hung up to end by itself."""
+_WATCHED_SECONDS = 0.03
+"""Seconds between two looks at a template that imports something."""
 _LOOKING_SECONDS = 0.001
 """Seconds between two looks at what is left."""
 _COMPLAINT_LENGTH = 200
@@ -118,6 +123,15 @@ class Evaluation:
             return os.stat(f"/proc/{self.line.channel.sender}/task").st_nlink - 2  # noqa: PTH116  # before each verdict
         except OSError:
             return 0
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, in our numbering; None where the system does not tell."""
+        return self.line.channel.sender
+
+    def memory(self) -> int:
+        """Bytes of memory that it holds; 0 where the system does not tell."""
+        return 0 if self.pid is None else memory(self.pid)
 
     def kill(self) -> None:
         """End it, whatever it does; the template still has to reap it."""
@@ -244,7 +258,23 @@ class Template:
         Raises:
             SandboxError: it broke.
         """
-        return await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+        watching = asyncio.create_task(self._watch())
+        try:
+            is_good = await self._ask(WARM_SECONDS, "warm", statement) == ["warmed", "good"]
+        finally:
+            watching.cancel()
+        return is_good and (self.pid is None or shares_memory(self.pid) is False)
+
+    async def _watch(self) -> None:
+        """End it if an import takes too much memory, or fills the disk; no evaluation runs meanwhile."""
+        scratch, pid = self.scratch_on_disk, self.pid
+        while pid is not None:
+            await asyncio.sleep(_WATCHED_SECONDS)
+            is_full = scratch is not None and await asyncio.to_thread(is_overfull, str(scratch), pid)
+            if is_full or memory(pid) > LIMITS["DATA"]:
+                self.broken = True
+                self._lifeline.close()
+                return
 
     async def compile(self, file: Path) -> None:
         """Compile a file of the project ahead; it is used as long as the file's text is the same.
@@ -377,12 +407,14 @@ class Template:
         await self._channel.send(
             "setup",
             *(str(_STATM), str(_RULESETS), str(_RULESETS + self._slots_in_all), str(recipe.group), stage.scratch),
-            *(str(stage.most_files), stage.program.hex(), stage.importing.hex(), str(OWN_PID)),
+            *(str(stage.most_files), str(SCRATCH_SIZE), stage.program.hex(), stage.importing.hex(), str(OWN_PID)),
             *(str(recipe.root), str(recipe.workspace), " ".join(recipe.ahead.own)),
             *map(str, recipe.visible.interpreter.installed),
         )
         match await self._channel.receive():
             case ["ready"]:
+                if self.pid is not None and shares_memory(self.pid):
+                    raise ProtocolError("its start-up code leaves memory that evaluations would share")
                 return
             case ["unable", why]:
                 raise ProtocolError(f"it lacks what confines it ({why})")

@@ -6,7 +6,8 @@ but nothing of the project. For each evaluation it forks a process, which locks 
 
 Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, in messages as `worker.py` knows them:
 
-    setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN [INSTALLED]…
+    setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES MOST_BYTES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN
+          [INSTALLED]…
       → ready                                    once; what the texts are is said below
       → unable MESSAGE
     warm STATEMENT                               an import to run
@@ -24,10 +25,10 @@ Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, i
 
 STATM, SLOTS and GROUPS are descriptors that the launcher left open: the template's own `/proc/self/statm`, and the
 Landlock rulesets of slot 0 and of the first GROUP slots, which those of the others follow. An evaluation may write to
-folder SLOT of SCRATCH; if it has more than MOST_FILES files there it dies; 0 where something else counts them. FILTER
-is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever the number of the process itself belongs,
-and IMPORTING that of an importer. OWN are the names, separated by spaces, of the project's outermost modules and
-packages; each INSTALLED is a folder, and only what is in one of them is imported here.
+folder SLOT of SCRATCH; if it has more than MOST_FILES files or MOST_BYTES bytes there it dies. MOST_FILES is 0 where
+something else counts them. FILTER is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever the
+number of the process itself belongs, and IMPORTING that of an importer. OWN are the names, separated by spaces, of the
+project's outermost modules and packages; each INSTALLED is a folder, and only what is in one of them is imported here.
 
 A process is forked of one of these KINDs:
 
@@ -48,7 +49,7 @@ import select
 import struct
 import sys
 from importlib.machinery import SourceFileLoader
-from os.path import dirname, isdir, join, realpath
+from os.path import dirname, isdir, join, lexists, realpath
 from time import monotonic
 
 TYPE_CHECKING = False
@@ -78,25 +79,30 @@ class Parent:
     """Shared state of evaluations, and their parent process."""
 
     def __init__(self, fields: Sequence[str]) -> None:
-        statm, slots, groups, group, self._scratch, most_files, program, importing, own_pid, *fields = fields
+        statm, slots, groups, group, self._scratch, most_files, most_bytes, program, importing, own_pid, *fields = (
+            fields
+        )
         root, workspace, own, *installed = fields
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
+        if program:
+            os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
+            replace_shared_memory(folders)  # while `sys.path` has nothing of the project
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
         self._barrier.clear()
+        self._most_files, self._most_bytes = int(most_files), int(most_bytes)
         self._lock = Lock(int(statm), bytes.fromhex(program), bytes.fromhex(importing), int(own_pid))
+        if self._most_files:
+            self._lock.hide_memory()
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
         """Modules imported as they stand, in an importer and its descendants."""
-        self._most_files = int(most_files)
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
         self._channel = _socket.socket(fileno=worker.CHANNEL)
-        if program:
-            os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
 
     def serve(self) -> list[str]:
         """Obey the server; returns the first command of an evaluation, in its process."""
@@ -131,7 +137,7 @@ class Parent:
         return worker.ModuleUnderTest(fields, self.installed.holds)
 
     def _wait(self) -> None:
-        """Wait for a command; meanwhile end evaluations with too many files, since their folders only limit sizes."""
+        """Wait for a command; meanwhile end evaluations with too much in their folders."""
         watch = select.poll()
         watch.register(worker.CHANNEL, select.POLLIN)
         counting = self._most_files and self._children
@@ -141,12 +147,13 @@ class Parent:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations with too many files; each has a file system of its own that counts them."""
+        """End evaluations with too much in their folders; each has a file system of its own that counts it."""
         self._counted = monotonic()
         for slot, child in self._children.items():
             for place in self._places(slot):
                 state = os.statvfs(place)
-                if state.f_files - state.f_ffree > self._most_files:
+                bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
+                if state.f_files - state.f_ffree > self._most_files or bytes_ > self._most_bytes:
                     self._overfull.add(slot)
                     os.kill(child, 9)
 
@@ -198,6 +205,8 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
+        for number in range(worker.CHANNEL):  # flags of an open file are shared with all who inherit it
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
         if kind == "docstring":  # where its desk works, and under what holds that
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
@@ -281,7 +290,14 @@ class Lock:
             for kind, filter_ in (("importer", importing), ("desk", b""), ("evaluation", program))
         }
         self._address, self._has_filters = ctypes.addressof, bool(program)
-        self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE: nobody gets at the template's memory
+
+    def hide_memory(self) -> None:
+        """Let no process in the same namespace read this one's memory.
+
+        Outside a namespace Landlock denies that. There the server must see what a process has mapped, and it owns no
+        namespace that would give it the right.
+        """
+        self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
         """Allow an evaluation 1 GiB of memory, or half a GiB beyond the template's."""
@@ -348,6 +364,45 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
     changed.__name__, changed.__doc__ = change.__name__, change.__doc__
     return changed
+
+
+def replace_shared_memory(folders: Sequence[str]) -> None:
+    """Replace what makes shared memory without a file, which isolation denies, by equivalents in one process.
+
+    `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` a file without a name in the process's own folder.
+    A module `mmap` of the project, which is imported from `folders`, keeps that name.
+    """
+
+    def memfd_create(name: str, flags: int = 0) -> int:
+        os.fsencode(name)  # as the original, raise if it is no text
+        return os.open(os.environ["TMPDIR"], os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
+
+    if hasattr(os, "memfd_create"):
+        os.memfd_create = memfd_create
+    if any(lexists(join(folder, name)) for folder in folders for name in ("mmap", "mmap.py")):
+        return
+    import mmap
+
+    class Mapping(mmap.mmap):
+        __slots__ = ()
+
+        def __new__(
+            cls,
+            fileno: int,
+            length: int,
+            flags: int = mmap.MAP_SHARED,
+            prot: int = mmap.PROT_READ | mmap.PROT_WRITE,
+            access: int = mmap.ACCESS_DEFAULT,
+            **named: int,
+        ) -> Mapping:
+            if fileno == -1 and flags & mmap.MAP_SHARED and access != mmap.ACCESS_COPY:
+                prot = mmap.PROT_READ if access == mmap.ACCESS_READ else prot
+                flags, access = flags & ~mmap.MAP_SHARED | mmap.MAP_PRIVATE, mmap.ACCESS_DEFAULT
+            return super().__new__(cls, fileno, length, flags, prot, access, **named)
+
+    Mapping.__name__ = Mapping.__qualname__ = "mmap"
+    Mapping.__module__ = "mmap"
+    mmap.mmap = Mapping  # type: ignore[misc, assignment]  # for all that import it
 
 
 def _is_open(descriptor: int) -> bool:

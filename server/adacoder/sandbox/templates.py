@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from adacoder.sandbox.errors import SandboxError
+from adacoder.sandbox.isolation import MOST_MEMORY
+from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.process import Evaluation, Recipe, Template
 
 if TYPE_CHECKING:
@@ -157,6 +159,8 @@ class Taken:
         """True if it was ended because it wrote too much."""
         self.crowded = False
         """True if it was ended because it started too many threads."""
+        self.greedy = False
+        """True if it was ended because it took too much memory."""
 
     @property
     def line(self) -> WorkerLine:
@@ -195,6 +199,15 @@ class Taken:
     def threads(self) -> int:
         """Number of its threads; 0 if the system does not tell."""
         return self._evaluation.threads()
+
+    def has_too_much_memory(self) -> bool:
+        """True if it holds more memory than an evaluation may."""
+        return self._evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)
+
+    def is_overfull(self) -> bool:
+        """True if it wrote more than an evaluation may to a real disk. It takes its time."""
+        folder = self.folder
+        return folder is not None and is_overfull(str(folder), self._evaluation.pid)
 
     def end(self) -> None:
         """Kill it, because it did too much."""

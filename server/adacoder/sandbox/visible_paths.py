@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,8 @@ _SHORT_SECONDS = 0.0001
 """Minimum time assumed for a search."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
 """Depth of a search: packages may well have 50,000 files."""
+_MOST_LINKED = 5000
+"""Maximum number of entries that are searched for other names of a module's file, if it has any."""
 _KEPT = 32
 
 
@@ -74,7 +76,8 @@ class VisiblePaths:
 
     def without(self, places: Iterable[Path]) -> VisiblePaths:
         """Return a copy that hides everything at `places`, too."""
-        return replace(self, hidden=tuple(sorted({*self.hidden, *_as_shown(places, self.shown)})))
+        folders = [*self.shown, *self.interpreter.folders]
+        return replace(self, hidden=tuple(sorted({*self.hidden, *_as_shown(places, folders)})))
 
 
 def find_visible(
@@ -97,17 +100,52 @@ def find_visible(
     return _visible_paths(interpreter, tuple(found))
 
 
-def files_of(module: Module) -> list[Path]:
-    """Existing files that a module is read from: its source, and the files compiled from it.
-
-    Of a link it is what it leads to.
+def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[Path]:
+    """Existing files with a module's source: itself, files compiled from it, its backups, and its copies that were
+    built in the workspace or installed among `packages`. Of a link it is what it leads to.
     """
-    places: list[Path] = []
-    for path in {module.path, real(module.path)}:
-        places += (path, path.with_suffix(".pyc"))
+    paths = {module.path, real(module.path)}
+    with suppress(ValueError):  # it lies elsewhere
+        own = module.path.relative_to(module.root)
+        built = (folder for base in {module.root, workspace} for folder in _built(base))
+        paths |= {folder / own for folder in (*built, *packages)}
+    places = [place for path in paths for place in _with_copies(path) if place.is_file()]
+    places += _other_names(places, module.root)
+    return list(dict.fromkeys(map(real, places)))
+
+
+def _with_copies(path: Path) -> Iterator[Path]:
+    """A file with its backups, and the files that Python compiled from it, in its folder and the cache there."""
+    name, compiled = re.escape(path.name), f"{path.stem}."
+    beside = re.compile(rf"{name}(?:[ci~]|\..*)?|\.{name}\..*|#{name}#", re.DOTALL)
+    with suppress(OSError, ValueError):
+        yield from (place for place in path.parent.iterdir() if beside.fullmatch(place.name))
+    with suppress(OSError, ValueError):
+        yield from (place for place in (path.parent / "__pycache__").iterdir() if place.name.startswith(compiled))
+
+
+def _built(base: Path) -> Iterator[Path]:
+    """Folders with the modules that setuptools built."""
+    with suppress(OSError):
+        yield from (base / "build").glob("lib*")
+
+
+def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
+    """Other names that hard links give to files, in a folder that is not too large."""
+    linked: set[int] = set()
+    for place in places:
         with suppress(OSError):
-            places += (path.parent / "__pycache__").glob(f"{escape(path.stem)}.*")
-    return [place for place in places if os.path.lexists(place) and not os.path.islink(place)]  # noqa: PTH114  # may raise
+            found = place.stat()
+            linked |= {found.st_ino} if found.st_nlink > 1 else set()
+    waiting, most = [str(root)], _MOST_LINKED if linked else 0
+    while waiting and most:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                most = max(0, most - 1)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.inode() in linked:
+                    yield Path(entry.path)
 
 
 @dataclass(frozen=True, slots=True)

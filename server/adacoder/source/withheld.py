@@ -1,8 +1,8 @@
-"""A module's text as a candidate's evaluation gets it: with nothing in its docstrings.
+"""A module's text as a candidate's evaluation gets it: without docstrings and comments.
 
-A candidate that can read what an Example wants can return it. Docstrings are where the wants stand, so they are
-blanked; every line and column stays. Code that reads docstrings would do something else then: a module with such code
-runs as it is written, and its evidence says so.
+A candidate that can read the wanted output of an Example can return it. So docstrings, comments and the strings of
+`__test__`, where doctest finds more examples, are blanked; every line and column stays. Code that reads docstrings
+would behave differently: a module with such code runs as it is written, and its evidence says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adacoder.source.text import apply_edits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from adacoder.domain import Target
+    from adacoder.domain import Example, Target
 
 _READS = re.compile(
     r"\b(?:__doc__|getdoc|getsource\w*|pydoc|help[ \t]*\(|(?:import|from)[ \t]+(?:click|docopt|fire|typer)\b)"
@@ -27,13 +27,18 @@ _READS = re.compile(
 """Code that reads docstrings or source; the libraries turn docstrings into a program's help."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
 """Beginning of a statement that does nothing in an imported module."""
+_MOST_EXAMPLES = 100
+"""Maximum number of examples that are looked for in the module's code."""
+_SETS_TESTS = re.compile(r"[ \t]*__test__\b")
+"""Beginning of a statement about the examples that doctest finds outside docstrings."""
+_COMMENT = re.compile(r"#[^\r\n]*")
 _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
 """A character that can become a space: neither the end of a line nor what continues one."""
 
 
 @lru_cache(maxsize=4)  # each candidate of a request asks
 def withheld(target: Target) -> str | None:
-    """The whole text of the target's module with blank docstrings, as long as it was.
+    """The whole text of the target's module with blank docstrings and comments, as long as it was.
 
     None if code of the module reads docstrings, or an example does; what stands in the target's own body does not
     count, since that is the candidate's.
@@ -41,7 +46,53 @@ def withheld(target: Target) -> str | None:
     text = target.text
     if any(_READS.search(example.source) for example in target.examples) or _reads_docstrings(target):
         return None
-    return apply_edits(text, [_blank(text, literal) for docstring in _docstrings(text) for literal in docstring])
+    literals = {literal for docstring in (*_docstrings(text), *_tests(text)) for literal in docstring}
+    blank = [*(_blank(text, literal) for literal in literals), *_blank_comments(text)]
+    return apply_edits(text, sorted(blank, key=lambda edit: edit.start))
+
+
+def shows_wants(target: Target) -> bool:
+    """True if the code of a `withheld` module still shows the source and the wanted output of an example together."""
+    text = withheld(target)
+    if text is None:
+        return True
+    own = target.definition
+    text = text[: own.start] + _CONTENT.sub(" ", own.of(text)) + text[own.end :]
+    lines = [_condensed(line.of(text)) for line in _logical(text)]
+    return any(_shows(line, example) for example in target.examples[:_MOST_EXAMPLES] for line in lines)
+
+
+def _shows(line: str, example: Example) -> bool:
+    """True if a condensed statement shows an example's source, and its output outside that."""
+    source, want = _condensed(example.source), _condensed(example.want)
+    if not want or source not in line:
+        return False
+    return re.search(rf"(?<!\w){re.escape(want)}(?!\w)", line.replace(source, " ")) is not None
+
+
+def _condensed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _logical(text: str) -> Iterator[Span]:
+    return (Span(line.start, line.end) for line in logical_lines(text))
+
+
+def _tests(text: str) -> Iterator[list[Span]]:
+    """The literals of each statement that sets `__test__`."""
+    if "__test__" not in text:
+        return
+    for line in _logical(text):
+        if _SETS_TESTS.match(text, line.start):
+            yield list(string_literals(text, line.start, line.end))
+
+
+def _blank_comments(text: str) -> Iterator[Edit]:
+    code = list(text)
+    for literal in string_literals(text, 0, len(text)):
+        code[literal.start : literal.end] = " " * (literal.end - literal.start)
+    for comment in _COMMENT.finditer("".join(code)):
+        yield Edit(comment.start(), comment.end(), " " * len(comment[0]))
 
 
 def _reads_docstrings(target: Target) -> bool:

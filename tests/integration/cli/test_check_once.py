@@ -48,6 +48,10 @@ LEFT = {
     "open files": "file = open(__file__)",
     "files in its folder": "open('left', 'w').close()",
     "the current folder": "import os\nos.chdir('/')",
+    "shared memory": (
+        "import ctypes, os\nwith open('x', 'wb+') as file:\n    file.truncate(4096)\n"
+        "    ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 3, 1, file.fileno(), ctypes.c_long(0))\nos.remove('x')"
+    ),
 }
 """What an import may leave that a forked process has not for itself."""
 CHANGED = {

@@ -48,6 +48,8 @@ SCRATCH_SIZE = 64 << 20
 """Maximum bytes in the files of one evaluation."""
 SCRATCH_FILES = 20_000
 """Maximum number of its files."""
+MOST_MEMORY = 1 << 30
+"""Maximum bytes of memory of one evaluation, or half of that beyond its template's if that is more."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
@@ -70,7 +72,7 @@ class Stage:
     on_disk: bool = False
     """True if the scratch folder is on a real disk."""
     most_files: int = 0
-    """Maximum number of files of one evaluation, if the template is to count them."""
+    """Maximum number of files of one evaluation, if the template is to count them and their bytes."""
     descriptors: tuple[int, ...] = ()
     """Descriptors that the command inherits."""
     holds: Callable[[], bool] = lambda: True

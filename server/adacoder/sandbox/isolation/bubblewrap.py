@@ -101,6 +101,8 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", "/proc")
         yield from ("--dev", "/dev")
+        if not self.locks.landlock:  # a mapping of it that can be written is memory that nothing counts
+            yield from ("--ro-bind", os.devnull, "/dev/zero")
         for slot in range(slots):  # each is full by itself, and leaves room in the others
             if self.features.size:
                 yield from ("--size", str(SCRATCH_SIZE))

@@ -13,8 +13,10 @@ import stat
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adacoder.sandbox.held import deleted_bytes
 from adacoder.sandbox.isolation import SCRATCH_FILES, SCRATCH_SIZE
 from adacoder.sandbox.worker import empty
 
@@ -109,12 +111,14 @@ def _remove_if_left(folder: str) -> None:
             os.close(lock)
 
 
-def is_overfull(folder: str) -> bool:
-    """True if a folder holds more than one evaluation may write. It takes its time.
-
-    What was deleted while it is open is not seen; the limits of files' sizes and of descriptors bound that to 1 GiB.
+def is_overfull(folder: str, pid: int | None) -> bool:
+    """True if an evaluation wrote more than it may: in the files of its slot's folder, and in deleted files that its
+    process `pid` holds. It takes its time.
     """
-    size = count = 0
+    size = 0 if pid is None else deleted_bytes(pid, str(Path(folder).parent))
+    count = 0
+    if size > SCRATCH_SIZE:
+        return True
     folders = [folder]
     while folders:
         try:
@@ -123,8 +127,7 @@ def is_overfull(folder: str) -> bool:
                     count += 1
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                    else:
-                        size += _size(entry)
+                    size += _size(entry)
                     if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                         return True
         except FileNotFoundError:

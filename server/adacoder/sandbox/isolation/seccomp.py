@@ -61,6 +61,7 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
         # First what is asked often and cannot be decided by its number alone.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
+        *_on(known, "mmap", _NO_SHARED_MEMORY),
         *_on(known, "fcntl", _COMMANDS),
         *_on(known, "ioctl", (*_CONTROLS, *_ALLOW)),
         *_on(known, "socketpair", _CONNECTED_PAIRS),
@@ -225,7 +226,7 @@ _ALWAYS = (
     _Denial(Errno.EAFNOSUPPORT, "socket"),
     _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
     # Their arguments lie in memory, where no filter sees them, or they do other calls' work unseen.
-    _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register"),
+    _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
     # No access to other processes' memory, descriptors or signals by ways that kill's rules do not reach.
     _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
     _Denial(Errno.EPERM, "pidfd_getfd pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"),
@@ -251,7 +252,7 @@ _ALWAYS = (
     _Denial(Errno.EPERM, "capset lsm_set_self_attr add_key request_key keyctl"),
     # No memory that its limit does not count, that cannot be swapped out, or that outlives the process.
     _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
-    _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_secret"),
+    _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_create memfd_secret vmsplice"),
     # No say in when and where processes run: these reach all of the user's.
     _Denial(Errno.EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     _Denial(Errno.EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
@@ -262,6 +263,8 @@ _FILES = (
     _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
     # Landlock knows it only from ABI 3 on.
     _Denial(Errno.EPERM, "truncate"),
+    # A deleted file can stay in a message with its descriptor. Nothing counts its size there.
+    _Denial(Errno.EPERM, "sendmsg"),
 )
 
 _SIGNALS = (
@@ -281,6 +284,8 @@ _IMPORTER = (
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     # A path leads to the folders of other evaluations too; to open a file takes a right that Landlock grants.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
+    # A Landlock rule keeps the file that it names, even after the file was deleted.
+    _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),
 )
 
 _ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
@@ -318,11 +323,29 @@ def _on(machine: Machine, calls: str, then: _Block) -> _Block:
     return _if_any(numbers, then) if numbers else ()
 
 
-_CLONE_THREAD = 0x0001_0000
+_CLONE_THREAD, _CLONE_FILES = 0x0001_0000, 0x0000_0400
 _CLONE_NEW = 0x7E02_0000
 """CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID and -NET."""
 _NO_NAMESPACES = (*_load_argument(0), *_if_bits(_CLONE_NEW, _answer(Errno.EPERM)), *_ALLOW)
-_THREADS = (*_load_argument(0), *_if_bits(_CLONE_THREAD, _ALLOW), *_answer(Errno.EAGAIN))
+_THREADS = (
+    *_load_argument(0),
+    *_mask(_CLONE_THREAD | _CLONE_FILES),
+    *_unless(_CLONE_THREAD | _CLONE_FILES, _answer(Errno.EAGAIN)),
+    *_ALLOW,
+)
+"""Only threads that share their descriptors, whose number is limited for each table of them."""
+
+_MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
+_NO_SHARED_MEMORY = (
+    *_load_argument(3),
+    *_mask(_MAP_SHARED | _MAP_ANONYMOUS),
+    *_if_any([_MAP_SHARED | _MAP_ANONYMOUS], _answer(Errno.EPERM)),
+    *_ALLOW,
+)
+"""No shared memory without a file: a mapping of one page keeps all the rest, which no limit counts.
+
+MAP_SHARED_VALIDATE has the bit of MAP_SHARED; MAP_PRIVATE does not.
+"""
 
 _OWN_SIGNALS = (*_load_argument(0), *_unless(OWN_PID, _answer(Errno.EPERM)), *_ALLOW)
 
@@ -357,16 +380,19 @@ _BY_DESCRIPTOR = (
 _LOCKS = (6, 7, 37, 38)
 """F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
 _SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE, _NOTIFY, _SETPIPE_SZ = 8, 10, 15, 1024, 1026, 1031
+_SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG = 1036, 1038, 1040
 _COMMANDS = (
     *_load_argument(1),
     *_if_any(_LOCKS, _answer(Errno.SUCCESS)),
     *_if_any([_SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE, _NOTIFY, _SETPIPE_SZ], _answer(Errno.EPERM)),
+    *_if_any([_SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG], _answer(Errno.EPERM)),
     *_ALLOW,
 )
 """No owner of a descriptor, who is sent any signal, even SIGKILL, when there is something to read.
 
 No lease on a file, which makes whoever else opens it wait, no watch on a folder, and no more than its share of the
-memory that all pipes of a user may take. Locks are as `flock`.
+memory that all pipes of a user may take. No hint on a file that is only read: the next evaluation could read the hint.
+Locks are as `flock`.
 """
 
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C

@@ -190,7 +190,7 @@ def test_one_that_is_taken_before_it_is_locked_is_made_anew(temporary: Path, mon
 def test_how_much_there_is_is_told_without_going_through_links(temporary: Path) -> None:
     folder = left()
     (folder / "usr").symlink_to("/usr")
-    assert not is_overfull(str(folder))
+    assert not is_overfull(str(folder), None)
     for number in range(9):
         (folder / str(number)).write_bytes(bytes(8 << 20))
-    assert is_overfull(str(folder))
+    assert is_overfull(str(folder), None)

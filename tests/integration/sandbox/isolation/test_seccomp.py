@@ -43,9 +43,7 @@ UNTOUCHED: Mapping[str, tuple[int | None, int | None]] = {
     # x86-64, arm64: calls that no filter names
     "read": (0, 63),
     "write": (1, 64),
-    "mmap": (9, 222),
     "rt_sigaction": (13, 134),
-    "sendmsg": (46, 211),
     "recvmsg": (47, 212),
     "sendto": (44, 206),
     "wait4": (61, 260),
@@ -55,12 +53,9 @@ UNTOUCHED: Mapping[str, tuple[int | None, int | None]] = {
     "futex": (202, 98),
     "exit_group": (231, 94),
     "seccomp": (317, 277),
-    "memfd_create": (319, 279),
     "rseq": (334, 293),
     "uretprobe": (335, None),
     "close_range": (436, 436),
-    "landlock_create_ruleset": (444, 444),
-    "landlock_add_rule": (445, 445),
     "landlock_restrict_self": (446, 446),
     "statmount": (457, 457),
     "listmount": (458, 458),
@@ -106,7 +101,7 @@ def plain(expected: Answer, calls: str) -> list[Case]:
 
 
 O_RDONLY, O_WRONLY, O_RDWR, O_NEITHER, O_CREAT, O_TRUNC = 0, 1, 2, 3, 0o100, 0o1000
-CLONE_THREAD = 0x10000
+CLONE_THREAD, CLONE_FILES = 0x10000, 0x400
 THREAD = 0x3D0F00  # as the C library makes threads
 FORK = 0x1200011  # as the C library forks
 NEW_NAMESPACES = (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
@@ -114,6 +109,7 @@ AF_UNIX, AF_INET, AF_TIPC = 1, 2, 30
 SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_CLOEXEC = 1, 2, 3, 5, 0x80000
 F_DUPFD, F_GETFL, F_GETLK, F_SETLK, F_SETLKW, F_SETOWN, F_SETSIG, F_SETOWN_EX = 0, 3, 5, 6, 7, 8, 10, 15
 F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ = 36, 37, 38, 1024, 1026, 1031
+F_SET_RW_HINT, F_SET_FILE_RW_HINT, F_SETDELEG = 1036, 1038, 1040
 TCGETS, TIOCSTI, TIOCLINUX, FIONREAD, FIOSETOWN, SIOCSPGRP = 0x5401, 0x5412, 0x541C, 0x541B, 0x8901, 0x8902
 FICLONE, FICLONERANGE = 0x40049409, 0x4020940D
 FS_IOC_SETFLAGS, FS_IOC_ENABLE_VERITY, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR = (
@@ -123,6 +119,7 @@ FS_IOC_SETFLAGS, FS_IOC_ENABLE_VERITY, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR = (
     0x401C5820,
 )
 BTRFS_IOC_SNAP_DESTROY, F2FS_IOC_SET_PIN_FILE = 0x5000940F, 0x4004F50D
+MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE, MAP_ANONYMOUS = 1, 2, 3, 0x20
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_SECCOMP = 1, 15, 22
 
 ALWAYS = [
@@ -134,7 +131,9 @@ ALWAYS = [
     ("socketpair", (AF_UNIX, SOCK_DGRAM), EAFNOSUPPORT),
     ("socketpair", (AF_UNIX, SOCK_RAW | SOCK_CLOEXEC), EAFNOSUPPORT),
     ("socketpair", (AF_TIPC, SOCK_STREAM), EAFNOSUPPORT),
-    *plain(ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register"),
+    *plain(ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
+    *[("mmap", (0, 1 << 20, 3, flags, -1, 0), ALLOW) for flags in (0, MAP_SHARED, MAP_PRIVATE | MAP_ANONYMOUS)],
+    *[("mmap", (0, 4096, 3, HIGH | kind | MAP_ANONYMOUS, -1, 0), EPERM) for kind in (MAP_SHARED, MAP_SHARED_VALIDATE)],
     *plain(EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease pidfd_getfd kcmp"),
     *plain(EPERM, "pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"),
     *plain(EPERM, "unshare setns mount umount2 pivot_root chroot move_mount open_tree open_tree_attr mount_setattr"),
@@ -144,7 +143,10 @@ ALWAYS = [
     *plain(EPERM, "quotactl quotactl_fd settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname"),
     *plain(EPERM, "setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid capset"),
     *plain(EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink"),
-    *plain(EPERM, "mlock mlock2 mlockall memfd_secret lsm_set_self_attr syslog vhangup lookup_dcookie"),
+    *plain(
+        EPERM,
+        "mlock mlock2 mlockall memfd_create memfd_secret vmsplice lsm_set_self_attr syslog vhangup lookup_dcookie",
+    ),
     *plain(EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     *plain(EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
     # To start, to fork and to lock down further.
@@ -164,6 +166,7 @@ ALWAYS = [
     *[("fcntl", (0, control), ALLOW) for control in (F_DUPFD, F_GETFL, F_GETLK, F_OFD_GETLK)],
     *[("fcntl", (0, HIGH | control), EPERM) for control in (F_SETOWN, F_SETSIG, F_SETOWN_EX)],
     *[("fcntl", (0, HIGH | control), EPERM) for control in (F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ)],
+    *[("fcntl", (0, HIGH | control), EPERM) for control in (F_SET_RW_HINT, F_SET_FILE_RW_HINT, F_SETDELEG)],
     *[("fcntl", (0, HIGH | control), SUCCESS) for control in (F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW)],
     *plain(SUCCESS, "flock"),
     *plain(EPERM, "chown fchown lchown fchownat file_setattr inotify_init inotify_init1 inotify_add_watch"),
@@ -178,7 +181,7 @@ ALWAYS = [
     *[("open", (0, mode | O_TRUNC, 0), EPERM) for mode in (O_RDONLY, O_NEITHER)],
 ]
 FILES = [
-    *plain(EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat truncate"),
+    *plain(EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat truncate sendmsg"),
 ]
 SIGNALS = plain(EPERM, "kill tkill tgkill")
 CHILD = [
@@ -186,7 +189,7 @@ CHILD = [
     *plain(ENOSYS, "clone3"),
     *plain(EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     ("clone", (THREAD,), ALLOW),
-    ("clone", (THREAD & ~CLONE_THREAD,), EAGAIN),
+    *[("clone", (THREAD & ~flag,), EAGAIN) for flag in (CLONE_THREAD, CLONE_FILES)],
     ("clone", (FORK,), EAGAIN),
     ("clone", (FORK | CLONE_THREAD * HIGH,), EAGAIN),
     ("kill", (PID, 9), ALLOW),
@@ -197,7 +200,7 @@ CHILD = [
     ("prctl", (PR_SET_NAME,), ALLOW),
     ("prctl", (PR_SET_SECCOMP,), ALLOW),
     ("prctl", (PR_SET_PDEATHSIG, 0), EPERM),
-    *plain(EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
+    *plain(EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat landlock_create_ruleset landlock_add_rule"),
     ("fchmod", (3, 0), ALLOW),
     ("utimensat", (3, 0, 0, 0), ALLOW),
     *[("utimensat", (3, path, 0, 0), EPERM) for path in (1, HIGH, 0x7FFF_0000_0000, 0xFFFF_FFFF)],

@@ -1,0 +1,54 @@
+"""Memory and files that a process holds, as the kernel counts them (proc(5)). Only Linux tells."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from adacoder.sandbox.isolation import LIMITS
+
+_SHARED = re.compile(rb"^\S+ ...s ", re.MULTILINE)
+_SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
+_MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
+
+
+def shares_memory(pid: int) -> bool | None:
+    """True if a process has a mapping that its forks share with it and can be made to write to; None if the system
+    does not tell."""
+    with suppress(OSError):
+        if not _SHARED.search(_read(pid, "maps")):
+            return False
+        return _SHARED_WITH_WRITERS.search(_read(pid, "smaps")) is not None
+    return None
+
+
+def memory(pid: int) -> int:
+    """Bytes of memory that only a process and its forks hold, with its page tables; 0 if the system does not tell."""
+    with suppress(OSError):
+        return sum(map(int, _MEMORY.findall(_read(pid, "status")))) << 10
+    return 0
+
+
+def deleted_bytes(pid: int, folder: str) -> int:
+    """Maximum bytes in deleted files below a folder that a process holds by descriptors and mappings.
+
+    The size of a file that has only a mapping cannot be seen, so the largest size counts.
+    """
+    folder = os.path.realpath(folder)
+    sizes: dict[int, int] = {}
+    with suppress(OSError):  # it has ended
+        mapped = re.compile(rb"^(?:\S+ +){4}(\d+) +%b/.* \(deleted\)$" % re.escape(os.fsencode(folder)), re.MULTILINE)
+        sizes.update((int(inode), LIMITS["FSIZE"]) for inode in mapped.findall(_read(pid, "maps")))
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):  # it was closed
+                target = str(descriptor.readlink())
+                if target.startswith(f"{folder}/") and target.endswith(" (deleted)"):
+                    found = descriptor.stat()
+                    sizes[found.st_ino] = found.st_blocks * 512
+    return sum(sizes.values())
+
+
+def _read(pid: int, name: str) -> bytes:
+    return Path(f"/proc/{pid}/{name}").read_bytes()
