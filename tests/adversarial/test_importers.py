@@ -19,7 +19,7 @@ import pytest
 from adacoder.domain import FailureKind, Level, Verdict
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import find
-from support.evaluating import examples, processes_in, program, until
+from support.evaluating import examples, parent_of, processes_in, program, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -314,6 +314,44 @@ print(os.write(1, b"reached" if ours.recv(8) else b"unharmed"))
         process.communicate()
 
 
+CUT_OFF = '''
+import ctypes, time
+LIBC = ctypes.CDLL(None)
+
+
+def {name}(n):
+    """
+    >>> {name}(1)
+    {first}
+    >>> LIBC.prctl(15, b"half way", 0, 0, 0), time.sleep(0.5)
+    (0, None)
+    >>> {name}(2)
+    2
+    """
+    return n if {is_right} else 1
+'''
+
+
+@pytest.mark.parametrize("name", ["right", "wrong", "wrong_at_once"])
+async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: Path) -> None:
+    """The results before the cut say nothing of the examples after it."""
+    path = tmp_path / "victim.py"
+    text = CUT_OFF.format(name=name, first=2 if name == "wrong_at_once" else 1, is_right=name == "right")
+    path.write_text(text, encoding="utf-8")
+    async with hosted(tmp_path, level) as host:
+        undisturbed = await verdict(host, path, tmp_path, name)
+        assert len(undisturbed.results) == 3
+        assert undisturbed.passed is (name == "right")
+        for generations in range(5):  # from the docstring's process to its desk, importer, template and what is above
+            check = asyncio.create_task(verdict(host, path, tmp_path, name))
+            await until(lambda: bool(named(b"half way", tmp_path)))
+            pid = named(b"half way", tmp_path)[0]
+            for _ in range(generations):
+                pid = parent_of(pid)
+            os.kill(pid, signal.SIGKILL)
+            assert await check == undisturbed
+
+
 LEAVING = """
     for _ in range(3):
         if os.fork() == 0:
@@ -325,16 +363,20 @@ LEAVING = """
 """
 
 
-def left_behind(folder: Path) -> list[int]:
-    return [pid for pid in processes_in(folder) if Path(f"/proc/{pid}/comm").read_bytes() == b"left behind\n"]
+def named(name: bytes, folder: Path) -> list[int]:
+    found = []
+    for pid in processes_in(folder):
+        with suppress(OSError):  # it has ended
+            found += [pid] if Path(f"/proc/{pid}/comm").read_bytes() == name + b"\n" else []
+    return found
 
 
 async def test_processes_that_an_import_leaves_behind_end_with_it(level: Level, tmp_path: Path) -> None:
     victim, evil = written(tmp_path, "evil.py", LEAVING, AT_IMPORT)
     async with hosted(tmp_path, level) as host:
         check = asyncio.create_task(verdict(host, evil, tmp_path, "f"))
-        await until(lambda: bool(left_behind(tmp_path)))
+        await until(lambda: bool(named(b"left behind", tmp_path)))
         assert not (await check).passed
-        assert left_behind(tmp_path) == []
+        assert named(b"left behind", tmp_path) == []
         assert (await verdict(host, victim, tmp_path, "right")).passed
     assert processes_in(tmp_path) == []
