@@ -19,6 +19,7 @@ import pytest
 from adacoder.domain import FailureKind, Level, Verdict
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import find
+from adacoder.sandbox.launcher import children
 from support.evaluating import examples, parent_of, processes_in, program, until
 
 if TYPE_CHECKING:
@@ -323,7 +324,7 @@ def {name}(n):
     """
     >>> {name}(1)
     {first}
-    >>> LIBC.prctl(15, b"half way", 0, 0, 0), time.sleep(0.5)
+    >>> LIBC.prctl(15, b"half way", 0, 0, 0), time.sleep(1)
     (0, None)
     >>> {name}(2)
     2
@@ -344,12 +345,22 @@ async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: P
         assert undisturbed.passed is (name == "right")
         for generations in range(5):  # from the docstring's process to its desk, importer, template and what is above
             check = asyncio.create_task(verdict(host, path, tmp_path, name))
-            await until(lambda: bool(named(b"half way", tmp_path)))
-            pid = named(b"half way", tmp_path)[0]
+            await until(lambda: bool(half_way(os.getpid())))
+            (pid,) = half_way(os.getpid())
             for _ in range(generations):
                 pid = parent_of(pid)
             os.kill(pid, signal.SIGKILL)
             assert await check == undisturbed
+            await until(lambda: not half_way(os.getpid()))
+
+
+def half_way(pid: int) -> list[int]:
+    """Descendants of a process that are half way, and have not ended."""
+    with suppress(OSError):
+        process = Path(f"/proc/{pid}")
+        if (process / "comm").read_bytes() == b"half way\n" and (process / "cmdline").read_bytes():
+            return [pid]
+    return [found for child in children(pid) for found in half_way(child)]
 
 
 LEAVING = """
@@ -363,20 +374,16 @@ LEAVING = """
 """
 
 
-def named(name: bytes, folder: Path) -> list[int]:
-    found = []
-    for pid in processes_in(folder):
-        with suppress(OSError):  # it has ended
-            found += [pid] if Path(f"/proc/{pid}/comm").read_bytes() == name + b"\n" else []
-    return found
+def left_behind(folder: Path) -> list[int]:
+    return [pid for pid in processes_in(folder) if Path(f"/proc/{pid}/comm").read_bytes() == b"left behind\n"]
 
 
 async def test_processes_that_an_import_leaves_behind_end_with_it(level: Level, tmp_path: Path) -> None:
     victim, evil = written(tmp_path, "evil.py", LEAVING, AT_IMPORT)
     async with hosted(tmp_path, level) as host:
         check = asyncio.create_task(verdict(host, evil, tmp_path, "f"))
-        await until(lambda: bool(named(b"left behind", tmp_path)))
+        await until(lambda: bool(left_behind(tmp_path)))
         assert not (await check).passed
-        assert named(b"left behind", tmp_path) == []
+        assert left_behind(tmp_path) == []
         assert (await verdict(host, victim, tmp_path, "right")).passed
     assert processes_in(tmp_path) == []
