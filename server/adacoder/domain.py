@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from adacoder.messages import AdaCoderError as AdaCoderError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
@@ -421,6 +422,10 @@ class Verdict:
     def _counting(self) -> list[ExampleResult]:
         return [result for result in self.results if result.counts and result.example.has_want]
 
+    def answers(self, examples: Sequence[Example]) -> bool:
+        """True if every example that is not skipped has a result."""
+        return len(self.results) >= sum(not example.skipped for example in examples)
+
     def total(self, target: Target) -> int:
         """Number of examples of `target` that show an output, except those seen not to run the target."""
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
@@ -567,12 +572,14 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """Conclude from an attempt: the one place that decides `verified`.
 
     `verified` needs at least one Example that has a `want` and was observed to run the target; and all such Examples
-    passed, by a candidate that did not memorise them. Of a class or a module all that doctest runs counts.
+    passed, by a candidate that did not memorise them. Of a class or a module all that doctest runs counts. Every
+    Example that is not skipped needs a result.
     """
     verdict = attempt.verdict
     passed, total = verdict.examples_passed, verdict.total(target)
     if verdict.failure is None:
         is_proved = verdict.is_proved or (passed > 0 and not target.is_function)
+        is_proved = is_proved and verdict.answers(target.examples)
         status = Status.VERIFIED if is_proved else Status.UNVERIFIED
         reason = None if is_proved else _why_nothing_is_proved(target, verdict)
     elif verdict.failure.kind is FailureKind.MEMORISED:
@@ -595,6 +602,8 @@ def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
         return f"After its import the module does not define '{name}', nor does doctest find it: it was not checked."
     if all(example.skipped for example in target.examples):
         return f"All examples of '{name}' are skipped, so nothing could be verified."
+    if not verdict.answers(target.examples):
+        return f"Not all examples of '{name}' ran, so nothing could be verified."
     if not target.has_wants:
         return f"No example of '{name}' shows an output, so nothing could be verified."
     instead = dict.fromkeys(result.ran for result in verdict.results if result.ran)

@@ -19,7 +19,8 @@ import pytest
 from adacoder.domain import FailureKind, Level, Verdict
 from adacoder.sandbox.host import Host
 from adacoder.sandbox.interpreter import find
-from support.evaluating import examples, processes_in, program, until
+from adacoder.sandbox.launcher import children
+from support.evaluating import examples, parent_of, processes_in, program, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -312,6 +313,54 @@ print(os.write(1, b"reached" if ours.recv(8) else b"unharmed"))
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+CUT_OFF = '''
+import ctypes, time
+LIBC = ctypes.CDLL(None)
+
+
+def {name}(n):
+    """
+    >>> {name}(1)
+    {first}
+    >>> LIBC.prctl(15, b"half way", 0, 0, 0), time.sleep(1)
+    (0, None)
+    >>> {name}(2)
+    2
+    """
+    return n if {is_right} else 1
+'''
+
+
+@pytest.mark.parametrize("name", ["right", "wrong", "wrong_at_once"])
+async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: Path) -> None:
+    """The results before the cut say nothing of the examples after it."""
+    path = tmp_path / "victim.py"
+    text = CUT_OFF.format(name=name, first=2 if name == "wrong_at_once" else 1, is_right=name == "right")
+    path.write_text(text, encoding="utf-8")
+    async with hosted(tmp_path, level) as host:
+        undisturbed = await verdict(host, path, tmp_path, name)
+        assert len(undisturbed.results) == 3
+        assert undisturbed.passed is (name == "right")
+        for generations in range(5):  # from the docstring's process to its desk, importer, template and what is above
+            check = asyncio.create_task(verdict(host, path, tmp_path, name))
+            await until(lambda: bool(half_way(os.getpid())))
+            (pid,) = half_way(os.getpid())
+            for _ in range(generations):
+                pid = parent_of(pid)
+            os.kill(pid, signal.SIGKILL)
+            assert await check == undisturbed
+            await until(lambda: not half_way(os.getpid()))
+
+
+def half_way(pid: int) -> list[int]:
+    """Descendants of a process that are half way, and have not ended."""
+    with suppress(OSError):
+        process = Path(f"/proc/{pid}")
+        if (process / "comm").read_bytes() == b"half way\n" and (process / "cmdline").read_bytes():
+            return [pid]
+    return [found for child in children(pid) for found in half_way(child)]
 
 
 LEAVING = """

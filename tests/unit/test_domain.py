@@ -71,6 +71,18 @@ def test_it_is_said_why_nothing_is_verified(results: tuple[ExampleResult, ...], 
     assert says in outcome.reason
 
 
+@pytest.mark.parametrize("is_function", [True, False])
+def test_verified_needs_a_result_of_every_example_that_was_asked(is_function: bool) -> None:
+    other = replace(EXAMPLE, source="f(2)\n", line=5)
+    skipped = replace(EXAMPLE, flags=doctest.SKIP, line=7)
+    asked = replace(target(EXAMPLE, skipped, other), is_function=is_function)
+    whole = replace(PASSED, results=(RAN, replace(RAN, example=other)))
+    assert conclude(asked, Attempt(CANDIDATE, whole), 1).status is Status.VERIFIED
+    outcome = conclude(asked, Attempt(CANDIDATE, PASSED), 1)
+    assert outcome.status is Status.UNVERIFIED
+    assert outcome.reason == "Not all examples of 'f' ran, so nothing could be verified."
+
+
 def test_of_a_class_all_examples_count() -> None:
     every = replace(PASSED, results=(replace(ELSE, counts=True),))
     for is_function, expected in ((True, Status.UNVERIFIED), (False, Status.VERIFIED)):

@@ -82,7 +82,7 @@ class CodeEvaluator:
     async def with_class_examples(self, target: Target) -> Target:
         """Add to `target` the examples of its class that were observed to run it in the module as it stands.
 
-        If the module cannot be imported, it is tried again with an empty body for the target.
+        If not all of them end in the module as it stands, they run again with an empty body for the target.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -95,12 +95,14 @@ class CodeEvaluator:
         every = replace(target, examples=target.of_class)
         text = await aside(withheld, every)
         stub = Candidate(f"{bodiless(target)}\n    raise NotImplementedError")
+        found: tuple[Example, ...] = ()
         for placed in (_as_it_stands(target), await aside(splice, target, stub)):
             what = self._program(target, placed, text)
             verdict = await self._host.evaluate(what, target.of_class, timeout=self._timeout)
-            if verdict.defines:
-                return replace(target, examples=(*target.examples, *running(target, verdict.results)))
-        return target
+            found = max(found, running(target, verdict.results), key=len)
+            if verdict.defines and verdict.answers(target.of_class):
+                break
+        return replace(target, examples=(*target.examples, *found))
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
         """Run the examples of `target` on `candidate`.
@@ -232,7 +234,7 @@ class CodeEvaluator:
         seen = Verdict(None)
         with suppress(SandboxError):
             seen = await run(what, target.examples, timeout=self._timeout)
-        if why is not None and seen.is_proved:
+        if why is not None and seen.passed and seen.is_proved:
             why = await aside(memorised, target, placed, seen.proving)
         if why is not None:
             return replace(verdict, failure=Failure(FailureKind.MEMORISED, why))

@@ -19,7 +19,7 @@ from adacoder.arena.project_tests import SECONDS, judging
 from adacoder.arena.rows import DesignedTests, Judged
 from adacoder.arena.tasks import ArenaTask, Calls, Examples, Statements
 from adacoder.aside import aside
-from adacoder.domain import Candidate, Example, ExampleResult, Failure, FailureKind, Verdict
+from adacoder.domain import Candidate, Example, ExampleResult, FailureKind, Verdict
 from adacoder.pytext import Lines
 from adacoder.sandbox.host import Host, Program, turns_for_all
 from adacoder.sandbox.interpreter import find
@@ -147,8 +147,8 @@ class Judge:
             case Calls() as calls:
                 wanted = calls.wanted if calls.wanted is not None else await self._true(task, calls)
                 verdict = await self._called(task, text, calls)
-                if verdict.passed and wanted is not None:
-                    right = await aside(_all_right, _printed(verdict), wanted, calls.tolerance)
+                if verdict.passed:
+                    right = wanted is not None and await aside(_all_right, _printed(verdict), wanted, calls.tolerance)
                     return PASSED if right else _WRONG
         return _word(verdict)
 
@@ -162,7 +162,8 @@ class Judge:
         if task.canonical is None:
             return None
         placed = await aside(splice, task.target, task.canonical)
-        return _printed(await self._called(task, placed.text, calls))
+        verdict = await self._called(task, placed.text, calls)
+        return _printed(verdict) if verdict.passed else None
 
     async def _called(self, task: ArenaTask, text: str, calls: Calls) -> Verdict:
         source = _PRINTS.format(call=calls.call, arguments=", ".join(calls.arguments))
@@ -183,11 +184,8 @@ class Judge:
             by_line=by_line,
             all_count=True,
         )
-        verdict = await (await self._host(task)).evaluate(program, examples, timeout=seconds or self._settings.timeout)
-        if verdict.passed and len(verdict.results) < sum(not each.skipped for each in examples):
-            ended = Failure(FailureKind.PROTOCOL, "It ended before all tests had run.")
-            return replace(verdict, failure=ended)
-        return verdict
+        host = await self._host(task)
+        return await host.evaluate(program, examples, timeout=seconds or self._settings.timeout)
 
     async def _host(self, task: ArenaTask) -> Host:
         key, settings = (task.project.folder, task.hide), self._settings

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import signal
 import threading
 import time
 from contextlib import asynccontextmanager, suppress
@@ -164,13 +163,32 @@ class Host:
             return (await self._alone(finding, replace(program, traced=True), examples, timeout)).trace
 
     async def _alone(self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
-        """Evaluate in a process that nothing else was done in; whoever asks has a turn."""
-        judge, ended = await self._judge(finding, program, examples, seconds)
-        if not ended:  # its template was killed meanwhile
-            judge, ended = await self._judge(finding, program, examples, seconds)
-            if not ended:  # that it happened again is its own doing
-                judge.died(-signal.SIGKILL)
-        return judge
+        """Evaluate in a new process. The caller has a turn.
+
+        The run is repeated if its template was killed, or if a private file came to light meanwhile. The first result
+        is incomplete, and the second must not be shown.
+
+        Raises:
+            SandboxError: as `evaluate`, or private files came to light in every run.
+        """
+        for left in reversed(range(_MOST_RUNS)):
+            recipe = await self._recipe(finding.mechanism, program)
+            judge = self._judge(finding, program, examples)
+            begin = partial(WorkerLine.ask_ahead, program=program, seconds=_limit(seconds))
+            taken = await self._templates.take(recipe, begin)
+            try:
+                await self._follow(taken, judge, program, seconds)
+                holds = taken.holds and recipe.visible == self._visible(program, after=True)
+                if holds and not (left and judge.cut_short and taken.gone):
+                    return judge
+            finally:
+                # At once, but after the verdict, which need not wait for it.
+                asyncio.get_running_loop().call_soon(taken.give_back)
+        raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
+
+    def _judge(self, finding: Proof, program: Program, examples: Sequence[Example]) -> Judge:
+        asked = [example for example in examples if not example.skipped]
+        return Judge(program, finding.isolation, asked, note(self._interpreter, self._workspace))
 
     @_by_what_holds
     async def check(
@@ -190,9 +208,9 @@ class Host:
         finding = await self._accepted(program, is_standing=True)
         async with self._turns:
             recipe = await self._known_recipe(finding.mechanism, program)
-            judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
+            judge = self._judge(finding, program, examples)
             standing = replace(program, text="", overlays={})
-            sources = [(example.source, example.informal) for example in examples if not example.skipped]
+            sources = [(example.source, example.informal) for example in judge.examples]
             begin = partial(WorkerLine.ask_ahead, program=standing, seconds=_limit(timeout), sources=sources)
             try:
                 lent = await self._importers.lend(recipe, program, timeout, begin)
@@ -200,15 +218,14 @@ class Host:
                 verdict = (await self._alone(finding, program, examples, timeout)).verdict
                 return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
             try:
-                await self._follow(lent, judge, standing, examples, timeout)
+                await self._follow(lent, judge, standing, timeout)
             finally:
                 lent.give_back()
-        verdict = replace(judge.verdict, notes=(*judge.verdict.notes, *lent.notes))
-        if verdict.failure is not None and verdict.failure.kind in _OF_COMPANY:
-            return await self.evaluate(program, examples, timeout=timeout)
-        if await self._still_shows(recipe, program) and lent.holds:
-            return verdict
-        return await self.evaluate(program, examples, timeout=timeout)
+        verdict = judge.verdict
+        suspects = {judge.cut_short, verdict.failure and verdict.failure.kind}
+        if suspects & _OF_COMPANY or not (await self._still_shows(recipe, program) and lent.holds):
+            verdict = await self.evaluate(program, examples, timeout=timeout)
+        return replace(verdict, notes=(*verdict.notes, *lent.notes))
 
     @_by_what_holds
     async def begin(self, module: Module) -> None:
@@ -262,30 +279,6 @@ class Host:
         if not program.is_withheld:
             return view
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
-
-    async def _judge(
-        self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float
-    ) -> tuple[Judge, bool]:
-        """Run everything; returns who judged it, and whether that was possible to the end.
-
-        What it told is not believed, and goes nowhere, if something came to light meanwhile that it must not see.
-
-        Raises:
-            SandboxError: as `evaluate`, or that happened again and again.
-        """
-        for _ in range(_MOST_RUNS):
-            recipe = await self._recipe(finding.mechanism, program)
-            judge = Judge(program, finding.isolation, note(self._interpreter, self._workspace))
-            begin = partial(WorkerLine.ask_ahead, program=program, seconds=_limit(seconds))
-            taken = await self._templates.take(recipe, begin)
-            try:
-                ended = await self._follow(taken, judge, program, examples, seconds)
-                if taken.holds and recipe.visible == self._visible(program, after=True):
-                    return judge, ended
-            finally:
-                # At once, but after the verdict, which need not wait for it.
-                asyncio.get_running_loop().call_soon(taken.give_back)
-        raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
         """True if the program may still see what it was shown; one search serves all that end within a moment."""
@@ -341,35 +334,32 @@ class Host:
         with suppress(SandboxError):  # whoever then wants it is told
             (self._importers if is_standing else self._templates).begin(recipe)
 
-    async def _follow(
-        self, taken: Taken, judge: Judge, program: Program, examples: Sequence[Example], seconds: float
-    ) -> bool:
-        """Run everything in a process, and tell the judge; returns whether that was possible to the end."""
+    async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
+        """Run the judge's examples in a process, and tell the judge.
+
+        If the template is killed meanwhile, the judge hears of no end: its verdict is that of a run that was cut off.
+        """
         line = taken.line
         try:
             async with asyncio.timeout(seconds), _bounded(taken):
                 if not judge.loaded(await line.load(program, _limit(seconds))):
-                    return True
-                for example in examples:
-                    if not example.skipped:
-                        judge.begins(example)
-                        is_traced = program.traced and example is examples[-1]
-                        run = partial(line.trace, tell=judge.traced) if is_traced else line.run
-                        judge.answered(example, await run(example.source, by_value=example.informal))
+                    return
+                for example in judge.examples:
+                    judge.begins(example)
+                    is_traced = program.traced and example is judge.examples[-1]
+                    run = partial(line.trace, tell=judge.traced) if is_traced else line.run
+                    judge.answered(example, await run(example.source, by_value=example.informal))
                 judge.ended(await line.end(program))
                 _has_too_much(taken, judge)
         except TimeoutError:
             judge.timed_out(seconds)
         except HungUpError:
             status = await taken.status()
-            if taken.gone:
-                return False
-            if not _has_too_much(taken, judge):
+            if not taken.gone and not _has_too_much(taken, judge):
                 judge.died(status)
         except ProtocolError as breach:  # it may also have been ended just after its last answer
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
-        return True
 
 
 def _limit(seconds: float) -> int:

@@ -138,9 +138,10 @@ class Lent(Taken):
 class _Process:
     """Our side of a process that forks others."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
+    def __init__(self, evaluation: Evaluation, template: Template) -> None:
         self.evaluation = evaluation
         self.turn = asyncio.Lock()
+        self._watching = asyncio.create_task(self._watch(template.scratch_on_disk))
 
     async def fork(self, slot: int, *kind: str, begin: Begin | None = None) -> Evaluation:
         return await forked(self.evaluation.line.channel, self.turn, slot, *kind, begin=begin)
@@ -178,7 +179,17 @@ class _Process:
             pass
         return False
 
+    async def _watch(self, scratch: Path | None) -> None:
+        """Kill it if it starts too many threads, takes too much memory, or fills the disk."""
+        folder = f"{scratch}/{self.evaluation.slot}"
+        while self.evaluation.threads() <= MOST_THREADS and self.evaluation.memory() <= MOST_MEMORY:
+            if scratch is not None and await asyncio.to_thread(is_overfull, folder, self.evaluation.pid):
+                break
+            await asyncio.sleep(_WATCHED_SECONDS)
+        self.evaluation.kill()
+
     def kill(self) -> None:
+        self._watching.cancel()
         self.evaluation.kill()
         self.evaluation.close()
 
@@ -284,10 +295,10 @@ class _Importer(_Process):
     """Has imported an outermost module or package."""
 
     def __init__(self, template: Template, evaluation: Evaluation, group: int) -> None:
-        super().__init__(evaluation)
-        self.usable = True
+        super().__init__(evaluation, template)
+        self._given_up = False
         self.notes: tuple[str, ...] = ()
-        self._template = template
+        self.template = template
         self._slots = [evaluation.slot + number for number in range(1, group)]
         """Those that no desk has."""
         self._desks: list[_Desk] = []
@@ -297,7 +308,6 @@ class _Importer(_Process):
         """Why modules are not imported here."""
         self.freed = asyncio.Event()
         """True if another desk may be free now."""
-        self._watching = asyncio.create_task(self._watch([evaluation.slot + number for number in range(group)]))
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import it.
@@ -306,7 +316,8 @@ class _Importer(_Process):
             Apart: it went wrong, or left what cannot be forked.
         """
         self.notes = _noted(name, *await self.import_(seconds, name, path, text))
-        await self._template.sweep()
+        if self.template.orphans(self._group):
+            raise Apart  # as for its children
 
     async def desk(self, program: Program, seconds: float) -> _Desk:
         """One that has imported the program's module.
@@ -347,7 +358,7 @@ class _Importer(_Process):
             if idle:
                 idle[0].busy = True
                 await idle[0].end()
-            elif self.usable:
+            elif not self._given_up:
                 self.freed.clear()
                 await self.freed.wait()
             else:
@@ -355,7 +366,7 @@ class _Importer(_Process):
         try:
             desk = _Desk(self, await self.fork(slot, "desk"))
         except BaseException:
-            self.usable = False
+            self._given_up = True
             raise
         self._desks.append(desk)
         return desk
@@ -365,49 +376,45 @@ class _Importer(_Process):
         if desk not in self._desks:
             return
         self._desks.remove(desk)
-        if await self.reap(desk.evaluation.slot):
+        if await self.reap(desk.evaluation.slot) and await self.template.sweep(self._group):
             self._slots.append(desk.evaluation.slot)
+            self.freed.set()
         else:
-            self.usable = False
-        await self._template.sweep()
-        self.freed.set()
+            self.kill()
 
-    async def _watch(self, slots: list[int]) -> None:
-        """End it if it starts too many threads, or fills the disk."""
-        scratch: Path | None = self._template.scratch_on_disk
-        while True:
-            await asyncio.sleep(_WATCHED_SECONDS)
-            full = False
-            pids = {process.evaluation.slot: process.evaluation.pid for process in (self, *self._desks)}
-            for slot in slots if scratch is not None else ():
-                full = full or await asyncio.to_thread(is_overfull, f"{scratch}/{slot}", pids.get(slot))
-            if full or self.evaluation.threads() > MOST_THREADS or self.evaluation.memory() > MOST_MEMORY:
-                self.usable = False
-                self.evaluation.kill()
-                return
+    @property
+    def usable(self) -> bool:
+        """True if it can serve."""
+        return not self._given_up and self.evaluation.alive
+
+    @property
+    def _group(self) -> int | None:
+        """Process group of it and of all that comes of it, none of which can change that."""
+        return self.evaluation.line.channel.sender
 
     def kill(self) -> None:
         """Kill it, and what was forked from it."""
-        self.usable = False
+        self._given_up = True
         self.freed.set()
-        self._watching.cancel()
         for desk in self._desks:
             desk.kill()
+        self.evaluation.kill_group()
         super().kill()
 
     async def end(self) -> None:
         """End it, and whatever came of it."""
         self.kill()
         with suppress(SandboxError):
-            await self._template.reap(self.evaluation)
-        await self._template.sweep()
+            await self.template.reap(self.evaluation)
+        if not await self.template.sweep(self._group):
+            self.template.broken = True  # its end kills the rest
 
 
 class _Desk(_Process):
     """Forks the processes of docstrings, one after the other."""
 
     def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
-        super().__init__(evaluation)
+        super().__init__(evaluation, importer.template)
         self.busy = True
         self.module: str | None = None
         """Modules that it has imported, and the importer has not."""

@@ -21,6 +21,8 @@ from adacoder.sandbox.worker import OUT_OF_MEMORY
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from adacoder.sandbox.program import Program
 
 _CHECKER = doctest.OutputChecker()
@@ -46,10 +48,14 @@ class Judge:
 
     program: Program
     isolation: Isolation
+    examples: Sequence[Example]
+    """Examples to run; the Verdict fails as long as one has no result."""
     note: str = ""
     """Note for the Verdict in any case."""
     trace: Trace = field(init=False, default=Trace())
     """Trace of the last example, if one was asked for. It is not part of the Verdict."""
+    cut_short: FailureKind | None = field(init=False, default=FailureKind.KILLED)
+    """What keeps the evaluation from its end; None once every example has a result, or none can run."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
     """The first failure."""
@@ -65,14 +71,16 @@ class Judge:
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict so far."""
-        return replace(self._verdict, failure=self._undefined_name() or self._failure)
+        """Verdict so far. It is a failure until every example has a result."""
+        failure = self._undefined_name() or self._failure
+        if failure is None and self.cut_short is not None:
+            failure = self._ending(self.cut_short, "was cut off: its process was killed from outside")
+        return replace(self._verdict, failure=failure)
 
     def loaded(self, answer: SyntaxBroken | Imported) -> bool:
         """Take the result of loading the module; returns True if its examples can run."""
         if isinstance(answer, SyntaxBroken):
-            self._fail(self._syntax_failure(answer))
-            return False
+            return self._cannot_run(self._syntax_failure(answer))
         raised = answer.raised
         self._verdict = replace(
             self._verdict,
@@ -91,11 +99,11 @@ class Judge:
             ),
         )
         if raised is not None:
-            self._fail(self._import_failure(raised))
-        elif not answer.defines:
+            return self._cannot_run(self._import_failure(raised))
+        if not answer.defines:
             message = f"The module does not define '{self.program.qualname}' after its import."
-            self._fail(Failure(FailureKind.NO_FUNCTION, message))
-        return self._failure is None
+            return self._cannot_run(Failure(FailureKind.NO_FUNCTION, message))
+        return True
 
     def begins(self, example: Example) -> None:
         """Take the start of an example."""
@@ -138,6 +146,8 @@ class Judge:
 
     def ended(self, missing: tuple[str, ...]) -> None:
         """Take the end of all examples. Names missing after the import may have been defined since."""
+        if self._verdict.answers(self.examples):
+            self.cut_short = None
         self._verdict = replace(self._verdict, undefined=missing)
         unrelated = self._unrelated
         if not any(result.entered for result in self._verdict.results):
@@ -177,9 +187,18 @@ class Judge:
         why = f"as only hostile or badly broken code does: {how}"
         self._end(FailureKind.PROTOCOL, f"broke the evaluator's protocol, {why}")
 
+    def _cannot_run(self, failure: Failure) -> bool:
+        self.cut_short = None
+        self._fail(failure)
+        return False
+
     def _end(self, kind: FailureKind, how: str) -> None:
+        self.cut_short = kind
+        self._fail(self._ending(kind, how))
+
+    def _ending(self, kind: FailureKind, how: str) -> Failure:
         where = "The import of the module" if self._current is None else _place(self._current)
-        self._fail(Failure(kind, f"{where} {how}.", self._current))
+        return Failure(kind, f"{where} {how}.", self._current)
 
     def _fail(self, failure: Failure) -> None:
         self._failure = self._failure or failure

@@ -7,11 +7,10 @@ Our own interpreter runs this file (`-I -S`, standard library only), so that not
 `.venv/bin/python` nor a `.pth` file, runs before the locks are closed.
 
 With a LIFELINE, a descriptor that nothing is ever written to, it forks, and stays outside as the *supervisor*: when
-the lifeline's other end is gone, because the server closed it or died, when the child has ended, or when more
-processes or threads came of it than a template and its evaluations have, it kills whatever came of the child and ends
-when nothing is left. The child becomes WRAPPER, a command that runs this file again inside,
-with an empty LIFELINE; where there is no WRAPPER it goes on itself: it confines itself and, as soon as descriptor 0
-has something to read, becomes PROGRAM.
+the lifeline's other end is gone, because the server closed it or died, or when the child has ended, it kills whatever
+came of the child and ends when nothing is left. Meanwhile it kills what has too many processes or threads. The child
+becomes WRAPPER, a command that runs this file again inside, with an empty LIFELINE; where there is no WRAPPER it goes
+on itself: it confines itself and, as soon as descriptor 0 has something to read, becomes PROGRAM.
 
 Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
@@ -51,7 +50,9 @@ _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
 """Interval for counting processes."""
 _OWN_PROCESSES = 8
-"""Allowance beyond the number of evaluations: for bwrap, the template, and killed processes that are not gone yet."""
+"""Allowance beyond the evaluations of a group: for bwrap, the template, and killed processes that are not gone yet."""
+_BOMB = 8
+"""How many times its limit a process group may be until it is killed as a whole."""
 _MOST_THREADS = 1000
 """Maximum for one process: an evaluation is ended long before, and imported libraries start a few for each
 processor."""
@@ -99,9 +100,15 @@ def main(arguments: list[str]) -> None:
 
 
 def most_processes(confinement: Sequence[str]) -> int:
-    """Maximum number of processes below a template; its evaluations have none of their own if there is a filter."""
+    """Maximum number of processes in a process group.
+
+    A template and its evaluations are one group, and each importer with its desks and their evaluations is another. An
+    evaluation has no process of its own if there is a filter. Without a filter there is no limit.
+    """
     wishes = dict(argument.partition("=")[::2] for argument in confinement)
-    return _OWN_PROCESSES + int(wishes["slots"]) if "filter" in wishes else sys.maxsize
+    group = int(wishes.get("group", "1"))
+    evaluations = int(wishes["slots"]) if group == 1 else 2 * group
+    return _OWN_PROCESSES + evaluations if "filter" in wishes else sys.maxsize
 
 
 def become(program: list[str]) -> NoReturn:
@@ -114,7 +121,7 @@ def become(program: list[str]) -> NoReturn:
 def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoReturn:
     """Fork, and go on in the child. The parent watches over it and all its descendants, to the end.
 
-    `most`: how many processes that may be.
+    `most`: maximum number of processes in a process group.
     """
     _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # what ends is gone at once, and no zombies pile up
     if LINUX:
@@ -137,6 +144,9 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
     while left := children(os.getpid()):
         for pid in left:
             kill(os.kill, pid)
+            with suppress(OSError):  # it has ended
+                if (group := os.getpgid(pid)) != os.getpgrp():
+                    kill(os.killpg, group)  # all at once, so that nothing can fork faster than it is killed
     with suppress(ChildProcessError):
         os.wait()  # for those that the system did not tell of
     os._exit(0)
@@ -148,14 +158,15 @@ def kill(how: Callable[[int, int], None], target: int) -> None:
 
 
 def wait_for_end(child: int, lifeline: int, most: int) -> None:
-    """Wait until the child has ended, the other end of the lifeline is gone, or there are too many descendants."""
+    """Wait until the child has ended, or the other end of the lifeline is gone. Meanwhile end what is excessive."""
     if sys.platform == "linux":
         watch = select.poll()
         watch.register(lifeline, 0)  # a hang-up is told unasked
         with suppress(ProcessLookupError):  # it has ended
             watch.register(os.pidfd_open(child), select.POLLIN)
-            while not watch.poll(_COUNTED_MS if most < sys.maxsize else None) and not overgrown(most):
-                pass
+            warned: set[int] = set()
+            while not watch.poll(_COUNTED_MS if most < sys.maxsize else None):
+                end_excess(most, warned)
     else:
         events = [
             select.kevent(lifeline, select.KQ_FILTER_READ, select.KQ_EV_ADD),
@@ -164,17 +175,63 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
         select.kqueue().control(events, 1)
 
 
-def overgrown(most: int) -> bool:
-    """True if there are more than `most` processes below this one, or one of them has too many threads."""
-    found = children(os.getpid())
-    for count, pid in enumerate(found, 1):
-        threads = 0
-        with suppress(OSError):  # it has ended
-            threads = os.stat(f"/proc/{pid}/task").st_nlink - 2
-        if count > most or threads > _MOST_THREADS:
-            return True
-        found += children(pid)  # the loop comes to them too
-    return False
+def end_excess(most: int, warned: set[int]) -> None:
+    """Kill what has too many processes or threads below this process, and nothing else.
+
+    Of a process group of more than `most` processes, the smallest tree of processes that is larger is killed. If there
+    is no such tree, or if one was killed before, the whole group is: nothing in it can fork faster than it is killed.
+
+    `warned`: groups of which a tree was killed.
+    """
+    groups: dict[int, int] = {}
+    parents: dict[int, int] = {}
+    sizes: dict[int, int] = {}
+    found = [os.getpid()]
+    for parent in found:  # the loop comes to what it adds, too
+        for pid in children(parent):
+            try:
+                group, threads = group_and_threads(pid)
+            except OSError:  # it has ended
+                continue
+            found.append(pid)
+            groups[pid], parents[pid] = group, parent
+            sizes[group] = sizes.get(group, 0) + 1
+            if threads > _MOST_THREADS:
+                kill(os.kill, pid)
+            if sizes[group] > _BOMB * most:  # it may fork faster than this loop goes on
+                kill(os.killpg, group)
+    for group in [group for group, size in sizes.items() if size > most]:
+        tree = smallest_tree([pid for pid in groups if groups[pid] == group], parents, most)
+        if not tree or group in warned:
+            kill(os.killpg, group)
+        warned.add(group)
+        for pid in tree:
+            kill(os.kill, pid)
+
+
+def smallest_tree(members: Sequence[int], parents: Mapping[int, int], most: int) -> list[int]:
+    """The deepest of `members` that has more than `most` descendants among them, with those; empty if none has.
+
+    Parents come before their children in `members`.
+    """
+    below = {pid: [pid] for pid in members}
+    for pid in reversed(members):
+        if len(below[pid]) > most:
+            return below[pid]
+        if parents[pid] in below:
+            below[parents[pid]] += below[pid]
+    return []
+
+
+def group_and_threads(pid: int) -> tuple[int, int]:
+    """Process group and number of threads of a process.
+
+    Raises:
+        OSError: it has ended.
+    """
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()  # proc(5): the name in parentheses may hold anything
+    return int(fields[2]), int(fields[17])
 
 
 def children(parent: int) -> list[int]:

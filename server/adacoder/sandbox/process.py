@@ -141,6 +141,14 @@ class Evaluation:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
+    def kill_group(self) -> None:
+        """End it with its process group, which it leads. To be called before the template reaps it."""
+        if self._handle is None or self.line.channel.sender is None:
+            return
+        with suppress(ProcessLookupError):  # the second call is not reached if the number may be another's by now
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            os.killpg(self.line.channel.sender, signal.SIGKILL)
+
     def close(self) -> None:
         """Give up the line to it, once it was killed; not at once, since that takes its time."""
         self._connection.close()
@@ -329,28 +337,27 @@ class Template:
                 return _status(status), bool(overfull)
         raise self._broke("it gave no answer that has a known form")
 
-    async def sweep(self) -> None:
-        """Kill what a process that was killed has left behind, which falls to the template's own parent.
+    def orphans(self, group: int | None) -> list[int]:
+        """Processes of a group whose parents have ended. They fall to the template's own parent."""
+        parent = None if self.pid is None else parent_of(self.pid)
+        return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
-        What one of these forked just before falls there only after it, so this looks again until nothing is left.
+    async def sweep(self, group: int | None) -> bool:
+        """Kill the orphans of a group, and return whether nothing is left of them.
+
+        What one of these forked just before becomes an orphan only after it, so this looks again.
         """
         try:
             async with asyncio.timeout(_DYING_SECONDS):
-                while not self._swept():  # noqa: ASYNC110  # processes of the system set no Event
+                while orphans := self.orphans(group):
+                    for orphan in orphans:
+                        with suppress(OSError), _opened(orphan) as handle:
+                            if _group_of(orphan) == group:
+                                signal.pidfd_send_signal(handle, signal.SIGKILL)
                     await asyncio.sleep(_LOOKING_SECONDS)
         except TimeoutError:
-            self.broken = True  # its end kills the rest
-
-    def _swept(self) -> bool:
-        """Kill what has fallen to the template's parent; returns whether there was nothing."""
-        pid = self.pid
-        parent = None if pid is None else parent_of(pid)
-        orphans = [] if parent is None else [orphan for orphan in children(parent) if orphan != pid]
-        for orphan in orphans:
-            with suppress(OSError), _opened(orphan) as handle:
-                if parent_of(orphan) == parent:
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-        return not orphans
+            return False
+        return True
 
     async def end(self) -> None:
         """Kill it with all that came of it, and wait until nothing is left; also when it has ended, or this is
@@ -507,6 +514,13 @@ def parent_of(pid: int) -> int | None:
     except OSError:
         return None
     return int(stat.rpartition(b")")[2].split()[1])  # proc(5): the name in parentheses may hold anything
+
+
+def _group_of(pid: int) -> int | None:
+    """The process group of a process; None if it has ended."""
+    with suppress(ProcessLookupError):
+        return os.getpgid(pid)
+    return None
 
 
 @contextmanager

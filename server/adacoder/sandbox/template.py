@@ -149,13 +149,15 @@ class Parent:
     def _end_overfull(self) -> None:
         """End evaluations with too much in their folders; each has a file system of its own that counts it."""
         self._counted = monotonic()
-        for slot, child in self._children.items():
-            for place in self._places(slot):
+        for slot in self._children:
+            for number, place in enumerate(self._places(slot)):
                 state = os.statvfs(place)
                 bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
-                if state.f_files - state.f_ffree > self._most_files or bytes_ > self._most_bytes:
+                # An importer counts for its desks. If it does not, because it is hostile, it ends with them.
+                share = 2 if number else 1
+                if state.f_files - state.f_ffree > self._most_files * share or bytes_ > self._most_bytes * share:
                     self._overfull.add(slot)
-                    os.kill(child, 9)
+                    self._kill(slot)
 
     def _places(self, slot: str) -> list[str]:
         """Folders that a process in a slot and its descendants may write to."""
@@ -220,8 +222,12 @@ class Parent:
         os.environ["HOME"] = os.environ["TMPDIR"] = self._folder
         first = last = ruleset = self._slots + int(slot)
         if kind == "importer":
+            if sys.platform == "linux":
+                os.setpgid(0, 0)  # which it can change no more once it is locked, nor can what comes of it
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
-            self._standing, self._group, self._most_files = standing.Standing(self.installed.holds), 1, 0
+            self._standing, self._group = standing.Standing(self.installed.holds), 1
+        else:
+            self._most_files = 0
         os.closerange(worker.CHANNEL + 1, first)
         os.closerange(last + 1, ruleset)
         os.closerange(max(last, ruleset) + 1, MOST_DESCRIPTORS)
@@ -323,6 +329,8 @@ class Lock:
         if sys.platform != "linux":
             return
         self._do(self._prctl(1, 9, None, 0, 0))  # PR_SET_PDEATHSIG, SIGKILL
+        if kind == "desk":
+            self._do(self._prctl(36, 1, None, 0, 0))  # PR_SET_CHILD_SUBREAPER: what comes of it stays below it
         if self._has_filters and _is_open(ruleset):
             self._do(self._syscall(446, ruleset, 0))  # landlock_restrict_self
             os.close(ruleset)

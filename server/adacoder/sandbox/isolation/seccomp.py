@@ -83,6 +83,7 @@ def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) 
         *_foreign(known),
         *(_on(known, "kill tgkill", _OWN_SIGNALS) if signals else ()),
         *(() if owns_devices else _on(known, "utimensat", _BY_DESCRIPTOR)),
+        *_on(known, "prctl", _ADOPTING),
         *_deny(known, [*_IMPORTER, *(_ATTRIBUTES if owns_devices else ())]),
         *_ALLOW,
     )
@@ -354,6 +355,14 @@ _OWN_LIMITS = (*_load_argument(0), *_unless(0, _answer(Errno.EPERM)), *_ALLOW)
 _SET_PDEATHSIG = 1
 _BOUND_TO_PARENT = (*_load_argument(0), *_if_any([_SET_PDEATHSIG], _answer(Errno.EPERM)), *_ALLOW)
 """The process may not outlive its parent."""
+
+_SET_CHILD_SUBREAPER = 36
+_ADOPTING = (
+    *_load_argument(0),
+    *_if_any([_SET_CHILD_SUBREAPER], (*_load_argument(1), *_if_any([0], _answer(Errno.EPERM)), *_ALLOW)),
+    *_ALLOW,
+)
+"""The process goes on to adopt its orphans."""
 
 _UNIX, _DATAGRAM = 1, 2
 _CONNECTED_PAIRS = (
