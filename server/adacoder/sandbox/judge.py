@@ -21,6 +21,8 @@ from adacoder.sandbox.worker import OUT_OF_MEMORY
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from adacoder.sandbox.program import Program
 
 _CHECKER = doctest.OutputChecker()
@@ -195,12 +197,15 @@ class Judge:
 
     def _syntax_failure(self, broken: SyntaxBroken) -> Failure:
         what = broken.message.partition(": ")[2] or broken.message
+        line = self._own_line(broken.line) if broken.in_candidate else None
+        kind = FailureKind.SYNTAX_ERROR if broken.in_candidate else FailureKind.BROKEN_MODULE
+        if self.program.all_count:
+            return Failure(kind, unparsed(self.program.module.path, broken.line, what), error=broken.message, line=line)
         if broken.in_candidate:
-            line = self._own_line(broken.line)
             message = f"`{self._text_of(broken.line)}` is a syntax error: {what}."
-            return Failure(FailureKind.SYNTAX_ERROR, message, error=broken.message, line=line)
+            return Failure(kind, message, error=broken.message, line=line)
         message = f"Fix line {broken.line} of the file first, which the run cannot leave out: {what}."
-        return Failure(FailureKind.BROKEN_MODULE, message, error=broken.message)
+        return Failure(kind, message, error=broken.message)
 
     def _import_failure(self, raised: Raised) -> Failure:
         error = raised.message.strip()
@@ -290,6 +295,11 @@ class Judge:
             told.error if told and telling else f"NameError: name '{missing[0]}' is not defined",
             told.line if told and telling else None,
         )
+
+
+def unparsed(path: Path, line: int, what: str) -> str:
+    """Say that a file is a syntax error at a 1-based line."""
+    return f"{path}, line {line}: {_brief(what)}. Fix this syntax error first: until then nothing in the file can run."
 
 
 def _displayed(example: Example, answer: Answer) -> str:
