@@ -367,6 +367,8 @@ class ExampleResult:
     """True if it had to match."""
     reached: Reached = NOTHING
     """The target's code that it reached, where requested."""
+    hint: str = ""
+    """Why it did not match, and what to do, as a sentence; empty if the outputs say enough."""
 
 
 @dataclass(frozen=True, slots=True)

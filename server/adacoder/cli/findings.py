@@ -171,8 +171,8 @@ def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]
     for result in failed:
         yield from _failed_example(target, result.example)
         yield from report.what_came(result.example, result.got, result.error)
-        if failure.kind is FailureKind.DENIED and failure.example == result.example:
-            yield failure.message  # of the error alone it cannot be told that isolation is the cause
+        if result.hint:
+            yield result.hint
     if failure.example is not None and failure.example not in {result.example for result in failed}:
         yield from _failed_example(target, failure.example)
         yield failure.message
@@ -248,5 +248,5 @@ def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
     if failed and denied:
         rest += f" Isolation denied what {counted(denied, 'docstring')} needs."
     if unread:
-        rest += f" Not checked, see above: {unread}."
+        rest += f" {counted(unread, 'file')} could not be checked."
     return f"{head} in {files}, {examples} ({seconds:.1f} s{how}).{rest}"
