@@ -21,7 +21,7 @@ from adacoder.source.locate import Documented
 from adacoder.task import Task, current
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from adacoder.privacy.names import Wishes

@@ -112,7 +112,7 @@ class Checking:
                 await self._check_all(self._units(places))
                 for folder, texts in self._silent.items():
                     await self._must_parse(texts, folder)
-                self._name_skipped()
+                self._name_left()
             finally:
                 self._view.close()
                 await self._checks.close()
@@ -166,8 +166,9 @@ class Checking:
         """List what to check, each docstring once; what cannot be read is reported and left out."""
         seen: set[tuple[Path, int]] = set()
         for place in places:
-            number, troubles = 0, len(self._left)
-            for number, path in enumerate(self._files(place), 1):
+            files, troubles = 0, len(self._left)
+            for path in self._files(place):
+                files += 1
                 try:
                     units = await self._in_file(path, place)
                 except AdaCoderError as error:
@@ -178,7 +179,7 @@ class Checking:
                     if key not in seen:
                         seen.add(key)
                         yield unit
-            if not (number or self._allows_empty or troubles < len(self._left)):
+            if not (files or self._allows_empty or troubles < len(self._left)):
                 self._could_not_read(f"There is no Python file in {place.path}: name another folder.", place.path)
 
     def _files(self, place: Place) -> Iterator[Path]:
@@ -188,9 +189,7 @@ class Checking:
             yield place.path
 
     async def _in_file(self, path: Path, place: Place) -> list[_Unit]:
-        if path.suffix not in _PYTHON and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
-            raise TargetError(f"{path} is no Python file: name a .py file, or a folder.")
-        file = read(path)
+        file = _read(path)
         folder = folder_of(file.path, file.text)
         settings = self._choices.settings(folder)
         units = await self._units_of(file, place, folder, settings)
@@ -233,18 +232,17 @@ class Checking:
         return not broken
 
     def _could_not_read(self, message: str, path: Path | None = None) -> None:
-        self._leave_out(NotChecked(message, path))
+        self._left.append(NotChecked(message, path))
         self._could_not_run(message)
 
-    def _leave_out(self, left: NotChecked) -> None:
-        self._left.append(left)
-        self._view.leave_out(left)
-
-    def _name_skipped(self) -> None:
-        """Name the folders and links that were skipped, once, in one line."""
+    def _name_left(self) -> None:
+        """Name what was not checked, and in one line the folders and links that were skipped."""
         skipped = sorted(set(self._skipped), key=lambda each: each.path)
         for each in skipped:
-            self._leave_out(NotChecked(f"Skipped ({each.why}): name it to check it.", each.path, is_skipped=True))
+            reason = f"Skipped ({each.why}): name it to check it."
+            self._left.append(NotChecked(reason, each.path, is_skipped=True))
+        for left in self._left:
+            self._view.leave_out(left)
         if skipped:
             here = Path.cwd()
             names = [f"{below(here, each.path)} ({each.why})" for each in skipped[:_MOST_NAMED]]
@@ -258,6 +256,13 @@ class Checking:
 
 def _is_folder(place: Place) -> bool:
     return place.is_whole_file and os.path.isdir(place.path)  # noqa: PTH112  # is_dir() raises where it may not look
+
+
+def _read(path: Path) -> SourceFile:
+    """Raises TargetError: it cannot be read, or is no Python."""
+    if path.suffix not in _PYTHON and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
+        raise TargetError(f"{path} is no Python file: name a .py file, or a folder.")
+    return read(path)
 
 
 def _runs(one: Documented) -> bool:
