@@ -142,8 +142,10 @@ def test_check_of_what_does_not_run_shows_why(desk: Desk) -> None:
     ran = desk.run("check", "shapes.py")
     assert (ran.code, ran.out) == (2, "")
     assert ran.error_lines == [
-        f"{desk.folder}/shapes.py, line 12: invalid syntax. "
-        "Fix this syntax error first: until then nothing in the file can run."
+        (
+            f"{desk.folder}/shapes.py, line 12: invalid syntax. "
+            "Fix this syntax error first: until then nothing in the file can run."
+        )
     ]
 
 
@@ -165,8 +167,10 @@ def test_check_of_a_directory_takes_all_files_that_are_ours(desk: Desk) -> None:
     ]
     assert ran.code == 1
     assert ran.error_lines == [
-        "Skipped: .hidden (1 file), .venv (1 file), __pycache__ (1 file), env (a virtual environment, 1 file), "
-        "node_modules (1 file). To check one, name it."
+        (
+            "Skipped: .hidden (1 file), .venv (1 file), __pycache__ (1 file), env (a virtual environment, 1 file), "
+            "node_modules (1 file). To check one, name it."
+        )
     ]
 
 

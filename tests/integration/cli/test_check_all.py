@@ -165,8 +165,10 @@ def test_links_and_what_is_not_counted_are_named(desk: Desk, monkeypatch: pytest
     ran = desk.run("check", "--junit", "report.xml")
     assert ran.code == 0
     assert ran.error_lines == [
-        "Skipped: .secret.py (hidden, or no regular file), b.py (a link), dist (over 5 files), gone.py (a link), "
-        "linked (a link). To check one, name it."
+        (
+            "Skipped: .secret.py (hidden, or no regular file), b.py (a link), dist (over 5 files), gone.py (a link), "
+            "linked (a link). To check one, name it."
+        )
     ]
     skipped = [case for case in ET.parse("report.xml").iter("testcase") if case.find("skipped") is not None]
     assert [case.attrib["name"] for case in skipped] == [".secret.py", "b.py", "dist", "gone.py", "linked"]
