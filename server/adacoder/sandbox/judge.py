@@ -41,7 +41,8 @@ _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
 """The same if the error names a file."""
 _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
 """Names of shared memory in an error: in the file system, or as `multiprocessing.shared_memory` gives them."""
-_NO_TERMINAL = "OSError: out of pty devices"
+_WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
+"""Resources that are lacking, by the start of what Python's own library raises without a number."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
 _LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
 _SHOWN = 60
@@ -261,7 +262,7 @@ class Judge:
             return None
         found = _ERRNO.search(raised.message)
         if found is None:
-            return "a terminal" if raised.message.strip() == _NO_TERMINAL else None
+            return next((need for start, need in _WITHOUT_NUMBER.items() if raised.message.startswith(start)), None)
         number = int(found[1])
         need = _NEEDS_OF_FILES.get(number) if found[2] else None
         if need is not None and _SHARED_MEMORY.search(raised.message):
