@@ -232,7 +232,9 @@ class Checking:
         return not broken
 
     def _could_not_read(self, message: str, path: Path | None = None) -> None:
-        self._left.append(NotChecked(message, path))
+        left = NotChecked(message, path)
+        if left not in self._left:  # it may be named twice
+            self._left.append(left)
         self._could_not_run(message)
 
     def _name_left(self) -> None:
