@@ -11,6 +11,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Hashable
+from itertools import accumulate
 
 from adacoder.pytext import parsed
 
@@ -71,20 +72,25 @@ def _with_sorted_sets(written: str) -> str | None:
         return None
     match parsed(text):
         case ast.Module(body=[ast.Expr(value=value)]):
-            sets: list[tuple[int, int, str]] = []
+            sets: list[tuple[ast.Set, str]] = []
             try:
-                _canonical(value, text, sets)
+                _canonical(value, sets)
             except ValueError:
                 return None
         case _:
             return None
-    for start, end, form in reversed(sets):
-        text = text[:start] + form + text[end:]
-    return text
+    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    data = b"\n".join(lines)
+    parts, done = list[bytes](), 0
+    for node, form in sets:
+        parts += [data[done : starts[node.lineno - 1] + node.col_offset], form.encode()]
+        done = starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
+    return b"".join([*parts, data[done:]]).decode()
 
 
-def _canonical(node: ast.expr, text: str, sets: list[tuple[int, int, str]] | None = None) -> str:
-    """The canonical form of a literal; `sets` collects the places of the outermost sets in `text`, and their forms.
+def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) -> str:
+    """The canonical form of a literal; `sets` collects the outermost sets, in order, and their forms.
 
     Raises:
         ValueError: it is no literal.
@@ -93,20 +99,20 @@ def _canonical(node: ast.expr, text: str, sets: list[tuple[int, int, str]] | Non
         case ast.Constant(value=bool() | int() | float() | complex() | str() | bytes() | None):
             return repr(node.value)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
-            return f"-{_canonical(node.operand, text)}"
+            return f"-{_canonical(node.operand)}"
         case ast.Set(elts=elements):
-            form = f"{{{', '.join(sorted({_canonical(each, text) for each in elements}))}}}"
+            form = f"{{{', '.join(sorted({_canonical(each) for each in elements}))}}}"
             if sets is not None:
-                sets.append((*_place(node, text), form))
+                sets.append((node, form))
             return form
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            forms = ", ".join([_canonical(each, text, sets) for each in elements])
+            forms = ", ".join([_canonical(each, sets) for each in elements])
             return f"{type(node).__name__}({forms})"
         case ast.Dict(keys=keys, values=values):
             pairs = [each for pair in zip(keys, values, strict=True) for each in pair]
-            return f"Dict({', '.join([_canonical(each, text, sets) for each in _all(pairs)])})"
+            return f"Dict({', '.join([_canonical(each, sets) for each in _all(pairs)])})"
         case ast.Call(func=ast.Name(id="set" | "frozenset" as name), args=[] | [ast.Set()] as arguments, keywords=[]):
-            return f"{name}({', '.join([_canonical(each, text, sets) for each in arguments])})"
+            return f"{name}({', '.join([_canonical(each, sets) for each in arguments])})"
     raise ValueError("no literal")
 
 
@@ -116,17 +122,6 @@ def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
     if len(found) < len(nodes):
         raise ValueError("no literal")
     return found
-
-
-def _place(node: ast.expr, text: str) -> tuple[int, int]:
-    """Offsets of a node in `text`; Python counts lines, and in them bytes of UTF-8."""
-    lines = text.split("\n")
-
-    def offset(line: int, column: int) -> int:
-        above = sum(len(each) + 1 for each in lines[: line - 1])
-        return above + len(lines[line - 1].encode()[:column].decode())
-
-    return offset(node.lineno, node.col_offset), offset(node.end_lineno or 1, node.end_col_offset or 0)
 
 
 def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
