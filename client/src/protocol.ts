@@ -21,7 +21,7 @@ export interface RunParams {
 
 /** The part that is shown of the object `adacoder --json` prints. */
 export interface RunResult {
-  readonly status: "verified" | "partial" | "unverified" | "failed" | "cancelled" | "error";
+  readonly status: "verified" | "partial" | "unverified" | "failed" | "denied" | "cancelled" | "error";
   /** Why it is not `verified`. */
   readonly reason: string | null;
   /** How it ended and the evidence, in one line. */

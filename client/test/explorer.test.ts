@@ -54,6 +54,9 @@ class StandIn {
   private isRunning = false;
   private tell: (part: { results: readonly DocstringResult[] }) => void = () => undefined;
 
+  /** The answer to `adacoder/examples`. */
+  listing: object = { items: [documented("area", 3), documented("side", 20)] };
+
   constructor(private readonly check: Check) {}
 
   get current(): StandIn | undefined {
@@ -75,7 +78,7 @@ class StandIn {
   }
 
   async sendRequest(method: string, params: { ids: readonly string[] }, token: CancellationTokenSource["token"]): Promise<object> {
-    if (method === "adacoder/examples") return { items: [documented("area", 3), documented("side", 20)] };
+    if (method === "adacoder/examples") return this.listing;
     this.asked.push(params.ids);
     return this.check(params.ids, (...results) => { this.tell({ results }); }, token);
   }
@@ -118,6 +121,25 @@ test("files are listed without a server, and it is started when somebody looks i
   await controller.resolveHandler?.(find(controller));
   expect([...find(controller).children].map(([, { label }]) => label)).toEqual(["area", "side"]);
   expect(server.starts).toBe(1);
+});
+
+test("a package that is called as built files are is listed, and no built files", async () => {
+  files.set("/project/src/build/__init__.py", "").set("/project/src/build/env.py", ">>> 1").set("/project/build/lib/a.py", ">>> 1");
+  const { controller } = explorer(passing);
+  await controller.resolveHandler?.();
+  expect([...controller.items].map(([, { label }]) => label)).toEqual(["shapes.py", "src/build/env.py"]);
+});
+
+test("a file that cannot be read whole stays, and is an error of a run", async () => {
+  const { server, controller } = explorer(passing);
+  server.listing = { items: [], reason: "Line 1 is a syntax error." };
+  await runs(controller, RUN);
+  expect(find(controller).error).toBe("Line 1 is a syntax error.");
+  expect(server.asked).toEqual([]);
+  expect(controller.runs.map(({ told, ended }) => [told, ended])).toEqual([[["errored shapes.py"], true]]);
+  files.delete(PATH);
+  await controller.resolveHandler?.(find(controller));
+  expect(controller.items.get(URI)).toBeUndefined();
 });
 
 test("all is run in one request, and one example with its docstring", async () => {

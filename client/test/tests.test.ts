@@ -69,6 +69,16 @@ test("a failure tells what it gave, or how it ended; what did not run is skipped
   ]);
 });
 
+test("what isolation denies is an error, no failure, and a hint comes before what differs", () => {
+  const hint = "It needs processes, which isolation denies.";
+  const denied = { ...example(1, "failed", "", "OSError: no"), hint };
+  expect(told({ ...RESULT, status: "denied", results: [denied] })).toEqual([{ id: `${URI}#f/1`, state: "errored", message: hint }]);
+  const differs = { ...example(1, "failed", "2\n", null), hint: "Only the order differs." };
+  expect(told({ ...RESULT, results: [differs] })).toEqual([
+    { id: `${URI}#f/1`, state: "failed", message: "Only the order differs.", got: "2\n" },
+  ]);
+});
+
 test("what could not run at all is an error of the docstring", () => {
   const results = [example(1, "unknown", null, null)];
   const error = { id: `${URI}#f`, state: "errored", message: "No." };

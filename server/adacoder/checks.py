@@ -12,21 +12,32 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.domain import AdaCoderError, Attempt, Outcome, Status, conclude
-from adacoder.sandbox.host import Host, turns_for_all
+from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, Status, conclude_check
+from adacoder.privacy.access import Access
+from adacoder.sandbox.host import Host, Program, turns_for_all
 from adacoder.sandbox.interpreter import Interpreter, find
+from adacoder.sandbox.judge import unparsed
 from adacoder.source.locate import Documented
 from adacoder.task import Task, current
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from adacoder.domain import Module
     from adacoder.privacy.names import Wishes
     from adacoder.project import Project
     from adacoder.settings import Settings
     from adacoder.source.examples import UnreadableExample
 
+_PARSES = """
+try:
+    _ = compile({text!r}, {path!r}, "exec", 0, True)
+except Exception as error:
+    print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
+"""
+"""Example that prints the line and the message of a syntax error. It runs nothing of the text."""
+_TOGETHER = 200_000
+"""Characters of files that one process parses."""
 _MOMENT_SECONDS = 1.0
 """Lifetime of the interpreter that was found for a folder."""
 
@@ -62,10 +73,40 @@ class Checks:
                     self._required.add(key)
                 evaluator = await self._evaluator(task, covers=covers)
             verdict = await evaluator.evaluate_as_it_stands(Documented(target, unreadable), once=once)
-            outcome = conclude(target, Attempt(current(target), verdict), journal.round)
+            outcome = conclude_check(target, Attempt(current(target), verdict), journal.round)
         except AdaCoderError as error:
             outcome = Outcome(Status.ERROR, target, str(error))
         return with_evidence(outcome, task)
+
+    async def unparsed(self, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
+        """Ask the user's interpreter which files do not parse. Nothing of them runs.
+
+        Args:
+            texts: whole texts, by path.
+            settings: as of a Task.
+            project: as of a Task.
+
+        Returns: a sentence for each file that does not parse, or may not be read.
+
+        Raises:
+            AdaCoderError: nothing could be run.
+        """
+        found: dict[Path, str] = {}
+        access = Access((project.folder, *(path.parent for path in texts)), settings.wishes)
+        modules: dict[Host, dict[Path, str]] = {}
+        for path, text in texts.items():
+            try:
+                access.require(path)
+            except AdaCoderError as error:
+                found[path] = str(error)
+                continue
+            module = Module(path, path.stem, path.parent)
+            host = self._host(await self._interpreter_for(module, settings, project), settings, project)
+            modules.setdefault(host, {})[path] = text
+        pieces = [(host, piece) for host, of_host in modules.items() for piece in _pieces(of_host)]
+        for broken in await asyncio.gather(*(_unparsed(host, piece, settings, project) for host, piece in pieces)):
+            found |= broken
+        return found
 
     async def begin(self, module: Module, settings: Settings, project: Project) -> None:
         """Start what runs docstrings of a module, before they are read; each of them reports it if that fails."""
@@ -106,6 +147,39 @@ class Checks:
             found = await asyncio.to_thread(find, *key)
             self._interpreters[key] = (found, time.monotonic() + _MOMENT_SECONDS)
         return found
+
+
+def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
+    """Cut `texts` into pieces for one process each."""
+    piece: dict[Path, str] = {}
+    for path, text in texts.items():
+        if piece and sum(map(len, piece.values())) + len(text) > _TOGETHER:
+            yield piece
+            piece = {}
+        piece[path] = text
+    if piece:
+        yield piece
+
+
+async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
+    """As `Checks.unparsed`, in one process."""
+    module = Module(project.folder / "adacoder_parses.py", "adacoder_parses", project.folder)
+    asked = {
+        path: Example(_PARSES.format(text=text.removeprefix("\ufeff"), path=str(path)), "", number)
+        for number, (path, text) in enumerate(texts.items())
+    }
+    program = Program(module, "", "__doc__", 1, 1, all_count=True)
+    verdict = await host.evaluate(program, tuple(asked.values()), timeout=settings.timeout)
+    told = {result.example: result.got for result in verdict.results}
+    found: dict[Path, str] = {}
+    for path, example in asked.items():
+        line, _, what = told.get(example, "").partition(" ")
+        if line:
+            found[path] = unparsed(path, int(line) if line.isdecimal() else 1, what)
+        elif example not in told:
+            why = "" if verdict.failure is None else f": {verdict.failure.message}"
+            found[path] = f"{path} could not be parsed{why}"
+    return found
 
 
 def with_evidence(outcome: Outcome, task: Task) -> Outcome:

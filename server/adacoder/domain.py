@@ -6,7 +6,7 @@ Offsets are code points into one text, half open. Lines are 0-based unless a nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -295,6 +295,8 @@ class FailureKind(StrEnum):
     """The child broke the evaluator's protocol, as only hostile or badly broken code does."""
 
 
+_UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
+"""Failures of a text that does not parse, if it was given to the interpreter at all."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
@@ -366,6 +368,8 @@ class ExampleResult:
     """True if it had to match."""
     reached: Reached = NOTHING
     """The target's code that it reached, where requested."""
+    hint: str = ""
+    """Why it did not match, and what to do, as a sentence; empty if the outputs say enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,6 +483,8 @@ class Status(StrEnum):
     UNVERIFIED = "unverified"
     """Nothing failed, and nothing could be verified: no deciding example."""
     FAILED = "failed"
+    DENIED = "denied"
+    """Only of a check: an example needs what isolation denies."""
     CANCELLED = "cancelled"
     ERROR = "error"
     """It could not run."""
@@ -591,6 +597,22 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
         status, reason = Status.FAILED, verdict.failure.message
     edits = verdict.edits if status in _OFFERED else ()
     return Outcome(status, target, reason, attempt.candidate, verdict, rounds, edits)
+
+
+def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
+    """Conclude from a check of the text as it stands.
+
+    As `conclude`, but a file that does not parse could not run, and what isolation denies is not a failure of the code.
+    """
+    outcome = conclude(target, attempt, rounds)
+    failure = attempt.verdict.failure
+    if failure is None:
+        return outcome
+    if not attempt.verdict.parses and failure.kind in _UNPARSED:
+        return replace(outcome, status=Status.ERROR, reason=failure.message)
+    if failure.kind is FailureKind.DENIED:
+        return replace(outcome, status=Status.DENIED, reason=failure.message)
+    return outcome
 
 
 def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:

@@ -11,6 +11,7 @@ from math import inf
 from pathlib import Path
 
 from adacoder.domain import Module
+from adacoder.messages import counted
 from adacoder.privacy.access import leads_out
 from adacoder.pytext import starts_logical_line
 
@@ -20,11 +21,15 @@ MARKS = (*BUILD_FILES, ".git")
 """Entries that make a folder a project."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
 """Folders of what was installed or can be made anew. Not searched for secrets, so nothing else belongs here."""
-_NOT_OWN = FOREIGN | {"venv", "build", "dist", "vendor", "vendored", "_vendor", "third_party"}
-"""Folders without the project's own code; hidden ones and environments are left out too."""
+_OUTPUT = frozenset({"venv", "build", "dist"})
+"""Folders that tools make, unless they are packages: then they are the project's own."""
+_NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
+"""Folders without the project's own code. Hidden ones and environments are skipped too."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Folders that are listed for `nearest_files`."""
+_MOST_COUNTED = 20_000
+"""Entries of a skipped folder that are looked at to count its Python files."""
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 
 
@@ -61,13 +66,27 @@ def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
     return next((path for each in folders if os.path.lexists(path := each / "pyproject.toml")), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A folder with Python files, or a link, that a run over a project leaves out."""
+
+    path: Path
+    why: str
+    """Noun phrase, such as `12 files`."""
+
+
 def python_files(
-    folder: Path, tell: Callable[[str], object] = str, *, seen: set[Path] | None = None, most: float = inf
+    folder: Path,
+    tell: Callable[[str], object] = str,
+    *,
+    skip: Callable[[Skipped], object] | None = None,
+    seen: set[Path] | None = None,
+    most: float = inf,
 ) -> Iterator[Path]:
     """Yield the project's own Python files below `folder`, in order.
 
-    Left out is what is hidden, installed, vendored, built or a link. `tell` hears of what cannot be read. Folders in
-    `seen` are not listed again, and no more than `most` are.
+    Hidden, installed, vendored and built folders are skipped, and so are links. `tell` hears of folders that cannot be
+    read, `skip` of what is skipped. Folders in `seen` are not listed again, and no more than `most` are.
     """
     seen = set() if seen is None else seen
     pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be
@@ -80,7 +99,7 @@ def python_files(
         elif path not in seen and len(seen) < most:
             seen.add(path)
             try:
-                pending.append(iter(sorted(_own_entries(path))))
+                pending.append(iter(sorted(_own_entries(path, skip))))
             except OSError as error:
                 tell(f"{path} cannot be read ({error.strerror}): check its permissions.")
 
@@ -94,17 +113,64 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
                 yield path
 
 
-def _own_entries(folder: Path) -> Iterator[tuple[Path, bool]]:
+def _own_entries(folder: Path, skip: Callable[[Skipped], object] | None) -> Iterator[tuple[Path, bool]]:
     """Yield the project's own folders and Python files in `folder`, each with True for a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(".") or entry.name in _NOT_OWN or entry.is_symlink():
-                continue
             path = folder / entry.name
-            if entry.is_dir() and not any(_exists(path / mark) for mark in _ENVIRONMENT_MARKS):
-                yield path, True
-            elif path.suffix == ".py" and entry.is_file():
-                yield path, False
+            is_link = entry.is_symlink()
+            is_folder = not is_link and entry.is_dir()
+            is_file = not is_link and path.suffix == ".py" and entry.is_file() and not entry.name.startswith(".")
+            if is_file or (is_folder and _is_own(path)):
+                yield path, is_folder
+            elif skip is not None and (why := _why_skipped(path, is_link=is_link, is_folder=is_folder)):
+                skip(Skipped(path, why))
+
+
+def _is_own(folder: Path) -> bool:
+    """True if a folder, which is no link, holds the project's own code."""
+    name = folder.name
+    if name.startswith(".") or _is_environment(folder):
+        return False
+    return name not in _NOT_OWN or (name in _OUTPUT and _exists(folder / "__init__.py"))
+
+
+def _is_environment(folder: Path) -> bool:
+    return any(_exists(folder / mark) for mark in _ENVIRONMENT_MARKS)
+
+
+def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
+    """What to say of an entry that is not the project's own; None if it holds no Python file."""
+    is_python = path.suffix == ".py"
+    if is_link:
+        return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
+    if not is_folder:
+        return "hidden, or no regular file" if is_python else None
+    files, is_all = _count(path)
+    if not files:
+        return None if is_all else "too large to look through"
+    kind = "a virtual environment, " if _is_environment(path) else ""
+    return f"{kind}{'' if is_all else 'over '}{counted(files, 'file')}"
+
+
+def _count(top: Path) -> tuple[int, bool]:
+    """The number of Python files below a folder, and whether all of it was looked at."""
+    files = looked = 0
+    waiting = [top]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    looked += 1
+                    if looked > _MOST_COUNTED:
+                        return files, False
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+                    elif entry.name.endswith(".py"):
+                        files += 1
+        except OSError:
+            continue
+    return files, True
 
 
 def is_wide(folder: Path) -> bool:

@@ -9,6 +9,7 @@ neither a slow machine nor a busy one changes that. As a program it prints what 
 
 from __future__ import annotations
 
+import operator
 import sys
 import tempfile
 import time
@@ -43,7 +44,7 @@ from adacoder.replies.filters import UNWRAPPING, is_thinking
 from adacoder.replies.repetition import is_repetition
 from adacoder.replies.steps import are_complete, steps
 from adacoder.replies.transcript import TRANSCRIBING
-from adacoder.sandbox.literal_values import same_value
+from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
 from adacoder.settings import Settings, from_project
 from adacoder.source.calls import Calls
 from adacoder.source.context import pieces
@@ -238,6 +239,8 @@ READERS: Mapping[str, Reader] = {
     "window": _all_of(estimate, lambda text: Window(100).measure(text)),
     "redaction": REDACTION,
     "same value": lambda text: same_value(text, text),
+    "same sets": lambda text: same_but_for_sets(text, f"{text} ", operator.eq),
+    "same order": lambda text: same_but_for_order(text, f"{text}{{}}"),
     "settings": _project,
 }
 """Every public reader of text that comes from outside."""

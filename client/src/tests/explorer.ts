@@ -30,7 +30,9 @@ import { CHECK, fileOf, lines, told, type CheckAnswer, type Coverage, type Docst
 import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
 
 /** Where no examples of the project's own are. What searches takes no braces within braces. */
-const EXCLUDED = "{**/.*/**,**/node_modules/**,**/site-packages/**,**/__pycache__/**,**/venv/**,**/build/**,**/dist/**}";
+const EXCLUDED = "{**/.*/**,**/node_modules/**,**/site-packages/**,**/__pycache__/**,**/venv/**}";
+/** Folders of built files, unless they are packages. */
+const OUTPUT = /\/(?:build|dist)(?=\/)/g;
 const MOST_FILES = 5000;
 const PAUSE_MS = 500;
 const PROMPT = Buffer.from(">>> ");
@@ -92,13 +94,11 @@ class Explorer {
 
   /** Lists the files that look as if they had examples; what is in them is asked when somebody wants to see it. */
   private async discover(): Promise<void> {
-    const found = await Promise.all(
-      (workspace.workspaceFolders ?? []).map((folder) =>
-        workspace.findFiles(new RelativePattern(folder, "**/*.py"), EXCLUDED, MOST_FILES),
-      ),
-    );
-    for (const uri of found.flat()) {
-      if (this.controller.items.get(uri.toString()) === undefined && (await hasPrompt(uri))) this.file(uri);
+    for (const folder of workspace.workspaceFolders ?? []) {
+      for (const uri of await workspace.findFiles(new RelativePattern(folder, "**/*.py"), EXCLUDED, MOST_FILES)) {
+        const isKnown = this.controller.items.get(uri.toString()) !== undefined;
+        if (!isKnown && (await isOwn(uri, folder.uri)) && (await hasPrompt(uri))) this.file(uri);
+      }
     }
   }
 
@@ -139,12 +139,14 @@ class Explorer {
     item.busy = true;
     try {
       const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(item.uri) } };
-      const { items } = await client.sendRequest<ExamplesAnswer>(EXAMPLES, params);
+      const { items, reason } = await client.sendRequest<ExamplesAnswer>(EXAMPLES, params);
       const nodes = tree(item.id, items);
       this.fill(item, nodes);
       item.canResolveChildren = false;
-      item.error = undefined;
-      if (nodes.length === 0) this.controller.items.delete(item.id);
+      item.error = reason ?? undefined;
+      // A file that is gone has a reason, too.
+      const isBroken = item.error !== undefined && (await hasPrompt(item.uri));
+      if (nodes.length === 0 && !isBroken) this.controller.items.delete(item.id);
     } catch (error) {
       if (!isCancelled(error)) item.error = String(error);
     } finally {
@@ -194,11 +196,17 @@ class Explorer {
     const wanted = new Map<string, TestItem>();
     for (const item of include) this.collect(item, request, wanted);
     const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
-    if (ids.length === 0) return;
+    const broken = include.filter(({ error, children }) => error !== undefined && children.size === 0);
+    if (ids.length === 0 && broken.length === 0) return;
     // Of all runs of one request VS Code shows the worst result, so that what once failed would never pass.
     const own = only === undefined ? request : new TestRunRequest(include, request.exclude, request.profile, true);
     const run = this.controller.createTestRun(own);
     for (const item of wanted.values()) run.started(item);
+    for (const item of broken) run.errored(item, new TestMessage(item.error ?? ""));
+    if (ids.length === 0) {
+      run.end();
+      return;
+    }
     const found: DocstringResult[] = [];
     const token = randomUUID();
     const parts = client.onProgress(PARTS, token, ({ results }) => {
@@ -275,6 +283,19 @@ async function tellOfFailure(error: unknown): Promise<void> {
 /** Whether it is a Python file of the workspace. */
 function isOurs(uri: Uri): boolean {
   return uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
+}
+
+/** Whether a file below `folder` lies in no folder of built files. */
+async function isOwn(uri: Uri, folder: Uri): Promise<boolean> {
+  const path = uri.path.slice(folder.path.length);
+  for (const { index, 0: name } of path.matchAll(OUTPUT)) {
+    try {
+      await workspace.fs.readFile(Uri.joinPath(folder, `${path.slice(0, index)}${name}/__init__.py`));
+    } catch {
+      return false;
+    }
+  }
+  return true;
 }
 
 async function hasPrompt(uri: Uri): Promise<boolean> {

@@ -8,6 +8,8 @@ export interface ExampleResult {
   readonly state: "passed" | "failed" | "skipped" | "unknown";
   readonly got: string | null;
   readonly error: string | null;
+  /** Why it failed and what to do, if the outputs do not say enough. */
+  readonly hint?: string | null;
 }
 
 export interface Coverage {
@@ -46,7 +48,7 @@ export type Told = { readonly id: string; readonly state: "passed" | "skipped" }
 const DIFFERS = "It gave something else than the docstring says.";
 
 /**
- * What to tell of a docstring's tests. What did not run, because another failed before it, counts as skipped; if none
+ * What to tell of a docstring's tests. What isolation denies is an error of its own, no failure. What did not run, because another failed before it, counts as skipped; if none
  * failed, what kept it from running is its error.
  */
 export function told({ id, status, reason, failure, results }: DocstringResult): Told[] {
@@ -59,8 +61,9 @@ export function told({ id, status, reason, failure, results }: DocstringResult):
     if (each.state !== "failed") {
       return obstacle === undefined ? { id: each.id, state: "skipped" } : { id: each.id, state: "errored", message: obstacle };
     }
+    if (status === "denied") return { id: each.id, state: "errored", message: each.hint ?? each.error ?? failure?.message ?? DIFFERS };
     if (each.error !== null && each.error !== "") return { id: each.id, state: "failed", message: each.error };
-    return { id: each.id, state: "failed", message: DIFFERS, got: each.got ?? "" };
+    return { id: each.id, state: "failed", message: each.hint ?? DIFFERS, got: each.got ?? "" };
   });
 }
 

@@ -25,6 +25,8 @@ export interface Documented {
 
 export interface ExamplesAnswer {
   readonly items: readonly Documented[];
+  /** Why the file, or a part of it, cannot be run. */
+  readonly reason?: string | null;
 }
 
 /** A node of the tree: a class, a function, a docstring or an example. */

@@ -311,7 +311,7 @@ export const workspace = {
   workspaceFolders: folders,
   textDocuments: [] as { uri: Uri; languageId: string }[],
   findFiles: (): Promise<Uri[]> => Promise.resolve([...files.keys()].map((path) => Uri.file(path))),
-  fs: { readFile: (uri: Uri): Promise<Buffer> => Promise.resolve(Buffer.from(files.get(uri.path) ?? "")) },
+  fs: { readFile: (uri: Uri): Promise<Buffer> => files.has(uri.path) ? Promise.resolve(Buffer.from(files.get(uri.path) ?? "")) : Promise.reject(new Error("There is no such file.")) },
   createFileSystemWatcher: () => ({
     onDidCreate: changed.event,
     onDidChange: changed.event,

@@ -208,7 +208,7 @@ class CodeEvaluator:
             not_run = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
             return replace(verdict, failure=None, results=not_run)
         failure = _failed_import(verdict)
-        if failure is not None:
+        if failure is not None and failure.kind is not FailureKind.DENIED:
             return _broken_module(verdict, failure)
         return await self._checked_by_line(
             _failing_on_unshown_output(verdict), target, _as_it_stands(target), None, once=once

@@ -20,15 +20,15 @@ from adacoder.aside import aside
 from adacoder.checks import Checks
 from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.choices import Choices, Told
-from adacoder.cli.findings import Checked, View
+from adacoder.cli.findings import Checked, NotChecked, View
 from adacoder.cli.place import Place
 from adacoder.domain import AdaCoderError, Outcome, Status, Target, TargetError
-from adacoder.project import Project, folder_of, module_of, project_around, python_files
+from adacoder.project import Project, Skipped, below, folder_of, module_of, project_around, python_files
 from adacoder.pytext import Lines
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
 from adacoder.source.examples import UnreadableExample
-from adacoder.source.locate import Documented, documented, locate, may_have_examples
+from adacoder.source.locate import Documented, documented, locate, may_have_examples, must_run
 from adacoder.source.text import SourceFile, read
 from adacoder.task import Task
 
@@ -36,6 +36,10 @@ _AHEAD = 32 + 4 * (os.cpu_count() or 1)
 """Docstrings that may be under way; of these the evaluator takes as many at a time as are good for it."""
 
 
+_PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})
+"""Suffixes of files that may be Python; the interpreter decides about a file without one."""
+_MOST_NAMED = 8
+"""Skipped folders and links that one line names."""
 _SWITCH_SECONDS = 0.0005
 """Seconds a thread may keep the interpreter while others wait for it: the event loop answers many short messages."""
 
@@ -56,13 +60,20 @@ class Checking:
     """One check."""
 
     def __init__(
-        self, values: Mapping[str, object], view: View, *, covers: bool = False, junit: Path | None = None
+        self,
+        values: Mapping[str, object],
+        view: View,
+        *,
+        covers: bool = False,
+        junit: Path | None = None,
+        allows_empty: bool = False,
     ) -> None:
         """Args:
         values: what the options say, by the fields of Settings; None: not said.
         view: shows what it finds.
         covers: as of `Checks.check`.
         junit: where a report is to be written.
+        allows_empty: True if files and folders without examples are no error.
         """
         self._tell = Told()
         self._choices = Choices(values, self._tell)
@@ -73,11 +84,14 @@ class Checking:
         """Workspaces whose docstrings can soon run."""
         self._codes = [0]
         self._junit = junit
+        self._allows_empty = allows_empty
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
         """With those that could not run."""
-        self._troubles: list[str] = []
-        """Why files could not be read."""
+        self._left: list[NotChecked] = []
+        self._skipped: list[Skipped] = []
+        self._silent: dict[Path, dict[Path, str]] = {}
+        """Texts of files of which no example runs, by workspace and path. Whether they parse is still to be asked."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
         """Check all that is at `places`, by default in the workspace around the current folder.
@@ -96,17 +110,22 @@ class Checking:
         try:
             try:
                 await self._check_all(self._units(places))
+                for folder, texts in self._silent.items():
+                    await self._must_parse(texts, folder)
+                self._name_left()
             finally:
                 self._view.close()
                 await self._checks.close()
             if junit is not None:
-                junit.write(self._shown, self._troubles, time.monotonic() - began)
+                junit.write(self._shown, self._left, time.monotonic() - began)
         finally:
             if junit is not None:
                 junit.close()
         if self._found:
             await probe(keeps=True)  # of all commands this one is started most often
-            self._view.end(self._found, time.monotonic() - began)
+            unread = {each.path for each in self._left if not each.is_skipped}
+            unread |= {each.outcome.target.module.path for each in self._shown if each.outcome.status is Status.ERROR}
+            self._view.end(self._found, time.monotonic() - began, len(unread))
         elif max(self._codes) == 0:
             self._tell("There are no examples in what was named: nothing was checked.")
         return max(self._codes)
@@ -147,45 +166,110 @@ class Checking:
         """List what to check, each docstring once; what cannot be read is reported and left out."""
         seen: set[tuple[Path, int]] = set()
         for place in places:
+            files, troubles = 0, len(self._left)
             for path in self._files(place):
+                files += 1
                 try:
                     units = await self._in_file(path, place)
                 except AdaCoderError as error:
-                    self._could_not_read(str(error))
+                    self._could_not_read(str(error), path)
                     continue
                 for unit in units:
                     key = path, unit.documented.target.docstring_span.start
                     if key not in seen:
                         seen.add(key)
                         yield unit
+            if not (files or self._allows_empty or troubles < len(self._left)):
+                self._could_not_read(f"There is no Python file in {place.path}: name another folder.", place.path)
 
     def _files(self, place: Place) -> Iterator[Path]:
-        if place.is_whole_file and os.path.isdir(place.path):  # noqa: PTH112  # is_dir() raises where it may not look
-            yield from python_files(place.path, self._could_not_read)
+        if _is_folder(place):
+            yield from python_files(place.path, self._could_not_read, skip=self._skipped.append)
         else:
             yield place.path
 
     async def _in_file(self, path: Path, place: Place) -> list[_Unit]:
-        file = read(path)
+        file = _read(path)
         folder = folder_of(file.path, file.text)
         settings = self._choices.settings(folder)
+        units = await self._units_of(file, place, folder, settings)
+        if any(_runs(unit.documented) for unit in units):
+            return units  # running them tells whether the file parses
+        if _is_folder(place):
+            self._silent.setdefault(folder, {})[path] = file.text
+        elif await self._must_parse({path: file.text}, folder) and not (units or self._allows_empty):
+            raise TargetError(f"No docstring in {path} has an example: write one, such as `>>> f(2)` above its output.")
+        return units
+
+    async def _units_of(self, file: SourceFile, place: Place, folder: Path, settings: Settings) -> list[_Unit]:
+        path = file.path
         if place.is_whole_file and not may_have_examples(file.text):
+            must_run(path)
             return []
         if folder not in self._begun:  # it starts while the docstrings are read
             self._begun.add(folder)
             await self._checks.begin(module_of(path, file.text, folder), settings, Project(folder))
         if not place.is_whole_file:
-            return [_Unit(await aside(_named, place, file, folder), folder, settings, is_named=True)]
+            try:
+                named = await aside(_named, place, file, folder)
+            except TargetError:
+                if await self._must_parse({path: file.text}, folder):
+                    raise
+                return []
+            return [_Unit(named, folder, settings, is_named=True)]
         found = await aside(_with_examples, file, folder)
         return [_Unit(one, folder, settings, is_named=False) for one in found]
 
-    def _could_not_read(self, message: str) -> None:
-        self._troubles.append(message)
+    async def _must_parse(self, texts: Mapping[Path, str], folder: Path) -> bool:
+        """Report the files of a workspace that do not parse; returns True if there are none."""
+        try:
+            broken = await self._checks.unparsed(texts, self._choices.settings(folder), Project(folder))
+        except AdaCoderError as error:
+            self._could_not_read(str(error))
+            return False
+        for path, why in broken.items():
+            self._could_not_read(why, path)
+        return not broken
+
+    def _could_not_read(self, message: str, path: Path | None = None) -> None:
+        left = NotChecked(message, path)
+        if left not in self._left:  # it may be named twice
+            self._left.append(left)
         self._could_not_run(message)
+
+    def _name_left(self) -> None:
+        """Name what was not checked, and in one line the folders and links that were skipped."""
+        skipped = sorted(set(self._skipped), key=lambda each: each.path)
+        for each in skipped:
+            reason = f"Skipped ({each.why}): name it to check it."
+            self._left.append(NotChecked(reason, each.path, is_skipped=True))
+        for left in self._left:
+            self._view.leave_out(left)
+        if skipped:
+            here = Path.cwd()
+            names = [f"{below(here, each.path)} ({each.why})" for each in skipped[:_MOST_NAMED]]
+            more = f" and {len(skipped) - _MOST_NAMED} more" if len(skipped) > _MOST_NAMED else ""
+            self._tell(f"Skipped: {', '.join(names)}{more}. To check one, name it.")
 
     def _could_not_run(self, message: str) -> None:
         self._codes.append(COULD_NOT_RUN)
         self._tell(message)
+
+
+def _is_folder(place: Place) -> bool:
+    return place.is_whole_file and os.path.isdir(place.path)  # noqa: PTH112  # is_dir() raises where it may not look
+
+
+def _read(path: Path) -> SourceFile:
+    """Raises TargetError: it cannot be read, or is no Python."""
+    if path.suffix not in _PYTHON and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
+        raise TargetError(f"{path} is no Python file: name a .py file, or a folder.")
+    return read(path)
+
+
+def _runs(one: Documented) -> bool:
+    """True if a check of it hands the text to the interpreter."""
+    return one.unreadable is None and any(not example.skipped for example in one.target.examples)
 
 
 def _with_examples(file: SourceFile, folder: Path) -> list[Documented]:

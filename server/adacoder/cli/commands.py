@@ -215,14 +215,25 @@ def fix(place: str, *, write: bool, diff: bool, as_json: bool, allow_unverified:
 @click.option("-v", "--verbose", is_flag=True, help="Say of every docstring what came of it.")
 @click.option("--coverage", is_flag=True, help="Say which lines and branches of functions no example reaches.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write a report in JUnit's XML, too.")
+@click.option("--allow-empty", is_flag=True, help="Pass files and folders that have no examples.")
 @_as_json
 @_evaluation
 def check(
-    places: tuple[str, ...], *, verbose: bool, coverage: bool, junit: Path | None, as_json: bool, **values: object
+    places: tuple[str, ...],
+    *,
+    verbose: bool,
+    coverage: bool,
+    junit: Path | None,
+    allow_empty: bool,
+    as_json: bool,
+    **values: object,
 ) -> int:
     """Run the examples of docstrings, in isolation, and show what fails.
 
     PATH is a file or a folder: every docstring in it that has examples. By default it is the whole workspace.
+
+    Exit codes: 0 nothing failed; 1 an example failed or was denied, or a module could not be imported; 2 a file could
+    not be read whole, is no Python, or has no example although it was named, or nothing could run.
     """
     from adacoder.cli.checking import Checking
     from adacoder.cli.findings import CheckedObjects, Findings
@@ -231,7 +242,7 @@ def check(
     if verbose and as_json:
         raise click.UsageError("Only one of --verbose and --json can be given.", click.get_current_context())
     view = CheckedObjects() if as_json else Findings(verbose=verbose)
-    checking = Checking(values, view, covers=coverage, junit=junit)
+    checking = Checking(values, view, covers=coverage, junit=junit, allows_empty=allow_empty)
     return _await(checking.carry_out([Place.parse(place) for place in places]))
 
 

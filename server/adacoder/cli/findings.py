@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from adacoder.pytext import Lines
 _RULER = "*" * 70
 """Separator of failures, as in doctest."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED})
+_NOT_PASSED = _FAILED | {Status.DENIED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,18 @@ class Checked:
     """True if it was asked for by name, so that an unproved one is a failure."""
 
 
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """A file or a folder that a run could not check, or skipped."""
+
+    reason: str
+    """One sentence."""
+    path: Path | None = None
+    """None if there is no single one."""
+    is_skipped: bool = False
+    """True if it was left out on purpose, False if that is an error."""
+
+
 class View(Protocol):
     """Shows the Outcomes of a check, one docstring after the other; errors are reported by others."""
 
@@ -39,8 +53,11 @@ class View(Protocol):
     def show(self, found: Checked) -> None:
         """Show one Outcome."""
 
-    def end(self, all_found: Sequence[Checked], seconds: float) -> None:
-        """Show the summary of all Outcomes, which took `seconds`."""
+    def leave_out(self, left: NotChecked) -> None:
+        """Show a file or a folder that was not checked."""
+
+    def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
+        """Show the summary of all Outcomes, which took `seconds`; `unread` files and folders could not be checked."""
 
     def close(self) -> None:
         """End the view, also after an interruption."""
@@ -56,7 +73,12 @@ class CheckedObjects:
         """As `View.show`."""
         print_object(found.outcome, found.folder)
 
-    def end(self, all_found: Sequence[Checked], seconds: float) -> None:
+    def leave_out(self, left: NotChecked) -> None:
+        """As `View.leave_out`."""
+        status = "skipped" if left.is_skipped else "error"
+        print(json.dumps(report.path_json(left.path, Path.cwd(), status, left.reason)), flush=True)
+
+    def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
         """As `View.end`."""
 
     def close(self) -> None:
@@ -90,16 +112,19 @@ class Findings:
         for line in lines:
             self._out.print(line)
         if self._verbose:
-            self._print_summary(outcome)
+            self._print_summary(found)
 
-    def end(self, all_found: Sequence[Checked], seconds: float) -> None:
+    def leave_out(self, left: NotChecked) -> None:
+        """As `View.leave_out`. Nothing on stdout: stderr names it."""
+
+    def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
         """As `View.end`."""
         self.close()
         if len(all_found) == 1:
             if not self._verbose:
-                self._print_summary(all_found[0].outcome)
+                self._print_summary(all_found[0])
             return
-        failed = [found for found in all_found if found.outcome.status in _FAILED]
+        failed = [found for found in all_found if found.outcome.status in _NOT_PASSED]
         if failed:
             self._out.print(_RULER)
             for found in failed:
@@ -107,15 +132,16 @@ class Findings:
         for found in all_found if not self._verbose else ():
             if unreached := report.unreached(found.outcome):
                 self._out.print(f"{_named(found)}  {unreached}")
-        style = STYLES[Status.FAILED if failed else Status.VERIFIED]
-        self._out.print(_total([found.outcome for found in all_found], seconds), style=style)
+        style = STYLES[Status.FAILED if failed or unread else Status.VERIFIED]
+        self._out.print(_total([found.outcome for found in all_found], seconds, unread), style=style)
 
     def close(self) -> None:
         """As `View.close`."""
         self._line.hide()
 
-    def _print_summary(self, outcome: Outcome) -> None:
-        self._out.print(report.summary(outcome), style=STYLES[outcome.status])
+    def _print_summary(self, found: Checked) -> None:
+        where = f" [{_named(found)}]" if self._verbose else ""
+        self._out.print(f"{report.summary(found.outcome)}{where}", style=STYLES[found.outcome.status])
 
     def _lines(self, outcome: Outcome) -> Iterator[str]:
         """Yield the lines of a failure; one of a whole module is shown once."""
@@ -145,8 +171,8 @@ def _examples(target: Target, failure: Failure, results: Sequence[ExampleResult]
     for result in failed:
         yield from _failed_example(target, result.example)
         yield from report.what_came(result.example, result.got, result.error)
-        if failure.kind is FailureKind.DENIED and failure.example == result.example:
-            yield failure.message  # of the error alone it cannot be told that isolation is the cause
+        if result.hint:
+            yield result.hint
     if failure.example is not None and failure.example not in {result.example for result in failed}:
         yield from _failed_example(target, failure.example)
         yield failure.message
@@ -191,6 +217,8 @@ def _named(found: Checked) -> str:
 
 def _score(outcome: Outcome) -> str:
     verdict, passed, total = outcome.verdict, outcome.passed, outcome.total
+    if outcome.status is Status.DENIED:
+        return "denied"
     if verdict is None or verdict.isolation is None:
         return "examples unreadable"
     failed = verdict.failure and verdict.failure.example
@@ -199,16 +227,26 @@ def _score(outcome: Outcome) -> str:
     return report.score(passed, total)
 
 
-def _total(outcomes: Sequence[Outcome], seconds: float) -> str:
+def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
     """One line about all of them."""
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
+    denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)
     examples = report.score(sum(one.passed for one in outcomes), sum(one.total for one in outcomes))
     files = counted(len({outcome.target.module.path for outcome in outcomes}), "file")
     levels = sorted({one.verdict.isolation.level for one in outcomes if one.verdict and one.verdict.isolation})
     how = "".join(f", isolation {level}" for level in levels)
     all_of_them = counted(len(outcomes), "docstring")
-    head = f"Failed: {failed} of {all_of_them}" if failed else f"Passed: {all_of_them}"
+    if failed:
+        head = f"Failed: {failed} of {all_of_them}"
+    elif denied:
+        head = f"Denied: {denied} of {all_of_them}"
+    else:
+        head = f"Passed: {all_of_them}"
     verb = "proves" if unproved == 1 else "prove"
     rest = f" Of them {unproved} {verb} nothing; -v says why." if unproved else ""
+    if failed and denied:
+        rest += f" Isolation denied what {counted(denied, 'docstring')} needs."
+    if unread:
+        rest += f" {counted(unread, 'file')} could not be checked."
     return f"{head} in {files}, {examples} ({seconds:.1f} s{how}).{rest}"

@@ -14,7 +14,7 @@ from secrets import token_hex
 from xml.etree import ElementTree as ET
 
 from adacoder import report
-from adacoder.cli.findings import Checked, module_and_name, told
+from adacoder.cli.findings import Checked, NotChecked, module_and_name, told
 from adacoder.cli.output import shown_path
 from adacoder.domain import AdaCoderError, Outcome, Status
 from adacoder.visible import visible
@@ -24,6 +24,7 @@ _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 _KINDS = {
     Status.PARTIAL: "failure",
     Status.FAILED: "failure",
+    Status.DENIED: "error",
     Status.UNVERIFIED: "skipped",
     Status.ERROR: "error",
     Status.CANCELLED: "error",
@@ -46,8 +47,8 @@ class JUnit:
         except OSError as error:
             raise self._refusal(error) from None
 
-    def write(self, all_found: Sequence[Checked], troubles: Sequence[str], seconds: float) -> None:
-        """Write down what came of docstrings, and why others could not be read.
+    def write(self, all_found: Sequence[Checked], left: Sequence[NotChecked], seconds: float) -> None:
+        """Write down what came of docstrings, and which files and folders were not checked.
 
         Raises:
             AdaCoderError: it cannot be written.
@@ -58,8 +59,8 @@ class JUnit:
         root = ET.Element("testsuites", name="adacoder check", time=f"{seconds:.3f}")
         for path, cases in suites.items():
             root.append(_suite(str(shown_path(path)), cases))
-        if troubles:
-            root.append(_suite("adacoder check", [_trouble(trouble) for trouble in troubles]))
+        if left:
+            root.append(_suite("adacoder check", [_not_checked(each) for each in left]))
         _count(root, [case for suite in root for case in suite])
         ET.indent(root)
         try:
@@ -120,9 +121,13 @@ def _type(outcome: Outcome) -> str:
     return outcome.status.value if failure is None else failure.kind.value
 
 
-def _trouble(message: str) -> ET.Element:
-    case = ET.Element("testcase", classname="adacoder", name=_visible(message), time="0.000")
-    ET.SubElement(case, "error", message=_visible(message), type="error")
+def _not_checked(left: NotChecked) -> ET.Element:
+    name = left.reason if left.path is None else str(shown_path(left.path))
+    case = ET.Element("testcase", classname="adacoder", name=_visible(name), time="0.000")
+    kind = "skipped" if left.is_skipped else "error"
+    ended = ET.SubElement(case, kind, message=_visible(left.reason))
+    if not left.is_skipped:
+        ended.set("type", "error")
     return case
 
 

@@ -21,6 +21,7 @@ STYLES = {
     Status.UNVERIFIED: "bold yellow",
     Status.PARTIAL: "bold red",
     Status.FAILED: "bold red",
+    Status.DENIED: "bold yellow",
 }
 
 

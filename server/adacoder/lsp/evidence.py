@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 _MOST = 5_000
 """Functions of which evidence is kept; those that were proven longest ago are forgotten first."""
-_FOUND = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED, Status.FAILED})
-"""Outcomes that say something of a function; the others say only that nothing was found out."""
+_FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED, Status.ERROR})
+_FOUND = frozenset({Status.VERIFIED, Status.UNVERIFIED}) | _FAILED
+"""Outcomes that say something of a function if they have a Verdict."""
 _LINE_END = "\r\n"
 
 
@@ -67,7 +68,7 @@ class Evidence:
     @property
     def failed(self) -> bool:
         """True if an example failed, or none could run."""
-        return self.status in (Status.PARTIAL, Status.FAILED)
+        return self.status in _FAILED
 
     @property
     def failure(self) -> Failure | None:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from adacoder import report
+from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Edit, Example, Outcome, Span, TargetError
 from adacoder.lsp.evidence import states
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import ParametersError, Snapshot, take
 from adacoder.project import Project
-from adacoder.pytext import Lines
+from adacoder.pytext import Lines, error_line
 from adacoder.source.locate import Documented, documented, out_of_reach
 from adacoder.source.text import PositionEncoding, range_of
 from adacoder.task import Task
@@ -56,7 +57,12 @@ async def examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     """`adacoder/examples` `{textDocument: {uri}}`: the docstrings of a document and their examples, with their places
     and last known states."""
     uri = _document(params)
-    return await _about(ls, uri, lambda snapshot: _items(snapshot, ls))
+    answer = await _about(ls, uri, lambda snapshot: _items(snapshot, ls))
+    if answer["reason"] is None:
+        snapshot = take(ls.workspace, uri)
+        if await aside(error_line, snapshot.text) is not None:  # else there is nothing to ask at each keystroke
+            answer["reason"] = await _unparsed(ls, snapshot)
+    return answer
 
 
 async def evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
@@ -94,9 +100,12 @@ async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Call
     listed = await asyncio.to_thread(_listed, snapshot)
     wanted = [each for each in listed if asked.ids is None or not asked.ids.isdisjoint(_ids(each))]
     missing = (asked.ids or frozenset()) - {name for each in listed for name in _ids(each)}
-    for name in sorted(missing):
-        if _uri_of(name) == uri:
-            keep(_unknown(name))
+    gone = [name for name in sorted(missing) if _uri_of(name) == uri]
+    unparsed = None if wanted else await _unparsed(ls, snapshot)
+    for name in gone:
+        keep(_unknown(name, unparsed))
+    if unparsed is not None:
+        raise TargetError(unparsed)
     if not wanted:
         return
     settings = await ls.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
@@ -118,19 +127,31 @@ async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Call
             group.create_task(run(each))
 
 
+async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
+    """Why a document does not parse, by the user's interpreter; None if it does, or if nothing may run."""
+    settings = await ls.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
+    service = await ls.service()
+    project = Project(snapshot.folder, snapshot.overlays)
+    try:
+        found = await service.unparsed({snapshot.path: snapshot.text}, settings, project)
+    except AdaCoderError:
+        return None
+    return found.get(snapshot.path)
+
+
 def _results(each: Listed, outcome: Outcome) -> list[JSON]:
     """What became of each example."""
     ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
     found: list[JSON] = []
     for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
         result = ran.get(example)
-        got, error = (None, None) if result is None else (result.got, result.error)
-        found.append({"id": name, "state": state, "got": got, "error": error})
+        got, error, hint = (None, None, "") if result is None else (result.got, result.error, result.hint)
+        found.append({"id": name, "state": state, "got": got, "error": error, "hint": hint or None})
     return found
 
 
-def _unknown(name: str) -> dict[str, JSON]:
-    reason = "There is no such example any more: ask for the document's examples again."
+def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
+    reason = unparsed or "There is no such example any more: ask for the document's examples again."
     return {
         "id": name,
         "version": report.VERSION,

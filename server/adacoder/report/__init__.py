@@ -1,6 +1,6 @@
 """Requests in words, for every door: outcomes, progress, the JSON object."""
 
-from adacoder.report.as_json import VERSION, to_json
+from adacoder.report.as_json import VERSION, path_json, to_json
 from adacoder.report.difference import unified_diff
 from adacoder.report.doctests import as_doctest, failed_example, what_came
 from adacoder.report.evidence import age, brief_score, brief_unreached, want_and_got
@@ -22,6 +22,7 @@ __all__ = [
     "inline",
     "label",
     "notes",
+    "path_json",
     "progress",
     "score",
     "summary",

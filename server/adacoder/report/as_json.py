@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adacoder.domain import JSON, Coverage, Edit, Line, Outcome
+from adacoder.domain import JSON, Coverage, Edit, Line, Outcome, Tokens
 from adacoder.journal import Asked
+from adacoder.project import below
 from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
@@ -45,6 +46,38 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
         "edits": [_edit_json(edit, outcome.target.text, encoding) for edit in outcome.edits],
         "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
         "journal": [step.json() for step in outcome.steps],
+    }
+
+
+def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict[str, JSON]:
+    """The object of `check --json` for a file or a folder that was not checked, with the members of `to_json`.
+
+    Args:
+        path: the file or folder; None if it has none.
+        folder: `path` is named relative to it where it lies inside.
+        status: `error` or `skipped`.
+        reason: one sentence.
+    """
+    return {
+        "version": VERSION,
+        "status": status,
+        "reason": reason,
+        "summary": reason,
+        "target": None if path is None else below(folder, path).as_posix(),
+        "examples": {"passed": 0, "total": 0},
+        "coverage": None,
+        "rounds": 0,
+        "modelCalls": 0,
+        "tokens": Tokens().json(),
+        "seconds": 0.0,
+        "model": None,
+        "strategy": None,
+        "isolation": None,
+        "notes": [],
+        "positionEncoding": "utf-16",
+        "edits": [],
+        "failure": None,
+        "journal": [],
     }
 
 

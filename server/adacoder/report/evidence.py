@@ -41,7 +41,8 @@ def want_and_got(result: ExampleResult, failure: Failure | None = None) -> str:
         return failure.message
     wanted = _one_line(example.exception or example.want) or "nothing"
     came = f"it raised {_one_line(result.error)}" if result.error else f"it gave {_one_line(result.got) or 'nothing'}"
-    return f"Example failed: wanted {wanted}, but {came}."
+    hint = f" {result.hint}" if result.hint else ""
+    return f"Example failed: wanted {wanted}, but {came}.{hint}"
 
 
 def _one_line(text: str | None) -> str:

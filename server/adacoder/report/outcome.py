@@ -16,6 +16,7 @@ _EXIT_CODES = {
     Status.PARTIAL: 1,
     Status.UNVERIFIED: 1,
     Status.FAILED: 1,
+    Status.DENIED: 1,
     Status.ERROR: 2,
     Status.CANCELLED: 130,
 }
@@ -47,6 +48,8 @@ def _ending(outcome: Outcome) -> str:
             return outcome.reason or "It could not run."
         case Status.UNVERIFIED:
             what = "Unverified"
+        case Status.DENIED:
+            what = "Denied:"
         case Status.PARTIAL | Status.FAILED:
             what = "No verified candidate for" if outcome.strategy else "Not verified:"
     return Text(f"{what} {name}: ", outcome.reason or "", f" ({_evidence(outcome)})")

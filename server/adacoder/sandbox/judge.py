@@ -7,21 +7,24 @@ An informal example is compared by the value it gives, not by what it prints or 
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 import signal
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Isolation, Level, Verdict
-from adacoder.pytext import Lines
-from adacoder.sandbox.literal_values import same_value
+from adacoder.pytext import Lines, parsed
+from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
 from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, SyntaxBroken
 from adacoder.sandbox.worker import OUT_OF_MEMORY
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from adacoder.sandbox.program import Program
 
@@ -31,13 +34,18 @@ _ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
 _NEEDS = {
     1: "privileges",  # EPERM
     11: "processes",  # EAGAIN, as `fork` gives it
-    13: "processes",  # EACCES for what has no name in the file system, as the semaphores of multiprocessing
+    **dict.fromkeys((13, 30), "processes"),  # EACCES, EROFS without a file, as the semaphores of multiprocessing
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
 """Resource that a candidate lacked, by the number of its OSError."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
 """The same if the error names a file."""
+_SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
+"""Names of shared memory in an error: in the file system, or as `multiprocessing.shared_memory` gives them."""
+_WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
+"""Resources that are lacking, by the start of what Python's own library raises without a number."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
+_LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
 _SHOWN = 60
 """Maximum length of an output in a message."""
 
@@ -118,16 +126,18 @@ class Judge:
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
-        self._verdict = replace(self._verdict, results=(*self._verdict.results, result))
         if matched:
+            self._verdict = replace(self._verdict, results=(*self._verdict.results, result))
             return
-        if answer.raised is not None:
+        hint = _hint(example, got, answer)
+        if answer.raised is None:
+            failure = self._wrong_output(example, got, answer, hint)
+        else:
+            failure = self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got, hint)
             self._troubled.append((result, answer.raised))
-        failure = (
-            self._wrong_output(example, got, answer)
-            if answer.raised is None
-            else self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got)
-        )
+        if failure.kind is FailureKind.DENIED or _takes_fence_for_output(example, got):
+            hint = failure.message  # the outputs do not show it
+        self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=hint)))
         # An example without output cannot verify anything, but raising is wrong all the same.
         if counts and (example.has_want or answer.raised is not None):
             self._fail(failure)
@@ -214,12 +224,15 @@ class Judge:
 
     def _syntax_failure(self, broken: SyntaxBroken) -> Failure:
         what = broken.message.partition(": ")[2] or broken.message
+        line = self._own_line(broken.line) if broken.in_candidate else None
+        kind = FailureKind.SYNTAX_ERROR if broken.in_candidate else FailureKind.BROKEN_MODULE
+        if self.program.all_count:
+            return Failure(kind, unparsed(self.program.module.path, broken.line, what), error=broken.message, line=line)
         if broken.in_candidate:
-            line = self._own_line(broken.line)
             message = f"`{self._text_of(broken.line)}` is a syntax error: {what}."
-            return Failure(FailureKind.SYNTAX_ERROR, message, error=broken.message, line=line)
+            return Failure(kind, message, error=broken.message, line=line)
         message = f"Fix line {broken.line} of the file first, which the run cannot leave out: {what}."
-        return Failure(FailureKind.BROKEN_MODULE, message, error=broken.message)
+        return Failure(kind, message, error=broken.message)
 
     def _import_failure(self, raised: Raised) -> Failure:
         error = raised.message.strip()
@@ -233,7 +246,7 @@ class Judge:
             kind = FailureKind.DENIED
         return Failure(kind, message, error=error, line=line)
 
-    def _wrong_output(self, example: Example, got: str, answer: Answer) -> Failure:
+    def _wrong_output(self, example: Example, got: str, answer: Answer, hint: str) -> Failure:
         if _takes_fence_for_output(example, got):
             message = (
                 f"{_place(example)} takes the code fence below it for output, as doctest does: leave a blank line."
@@ -245,10 +258,10 @@ class Judge:
             value = _quoted(answer.shown or "None") + _class_told(example, answer)
             given = f"printed {_quoted(answer.printed)} and returned {value}" if answer.printed else f"gave {value}"
             wanted = f"returning {wanted}" if answer.printed and not example.exception else wanted
-        message = f"{_place(example)} {given} instead of {wanted}."
+        message = " ".join(filter(None, [f"{_place(example)} {given} instead of {wanted}.", hint]))
         return Failure(FailureKind.WRONG_OUTPUT, message, example, got)
 
-    def _exception(self, example: Example, raised: Raised, got: str) -> Failure:
+    def _exception(self, example: Example, raised: Raised, got: str, hint: str = "") -> Failure:
         error = raised.message.strip()
         kind, message = FailureKind.EXCEPTION, f"{_place(example)} raised {_brief(error)}"
         if example.exception:
@@ -258,7 +271,8 @@ class Judge:
         elif need := self._need(raised):
             kind = FailureKind.DENIED
             message = f"{_place(example)} needs {need}, which isolation denies: {_brief(error)}"
-        return Failure(kind, f"{message}.", example, got, error, self._own_line(raised.line))
+        told = " ".join(filter(None, [f"{message}.", hint]))
+        return Failure(kind, told, example, got, error, self._own_line(raised.line))
 
     def _need(self, raised: Raised) -> str | None:
         """Resource that isolation denied to the code, as far as the error shows it."""
@@ -266,9 +280,12 @@ class Judge:
             return None
         found = _ERRNO.search(raised.message)
         if found is None:
-            return None
+            return next((need for start, need in _WITHOUT_NUMBER.items() if raised.message.startswith(start)), None)
         number = int(found[1])
-        return (_NEEDS_OF_FILES.get(number) if found[2] else None) or _NEEDS.get(number)
+        need = _NEEDS_OF_FILES.get(number) if found[2] else None
+        if need is not None and _SHARED_MEMORY.search(raised.message):
+            return "memory that processes share"
+        return need or _NEEDS.get(number)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
         """Failure of an example that no candidate can pass, or that an earlier one caused."""
@@ -311,6 +328,11 @@ class Judge:
         )
 
 
+def unparsed(path: Path, line: int, what: str) -> str:
+    """Say that a file is a syntax error at a 1-based line."""
+    return f"{path}, line {line}: {_brief(what)}. Fix this syntax error first: until then nothing in the file can run."
+
+
 def _displayed(example: Example, answer: Answer) -> str:
     """Output of an example, with a newline at its end unless it is empty: printed text and value in one, as doctest
     compares them. In prose the value comes first, and may be None."""
@@ -343,7 +365,7 @@ def _matches(example: Example, got: str, answer: Answer) -> bool:
         shows_more = bool(answer.printed) and answer.plain == "None"
         return example.exception is None and _is_value(answer.plain, example.want) and not shows_more
     if raised is None:
-        return _CHECKER.check_output(example.want, got, example.flags)
+        return _agree(example, example.want, got) or _same_sets(example, got)
     if example.exception is None:
         return False
     if _CHECKER.check_output(example.exception, raised.message, example.flags):
@@ -351,6 +373,41 @@ def _matches(example: Example, got: str, answer: Answer) -> bool:
     if not example.flags & doctest.IGNORE_EXCEPTION_DETAIL:
         return False
     return _CHECKER.check_output(_exception_name(example.exception), _exception_name(raised.message), example.flags)
+
+
+def _agree(example: Example, want: str, got: str) -> bool:
+    return _CHECKER.check_output(want, got, example.flags)
+
+
+def _same_sets(example: Example, got: str) -> bool:
+    """True if what an example gave differs from its want only in the order of sets, or how they are written."""
+    if example.flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in example.want:
+        return False
+    return same_but_for_sets(example.want, got, partial(_agree, example))
+
+
+def _hint(example: Example, got: str, answer: Answer) -> str:
+    """Advice on an example that did not match; empty if there is none."""
+    want, came = (example.want, got) if answer.raised is None else (example.exception or "", answer.raised.message)
+    if same_but_for_order(want, came):
+        return "Only the order of what stands in braces differs: show `sorted(...)`, or compare with `==`."
+    if answer.raised is None and not example.informal and _may_take_text_for_output(example, got):
+        return "If the text right below the output is no output, leave a blank line above it."
+    return ""
+
+
+def _may_take_text_for_output(example: Example, got: str) -> bool:
+    """True if an example gave all of its want but lines at the end that look like prose."""
+    lines = example.want.splitlines(keepends=True)
+    shown = got.count("\n")
+    if shown >= len(lines) or not _LIKE_PROSE.match(lines[shown]):
+        return False
+    if shown:
+        return _agree(example, "".join(lines[:shown]), got)
+    match parsed(example.source):
+        case ast.Module(body=[ast.Expr()]) | None:
+            return False  # its value is missing
+    return True
 
 
 def _takes_fence_for_output(example: Example, got: str) -> bool:

@@ -10,7 +10,10 @@ import ast
 import math
 import re
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from itertools import accumulate
+
+from adacoder.pytext import parsed
 
 _LONGEST = 20_000
 """Maximum length of a text that is read."""
@@ -20,6 +23,8 @@ _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\
 """A string, or the rest of the line where it is not closed: then nothing is searched twice."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
 """Operators in a literal without strings and exponents."""
+_PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)
+"""What an output is made of: strings, separators and brackets, and the rest."""
 _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?(?=\d)")
 _OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 
@@ -32,6 +37,110 @@ def same_value(one: str, other: str) -> bool:
     """
     form = _form_of(one)
     return form is not None and form == _form_of(other)
+
+
+def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) -> bool:
+    """True if two outputs differ only in how the literal sets in them are written.
+
+    Each output, or each of its lines, is a literal, which may hold `set()` and `frozenset(…)`. Sets are compared by
+    value and by the types of their elements, so {1} is neither {True} nor {1.0}. `agree` compares the rest as text.
+    """
+
+    def is_same(one: str, other: str) -> bool:
+        form = _with_sorted_sets(one)
+        other_form = None if form is None else _with_sorted_sets(other)
+        return form is not None and other_form is not None and agree(form, other_form)
+
+    if is_same(want, got):
+        return True
+    lines, others = want.split("\n"), got.split("\n")
+    is_of_lines = 2 < len(lines) == len(others)  # an output ends with a newline
+    return is_of_lines and all(map(lambda one, other: one == other or is_same(one, other), lines, others))
+
+
+def same_but_for_order(want: str, got: str) -> bool:
+    """True if two outputs differ only in the order of what stands in braces."""
+    if "{" not in want or max(len(want), len(got)) > _LONGEST or _arranged(want, list) == _arranged(got, list):
+        return False
+    return _arranged(want, sorted) == _arranged(got, sorted)
+
+
+def _with_sorted_sets(written: str) -> str | None:
+    """A literal with each of its outermost sets in a canonical form; None if it is no literal."""
+    text = written.strip()
+    if "{" not in text or "\r" in text or len(text) > _LONGEST or not _is_plain(text):
+        return None
+    match parsed(text):
+        case ast.Module(body=[ast.Expr(value=value)]):
+            sets: list[tuple[ast.Set, str]] = []
+            try:
+                _canonical(value, sets)
+            except ValueError:
+                return None
+        case _:
+            return None
+    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    data = b"\n".join(lines)
+    parts, done = list[bytes](), 0
+    for node, form in sets:
+        parts += [data[done : starts[node.lineno - 1] + node.col_offset], form.encode()]
+        done = starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
+    return b"".join([*parts, data[done:]]).decode()
+
+
+def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) -> str:
+    """The canonical form of a literal; `sets` collects the outermost sets, in order, and their forms.
+
+    Raises:
+        ValueError: it is no literal.
+    """
+    match node:
+        case ast.Constant(value=bool() | int() | float() | complex() | str() | bytes() | None):
+            return repr(node.value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return f"-{_canonical(node.operand)}"
+        case ast.Set(elts=elements):
+            form = f"{{{', '.join(sorted({_canonical(each) for each in elements}))}}}"
+            if sets is not None:
+                sets.append((node, form))
+            return form
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            forms = ", ".join([_canonical(each, sets) for each in elements])
+            return f"{type(node).__name__}({forms})"
+        case ast.Dict(keys=keys, values=values):
+            pairs = [each for pair in zip(keys, values, strict=True) for each in pair]
+            return f"Dict({', '.join([_canonical(each, sets) for each in _all(pairs)])})"
+        case ast.Call(func=ast.Name(id="set" | "frozenset" as name), args=[] | [ast.Set()] as arguments, keywords=[]):
+            return f"{name}({', '.join([_canonical(each, sets) for each in arguments])})"
+    raise ValueError("no literal")
+
+
+def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
+    """Raises ValueError: a dictionary is unpacked."""
+    found = [node for node in nodes if node is not None]
+    if len(found) < len(nodes):
+        raise ValueError("no literal")
+    return found
+
+
+def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
+    """An output with what stands in braces, between commas, in another order. It need not be Python."""
+    open_: list[tuple[str, list[list[str]]]] = [("", [[]])]
+    for part in _PIECE.findall(written.strip()):
+        opener, items = open_[-1]
+        if part in _OPENS:
+            open_.append((part, [[]]))
+        elif part in _CLOSES and len(open_) > 1:
+            open_.pop()
+            texts = ["".join(item).strip() for item in items]
+            inner = ", ".join(arrange(texts) if opener == "{" else texts)
+            open_[-1][1][-1].append(f"{opener}{inner}{part}")
+        elif part == ",":
+            items.append([])
+        else:
+            items[-1].append(part)
+    return "\0".join(", ".join("".join(item).strip() for item in items) for _, items in open_)
 
 
 def _form_of(written: str) -> Hashable | None:

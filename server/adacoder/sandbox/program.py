@@ -36,4 +36,5 @@ class Program:
     traced: bool = False
     """True to trace the last example; `by_line` is ignored then."""
     all_count: bool = False
-    """True if every example must match, as in doctest, and not only those that run the target."""
+    """True if every example must match, as in doctest, and not only those that run the target. Then a syntax error
+    anywhere in `text` fails it: no statement is left out."""

@@ -255,8 +255,10 @@ class WorkerLine:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            text = Lines(program.text)
-            starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
+            starts = "1"  # as it stands the text is one piece, of which nothing is left out
+            if not program.all_count:
+                text = Lines(program.text)
+                starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
             kind, fields = await self._load(program, seconds, starts)
         match kind, fields:
             case (("broken" | "unreadable"), [line, message]):

@@ -15,6 +15,8 @@ from adacoder.source.literal import Literal, read_literal
 
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
 """Error message of `DocTestParser`; it counts the docstring's lines from 1."""
+_FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
+"""Line that opens a Markdown fence, or closes one if nothing follows."""
 _LONGEST = 40_000
 """Characters of a docstring that is read for examples; the longest of common packages with such have half of it."""
 
@@ -41,7 +43,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     """
     if len(literal) > _LONGEST and ">>>" in literal:
         raise UnreadableExample(first_line, f"stands in a docstring of more than {_LONGEST:,} characters")
-    docstring = read_literal(literal)
+    docstring = _without_closed_fences(read_literal(literal))
     found = tuple(_examples(docstring, first_line))
     if calls is None or any(example.has_want for example in found):
         return found
@@ -49,6 +51,25 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
 
     in_prose = informal(_prose(docstring), first_line, calls)
     return tuple(sorted([*found, *in_prose], key=lambda example: example.line))
+
+
+def _without_closed_fences(docstring: Literal) -> Literal:
+    """Blank out each line that closes a Markdown fence, so that it ends the output above it.
+
+    A fence opens outside examples: what looks like one in an output is output.
+    """
+    if "```" not in docstring.value and "~~~" not in docstring.value:
+        return docstring
+    lines = docstring.value.split("\n")
+    fence, is_example = "", False
+    for number, line in enumerate(lines):
+        found = _FENCE.match(line)
+        is_example = line.lstrip().startswith(">>>") or (is_example and bool(line.strip()))
+        if fence and found and found["fence"].startswith(fence) and not found["info"].strip():
+            fence, is_example, lines[number] = "", False, ""
+        elif not fence and found and not is_example:
+            fence = found["fence"]
+    return replace(docstring, value="\n".join(lines))
 
 
 def _prose(docstring: Literal) -> Literal:

@@ -98,13 +98,27 @@ def decoded(path: Path, data: bytes) -> SourceFile:
         encoding = "utf-8" if bom else encoding
         text = data[3 * bom :].decode(encoding)
         is_lossless = text.encode(encoding) == data[3 * bom :]
-    except (SyntaxError, UnicodeError, LookupError):
-        raise TargetError(f"{path} is no Python text: its bytes do not fit its encoding.") from None
-    if "\0" in text:
-        raise TargetError(f"{path} is no Python text: it holds NUL characters.")
+    except (SyntaxError, UnicodeError, LookupError) as error:
+        line = _undecodable_line(data, error)
+        raise TargetError(f"{path} is no Python text: its bytes do not fit its encoding (line {line}).") from None
+    if (at := text.find("\0")) >= 0:
+        line = line_number(text, at) + 1
+        raise TargetError(f"{path} is no Python text: it holds NUL characters (line {line}).")
     if not is_lossless:
         raise TargetError(f"{path} could not be written back byte for byte in {encoding}: convert it to UTF-8.")
     return SourceFile(path, text, encoding, bom, data)
+
+
+def _undecodable_line(data: bytes, error: Exception) -> int:
+    """The 1-based line of the bytes that have no meaning, or of the coding cookie that names no encoding."""
+    if not isinstance(error, UnicodeDecodeError):
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as found:
+            error = found
+    if isinstance(error, UnicodeDecodeError):
+        return error.object.count(b"\n", 0, error.start) + 1
+    return 1 if b"coding" in data.partition(b"\n")[0] else 2
 
 
 def must_be_short(path: Path, size: int) -> None:

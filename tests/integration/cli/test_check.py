@@ -140,9 +140,13 @@ def test_check_of_a_stub_shows_what_came_instead(desk: Desk) -> None:
 def test_check_of_what_does_not_run_shows_why(desk: Desk) -> None:
     desk.write(STUB.replace("    pass\n", "    return a +\n"))
     ran = desk.run("check", "shapes.py")
-    assert ran.code == 1
-    assert 'File "shapes.py", line 12, in shapes.hypotenuse' in ran.out
-    assert "syntax error" in ran.out
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.error_lines == [
+        (
+            f"{desk.folder}/shapes.py, line 12: invalid syntax. "
+            "Fix this syntax error first: until then nothing in the file can run."
+        )
+    ]
 
 
 def test_check_of_a_directory_takes_all_files_that_are_ours(desk: Desk) -> None:
@@ -152,9 +156,22 @@ def test_check_of_a_directory_takes_all_files_that_are_ours(desk: Desk) -> None:
         desk.write(WRONG, elsewhere)
     desk.write("home = /usr\n", "env/pyvenv.cfg")
     ran = desk.run("check", ".", "--json")
-    assert [result["target"] for result in ran.objects] == ["other.py::hypotenuse", "pkg/shapes.py::hypotenuse"]
-    assert [result["status"] for result in ran.objects] == ["failed", "verified"]
+    assert [(result["target"], result["status"]) for result in ran.objects] == [
+        ("other.py::hypotenuse", "failed"),
+        ("pkg/shapes.py::hypotenuse", "verified"),
+        (".hidden", "skipped"),
+        (".venv", "skipped"),
+        ("__pycache__", "skipped"),
+        ("env", "skipped"),
+        ("node_modules", "skipped"),
+    ]
     assert ran.code == 1
+    assert ran.error_lines == [
+        (
+            "Skipped: .hidden (1 file), .venv (1 file), __pycache__ (1 file), env (a virtual environment, 1 file), "
+            "node_modules (1 file). To check one, name it."
+        )
+    ]
 
 
 def test_check_of_a_directory_goes_on_after_a_file_that_is_no_python(desk: Desk) -> None:
@@ -269,7 +286,8 @@ def test_several_places_are_checked_each_once(desk: Desk) -> None:
     ran = desk.run("check", "b.py::double", "a.py", "b.py::double", ".", "nowhere.py", "--json")
     targets = [result["target"] for result in ran.objects]
     assert targets[:3] == ["b.py::double", "a.py::hypotenuse", "b.py::__doc__"]
-    assert len(targets) == len(set(targets)) == 7
+    assert targets[-1] == "nowhere.py"
+    assert len(targets) == len(set(targets)) == 8
     assert ran.code == 2
     assert len(ran.error_lines) == 1
 
@@ -338,8 +356,8 @@ def test_a_function_that_has_its_examples_by_heart_proves_nothing_and_fails_noth
 def test_without_examples_there_is_nothing_to_complain_about(desk: Desk) -> None:
     desk.write("def f():\n    '''Doc.'''\n", "f.py")
     (desk.folder / "empty").mkdir()
-    for place in ("f.py", ".", "empty"):
-        ran = desk.run("check", place)
+    for place in (["."], ["f.py", "--allow-empty"], ["empty", "--allow-empty"]):
+        ran = desk.run("check", *place)
         assert (ran.code, ran.out) == (0, "")
         assert ran.error_lines == ["There are no examples in what was named: nothing was checked."]
 
@@ -368,8 +386,8 @@ def test_an_import_that_isolation_denies_is_told_as_such_and_once(statement: str
     assert ran.code == 1
     assert ran.out.count(f"The import of the module needs {need}, which isolation denies: ") == 1
     assert "cannot be imported" not in ran.out
-    kinds = {result["failure"]["kind"] for result in desk.run("check", "shapes.py", "--json").objects}
-    assert kinds == {"broken_module"}
+    results = desk.run("check", "shapes.py", "--json").objects
+    assert [(result["status"], result["failure"]["kind"]) for result in results] == [("denied", "denied")] * 2
 
 
 @pytest.mark.parametrize(
@@ -418,7 +436,11 @@ def test_a_folder_that_may_be_listed_but_not_entered_is_told_and_left_out(
     assert len(desk.run("check", "--json").objects) == 3
     lock(desk.folder / "locked", monkeypatch)
     ran = desk.run("check", "--json")
-    assert [result["target"] for result in ran.objects] == ["open/a.py::hypotenuse"]
+    assert [(result["target"], result["status"]) for result in ran.objects] == [
+        ("open/a.py::hypotenuse", "verified"),
+        ("locked/a.py", "error"),
+        (None, "error"),
+    ]
     assert ran.code == 2
     assert ran.error_lines == [
         f"{desk.folder}/locked/a.py cannot be read (Permission denied): check its permissions.",
@@ -447,8 +469,12 @@ def lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_people_s_code_is_left_out_unless_it_is_named(desk: Desk) -> None:
     for folder in ("vendor", "third_party", "build", ".tox"):
         desk.write(SOLVED, f"{folder}/shapes.py")
-    assert desk.run("check", ".").out == ""
+    ran = desk.run("check", ".")
+    assert (ran.code, ran.out) == (2, "")
+    skipped = ".tox (1 file), build (1 file), third_party (1 file), vendor (1 file)"
+    assert ran.error_lines[-1] == f"Skipped: {skipped}. To check one, name it."
     assert len(desk.run("check", "vendor", "--json").objects) == 1
+    assert desk.run("check", "vendor").err == ""
 
 
 def test_the_order_is_that_of_the_files_however_long_each_takes(desk: Desk) -> None:

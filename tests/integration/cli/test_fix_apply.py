@@ -85,6 +85,24 @@ def test_apply_reads_stdin(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (ran.code, ran.objects[0]["status"], ran.objects[0]["modelCalls"]) == (0, "verified", 0)
 
 
+LETTERS = '''def letters(text):
+    """```python
+    >>> letters("abca")
+    {'a', 'b', 'c'}
+    ```"""
+'''
+
+
+@pytest.mark.parametrize("body", ["set(text)", "frozenset(text) | set()", "{*text, 'x'}"])
+def test_a_set_is_judged_by_its_value_and_a_fence_below_it_is_no_output(body: str, desk: Desk) -> None:
+    desk.write(LETTERS, "letters.py")
+    desk.write(f"```python\ndef letters(text):\n    return {body}\n```\n", "reply.txt")
+    for _ in range(3):
+        ran = desk.run("apply", "letters.py", "--reply", "reply.txt")
+        assert ran.code == (0 if body == "set(text)" else 1)
+        assert ("Verified 'letters': 1/1 examples passed" in ran.err) is (body == "set(text)")
+
+
 def test_apply_refuses_what_fails(desk: Desk) -> None:
     path = desk.write(STUB)
     desk.write(WRONG_REPLY, "reply.txt")

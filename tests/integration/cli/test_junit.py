@@ -101,12 +101,13 @@ def test_what_proves_nothing_fails_if_it_was_asked_for(desk: Desk) -> None:
 def test_what_cannot_be_read_is_an_error_and_an_empty_report_is_one_too(desk: Desk) -> None:
     (desk.folder / "broken.py").write_bytes(b"\xff\xfe\0")
     ran = desk.run("check", "--json", "--junit", "report.xml")
-    assert (ran.code, ran.out) == (2, "")
+    assert ran.code == 2
+    assert [(result["target"], result["status"]) for result in ran.objects] == [("broken.py", "error")]
     root = ET.parse("report.xml").getroot()
     assert (root.attrib["tests"], root.attrib["errors"]) == ("1", "1")
     assert "broken.py is no Python text" in next(root.iter("error")).attrib["message"]
     (desk.folder / "broken.py").unlink()
-    assert desk.run("check", "--junit", "report.xml").code == 0
+    assert desk.run("check", "--junit", "report.xml", "--allow-empty").code == 0
     assert ET.parse("report.xml").getroot().attrib["tests"] == "0"
 
 

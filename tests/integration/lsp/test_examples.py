@@ -227,6 +227,47 @@ async def test_what_holds_no_code_that_runs_is_answered_with_the_reason(editor: 
     assert (await editor.run(name, "initials", mode="check"))["reason"] == answer["reason"]
 
 
+async def test_a_document_that_does_not_parse_is_an_error_and_nothing_in_it_passes(editor: Client) -> None:
+    uri = await editor.write("broken.py", SHAPES)
+    await checked(editor, textDocument={"uri": uri})
+    await editor.change(uri, '"""Shapes.', 'B = = 2\n"""Shapes.')
+    start = "/broken.py, line 1: "
+    listing = await editor.request("adacoder/examples", {"textDocument": {"uri": uri}})
+    assert start in listing["reason"]
+    assert len(listing["items"]) == 6
+    answer = await checked(editor, textDocument={"uri": uri})
+    assert {result["status"] for result in answer["results"]} == {"error"}
+    assert all(start in result["reason"] for result in answer["results"] if result["results"])
+    states = {each["state"] for result in answer["results"] for each in result["results"]}
+    assert states == {"unknown", "skipped"}
+    evidence = await editor.request("adacoder/evidence", {"textDocument": {"uri": uri}})
+    assert {item["evidence"]["status"] for item in evidence["items"]} == {"error"}
+    await editor.change(uri, "B = = 2\n", "")
+    assert (await editor.request("adacoder/examples", {"textDocument": {"uri": uri}}))["reason"] is None
+    assert "verified" in {result["status"] for result in (await checked(editor, textDocument={"uri": uri}))["results"]}
+
+
+async def test_a_function_that_vanishes_with_its_colon_is_an_error(editor: Client) -> None:
+    text = 'def f(x):\n    """\n    >>> f(1)\n    1\n    """\n    return x\n'
+    uri = await editor.write("colon.py", text)
+    (item,) = await listed(editor, uri)
+    await editor.change(uri, "(x):", "(x)")
+    start = "/colon.py, line 1: "
+    assert start in (await checked(editor, textDocument={"uri": uri}))["reason"]
+    answer = await checked(editor, ids=[item["id"]])
+    assert start in answer["reason"]
+    assert [(result["status"], start in result["reason"]) for result in answer["results"]] == [("error", True)]
+
+
+async def test_what_isolation_denies_is_a_status_of_its_own_with_a_hint(editor: Client) -> None:
+    text = 'def f():\n    """\n    >>> f()\n    1\n    """\n    import os\n    return os.fork()\n'
+    uri = await editor.write("denied.py", text)
+    (result,) = (await checked(editor, textDocument={"uri": uri}))["results"]
+    assert (result["status"], result["failure"]["kind"]) == ("denied", "denied")
+    (example,) = result["results"]
+    assert example["hint"].startswith("The example on line 3 needs processes, which isolation denies")
+
+
 async def test_in_a_workspace_that_is_not_trusted_examples_are_listed_and_none_runs(editor: Client) -> None:
     editor.settings = {"trusted": False}
     uri = await editor.write("names.py", STUB + BODY)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adacoder.sandbox.literal_values import same_value
+from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
 
 
 @pytest.mark.parametrize(
@@ -88,3 +91,83 @@ def test_a_hostile_output_is_only_compared(hostile: str) -> None:
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_nothing_raises(one: str, other: str) -> None:
     assert same_value(one, other) == same_value(other, one)
+
+
+LITERALS = st.recursive(
+    st.integers()
+    | st.booleans()
+    | st.none()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+    | st.binary(),
+    lambda inner: st.frozensets(inner) | st.lists(inner).map(tuple),
+    max_leaves=8,
+)
+
+
+def agree(one: str, other: str) -> bool:
+    return one == other
+
+
+def written(value: object, order: random.Random) -> str:
+    """`value` as a literal whose sets are in any order."""
+    match value:
+        case frozenset():
+            items = [written(each, order) for each in value]
+            order.shuffle(items)
+            return f"frozenset({{{', '.join(items)}}})" if items else "frozenset()"
+        case tuple():
+            items = [written(each, order) for each in value]
+            return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+    return repr(value)
+
+
+def typed(value: object) -> object:
+    """`value` such that equal ones have equal types and look the same."""
+    match value:
+        case frozenset():
+            return frozenset, frozenset(map(typed, value))
+        case tuple():
+            return tuple, tuple(map(typed, value))
+    return type(value), repr(value)
+
+
+@given(LITERALS, LITERALS, st.randoms(use_true_random=False))
+def test_sets_are_the_same_in_any_order_and_only_if_their_elements_are(
+    one: object, other: object, order: random.Random
+) -> None:
+    first, second = written(one, order), written(one, order)
+    assert first == second or same_but_for_sets(first + "\n", second + "\n", agree)
+    if typed(one) != typed(other):
+        assert not same_but_for_sets(first + "\n", written(other, order) + "\n", agree)
+
+
+@given(st.text(alphabet="{}[](),'\"\\:.ab1 \n", max_size=80), st.text(alphabet="{}[],'1ab ", max_size=80))
+def test_no_output_stops_a_comparison(want: str, got: str) -> None:
+    assert same_but_for_sets(want, got, agree) in (True, False)
+    assert not same_but_for_order(want, want)
+    assert same_but_for_order(want, got) == same_but_for_order(got, want) or "{" not in want + got
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "{" * 19_999,
+        "{1, " * 5_000,
+        "(" * 19_999,
+        "{" + "1" * 19_990 + "}",
+        "{" + "-" * 19_990 + "1}",
+        "not " * 4_999 + "{1}",
+        "{" + "x." * 9_000 + "x}",
+        "{1}" + "[0]" * 6_000,
+        "{" + "lambda:" * 2_800 + "1}",
+        "{'" * 9_000,
+        "{0x" + "f" * 19_000 + "}",
+    ],
+    ids=lambda text: str(text[:8]),
+)
+def test_what_is_hostile_is_no_set(hostile: str) -> None:
+    began = time.process_time()
+    assert not same_but_for_sets(hostile + "\n", "{1}\n", agree)
+    assert not same_but_for_order(hostile, "{1}")
+    assert time.process_time() - began < 2

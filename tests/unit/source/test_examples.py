@@ -170,6 +170,32 @@ def test_sections_of_every_style(docstring: str) -> None:
     assert all(lines[example.line].strip() == f">>> {example.source.split()[0]}" for example in examples)
 
 
-def test_a_fence_right_below_an_output_is_output_as_doctest_has_it() -> None:
-    (example,) = found("```\n>>> f(1)\n2\n```\n")
-    assert example.want == "2\n```\n"
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "```\n>>> f(1)\n2\n```\n",
+        "```python\n>>> f(1)\n2\n```",
+        "Doc.\n\n~~~pycon\n>>> f(1)\n2\n~~~~\nAnd text.\n",
+        "  ```{doctest}\n  >>> f(1)\n  2\n  ```\n\nText.\n",
+        "```\na\n```\n\n```py title='x'\n>>> f(1)\n2\n```\n",
+        "````\n>>> f(1)\n2\n````\n",
+    ],
+)
+def test_what_closes_a_fence_ends_the_output(docstring: str) -> None:
+    (example,) = found(docstring)
+    assert example.want == "2\n"
+
+
+@pytest.mark.parametrize(
+    ("docstring", "want"),
+    [
+        (">>> f(1)\n2\n```\n", "2\n```\n"),
+        (">>> f(1)\n```\n2\n```\n", "```\n2\n```\n"),
+        ("````\n>>> f(1)\n```\n2\n```\n````\n", "```\n2\n```\n"),
+        ("```\n>>> f(1)\n~~~\n```\n", "~~~\n"),
+        ("Write ```f``` so:\n>>> f(1)\n2\n```\n", "2\n```\n"),
+    ],
+)
+def test_a_fence_that_was_not_opened_before_is_output(docstring: str, want: str) -> None:
+    (example,) = found(docstring)
+    assert example.want == want
