@@ -40,7 +40,8 @@ _WORDS = re.compile(r"[A-Za-z0-9_.~+/=:|%@?&!*,;-]{16,}")
 """Words that are long enough for a token, with what may stand in one."""
 _LONGEST_WORD = 3000
 """A longer word is data, of which the rest is not searched for forms."""
-_TELLING = re.compile(r"[0-9A-Z]")
+_TELLING = re.compile(r"[0-9A-Z]|[a-z]{20}")
+"""What is in each word that may be a token."""
 
 _GIVEN = re.compile(
     r"(?:[=:>]|(?<=[\"']),(?=[ \t]{0,9}[rRbBuUfF]{0,2}[\"']))[ \t]{0,9}(?:[rRbBuUfF]{1,2}(?=[\"']))?(?:\\?[\"'`]){0,3}"
@@ -218,6 +219,7 @@ def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
             continue
         if query := _QUERY.match(value):
             value = query[1]
+        value = value.rstrip("&")
         what = _kind(name[1][::-1], value)
         if what:
             yield start, start + len(value), what
@@ -258,7 +260,7 @@ def found_in(data: bytes) -> str | None:
         data = data.replace(b"\0", b"")  # as UTF-16 has them
     text = data.decode("latin-1")
     for start, end, what in _plain_spans(text):
-        if what != _IN_ADDRESS or _MIXED.search(text, start, end):
+        if what != _IN_ADDRESS or _kind("password", text[start:end]):
             return what
     return None
 
