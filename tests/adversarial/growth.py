@@ -22,6 +22,7 @@ from adacoder.agents.repairs import repaired_by_rules
 from adacoder.domain import AdaCoderError, Candidate, Example, ExampleResult, Reply, Target
 from adacoder.models.recording.redaction import Redaction
 from adacoder.models.window import Window, estimate
+from adacoder.privacy.contents import found_in, without_secrets
 from adacoder.pytext import (
     Lines,
     dedent,
@@ -238,6 +239,8 @@ READERS: Mapping[str, Reader] = {
     "the paper's repairs": lambda text: debugged(text, f"NameError: name '{text}' is not defined", lambda _: None),
     "window": _all_of(estimate, lambda text: Window(100).measure(text)),
     "redaction": REDACTION,
+    "secrets": _all_of(without_secrets, lambda text: found_in(text.encode("utf-8", "replace"))),
+    "secrets of names": lambda text: without_secrets(f"password={text}"),
     "same value": lambda text: same_value(text, text),
     "same sets": lambda text: same_but_for_sets(text, f"{text} ", operator.eq),
     "same order": lambda text: same_but_for_order(text, f"{text}{{}}"),

@@ -39,22 +39,23 @@ def reported(failure: Failure | None) -> Field | None:
 def describe(failure: Failure, most: int) -> str:
     """Describe an error for a planner: the example, its expected output, and its actual output.
 
-    Each is shown with at most about `most` characters, without keys and tokens that code has read. Parts that are more
-    likely to be the same in the next error come first.
+    Each is shown with at most about `most` characters, without keys and tokens. Parts that are more likely to be the
+    same in the next error come first.
     """
     example = failure.example
     if example is None:
-        return "\n".join(shortened(without_secrets(part), most) for part in (failure.message, failure.error) if part)
-    shown = [shortened(example.prompted, most)]
-    if example.want:
-        shown += ["must give", shortened(example.want.rstrip("\n"), most)]
-    if failure.kind is FailureKind.WRONG_OUTPUT:
-        shown += ["but gave", shortened(without_secrets(failure.got or "").rstrip("\n") or "nothing", most)]
-    elif failure.error:
-        shown += ["but raised", shortened(without_secrets(failure.error), most)]
+        parts = [part for part in (failure.message, failure.error) if part]
     else:
-        shown += ["but this happened:", shortened(without_secrets(failure.message), most)]
-    return "\n".join(shown)
+        parts = [example.prompted]
+        if example.want:
+            parts += ["must give", example.want]
+        if failure.kind is FailureKind.WRONG_OUTPUT:
+            parts += ["but gave", (failure.got or "").rstrip("\n") or "nothing"]
+        elif failure.error:
+            parts += ["but raised", failure.error]
+        else:
+            parts += ["but this happened:", failure.message]
+    return "\n".join(shortened(without_secrets(part).rstrip("\n"), most) for part in parts)
 
 
 def traced(trace: Trace) -> Field:

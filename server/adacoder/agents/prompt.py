@@ -23,6 +23,7 @@ from adacoder.agents.role import FENCE, Field, Role
 from adacoder.domain import Candidate, Message, Target
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
+from adacoder.privacy.contents import without_secrets
 from adacoder.pytext import Lines, normalize
 from adacoder.source.context import Piece
 from adacoder.source.docstring import docstring_indent
@@ -181,7 +182,7 @@ def _task(target: Target) -> str:
     if not others:
         return task
     shown = "\n".join(f"{example.prompted}\n{example.want}".rstrip("\n") for example in others)
-    return task + "\n" + _fill("class_examples", owner=owner, examples=shown)
+    return task + "\n" + _fill("class_examples", owner=owner, examples=without_secrets(shown))
 
 
 def _other(candidate: Candidate) -> str:

@@ -23,6 +23,7 @@ from adacoder.journal import Asked, Evaluated, Repaired
 from adacoder.models.backend import Session
 from adacoder.models.backends import BACKENDS, kind_and_name
 from adacoder.models.base import Leases
+from adacoder.privacy.access import leads_out
 from adacoder.pytext import parsed
 from adacoder.replies.extract import extract
 from adacoder.report.journal import journal
@@ -189,8 +190,10 @@ def keep(path: Path, text: str) -> None:
     """Write what is kept of a cell besides its row.
 
     Raises:
-        RowsError: it cannot be written.
+        RowsError: it cannot be written, or a link leads elsewhere.
     """
+    if path.is_symlink() or leads_out(path, path.parent.parent):
+        raise RowsError(f"{path} leads to another file: remove the link.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

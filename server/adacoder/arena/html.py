@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from html import escape
@@ -18,10 +19,14 @@ from pathlib import Path
 from adacoder.arena.rows import Row
 from adacoder.arena.tables import Cell, Line, Table
 from adacoder.messages import counted
+from adacoder.privacy.access import Access, read_regular
+from adacoder.privacy.contents import without_secrets
 from adacoder.visible import visible
 
 _LONGEST_JOURNAL = 200_000
 """Characters of a journal that a report has."""
+_LARGEST_JOURNAL = 64 << 20
+"""Bytes of a journal that is read."""
 
 FILTERS = ("dataset", "model", "strategy", "status", "right")
 """Members of a row by which cells are filtered, besides the task's name."""
@@ -55,19 +60,25 @@ def page(
     )
 
 
-def journal_below(folder: Path, row: Row) -> str | None:
-    """The text of a row's journal, if it lies below `folder`: rows may come from anybody."""
-    if row.journal is None:
+def journal_of(row: Row, rows: Path) -> str | None:
+    """The text of a row's journal, without secrets; None if it is no file that a run wrote beside `rows`.
+
+    Rows may come from anybody. So the name must be `ROWS.journals/*.md`, and there may be no link on the way.
+    """
+    folder = rows.parent / f"{rows.stem}.journals"
+    name = (row.journal or "").removeprefix(f"{folder.name}/")
+    path = folder / name
+    if path.name != name or not name.endswith(".md") or row.journal != f"{folder.name}/{name}":
         return None
     try:
-        path = (folder / row.journal).resolve()
-        if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        is_link = Path(os.path.realpath(path)) != Path(os.path.realpath(rows.parent)) / folder.name / name
+        if is_link or Access([rows.parent]).refusal(path) is not None:
             return None
-        with path.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LONGEST_JOURNAL + 1)
+        text = read_regular(path, most=_LARGEST_JOURNAL).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
-    return text if len(text) <= _LONGEST_JOURNAL else f"{text[:_LONGEST_JOURNAL]}\n… (it goes on in {row.journal})"
+    text = text if len(text) <= _LONGEST_JOURNAL else f"{text[:_LONGEST_JOURNAL]}\n… (it goes on in {row.journal})"
+    return without_secrets(text)
 
 
 def _about(rows: Sequence[Row]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.arena.html import journal_below, page
+from adacoder.arena.html import journal_of, page
 from adacoder.arena.papers import SETS, tables
 from adacoder.arena.rows import Key, Reading, Row
 from adacoder.arena.tables import Table, as_csv, markdown
@@ -51,14 +51,14 @@ def show_tables(paths: Sequence[Path], view: View) -> int:
         AdaCoderError: rows cannot be read, or a file cannot be written.
     """
     reading = Reading()
-    rows, folders = _read(paths, reading)
+    rows, files = _read(paths, reading)
     for trouble in reading.troubles:
         complain(trouble)
     if not rows:
         raise AdaCoderError(f"There are no rows in {', '.join(map(str, paths))}: `adacoder arena` makes them.")
     found = tables(rows, view.sets or tuple(SETS), view.ks)
     if view.html is not None:
-        report = page(found, rows, lambda row: journal_below(folders[row.key], row), reading.troubles)
+        report = page(found, rows, lambda row: journal_of(row, files[row.key]), reading.troubles)
         _write(view.html, report)
     if view.plots is not None:
         _draw(found, view.plots, view.kind)
@@ -67,15 +67,15 @@ def show_tables(paths: Sequence[Path], view: View) -> int:
 
 
 def _read(paths: Sequence[Path], reading: Reading) -> tuple[list[Row], dict[Key, Path]]:
-    """The rows, each cell once, and the folder that each stands in."""
+    """The rows, each cell once, and the file that each stands in."""
     rows: list[Row] = []
-    folders: dict[Key, Path] = {}
+    files: dict[Key, Path] = {}
     for path in paths:
         for row in reading.rows(path):
-            if row.key not in folders:
-                folders[row.key] = path.parent
+            if row.key not in files:
+                files[row.key] = path
                 rows.append(row)
-    return rows, folders
+    return rows, files
 
 
 def show(found: Sequence[Table], form: str = TERMINAL) -> None:

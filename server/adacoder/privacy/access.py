@@ -125,7 +125,7 @@ def read_regular(path: Path, *, most: int) -> bytes:
 
 def leads_out(path: Path, workspace: Path) -> bool:
     """True if `path` is written as a path in `workspace`, but really lies elsewhere."""
-    is_called_so = Path(os.path.abspath(path)).is_relative_to(workspace)  # noqa: PTH100  # links are what is asked for
+    is_called_so = Path(os.path.abspath(path)).is_relative_to(os.path.abspath(workspace))  # noqa: PTH100  # not resolved
     return is_called_so and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))
 
 

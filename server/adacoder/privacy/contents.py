@@ -1,16 +1,22 @@
-"""Secrets by content: private keys, and tokens of well-known services.
+"""Secrets by content: private keys, tokens of well-known services, and values whose names and letters tell.
 
-The one place that knows what these look like. Every form has a text that begins it and a bounded length, so that
-looking for them is fast, and linear in what is looked at.
+The one place that knows what these look like. The forms are data, in `forms.txt` and `gitleaks.txt`. Each has a text
+that is in every match and a bounded length, so the search is fast, and linear in the length of the text.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+
+from adacoder.privacy.encodings import MASK, decoded
 
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
@@ -22,155 +28,261 @@ MOST_BYTES = 64 * 1024
 LARGEST = 4 * 1024 * 1024
 """Maximum size of a file that is searched at all."""
 _MOST_KEPT = 50_000
-_MASK = "…"
-_LETTERS = (
-    bytes(ord("a") if chr(code).isalnum() or chr(code) in "_-+/=" else ord(" ") for code in range(128)) + b" " * 128
-)
-_RUN = b"a" * 20
-"""Nearly every form has this many letters in a row, which is a fast test."""
+_LISTS = ("forms.txt", "gitleaks.txt")
 _TELLS_OF_THE_REST = frozenset({"a secret of Kubernetes", "a vault of Ansible"})
 """Kinds whose match is only a mark: the secret follows it."""
+_BEGIN = r"\b"
+_ESCAPED = re.compile(r"\\[abfnrtv]\Z|%[0-9A-Fa-f]{2}\Z|\\x[0-9A-Fa-f]{2}\Z|\\u[0-9A-Fa-f]{4}\Z")
+"""An escape sequence, after which a word may begin: as `\\n` and `%3D` stand in quoted text."""
+_LONGEST_ESCAPE = 6
 
-_B64 = r"[A-Za-z0-9+/=]"
-_LINE_END = r"[ \t]{0,9}(?:\r?\n|\\r|\\n|\Z)"
-_TO_THE_END = r"(?:[^-]|-(?!-)){0,20000}(?:-----END [A-Z0-9 ]{1,60}-----)?"
-_WORD = r"[A-Za-z0-9_-]"
+_WORDS = re.compile(r"[A-Za-z0-9_.~+/=:|%@?&!*,;-]{16,}")
+"""Words that are long enough for a token, with what may stand in one."""
+_LONGEST_WORD = 3000
+"""A longer word is data, of which the rest is not searched for forms."""
+_TELLING = re.compile(r"[0-9A-Z]|[a-z]{20}")
+"""What is in each word that may be a token."""
 
-_FORMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    # What it is; texts of which one is in every such thing; the form of it.
-    (
-        "a private key",
-        ("PRIVATE KEY",),
-        rf"-----BEGIN (?:[A-Z0-9]{{1,12}} ){{0,3}}PRIVATE KEY(?: BLOCK)?-----{_LINE_END}{_TO_THE_END}",
-    ),
-    (
-        "a private key",
-        ("BEGIN SSH2 ENCRYPTED PRIVATE KEY",),
-        r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----(?:[^-]|-(?!-)){0,20000}",
-    ),
-    ("a private key", ("PuTTY-User-Key-File-",), r"PuTTY-User-Key-File-[1-9]: \S{2,40}"),
-    ("a private key", ("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{50,100}"),
-    ("a service account's key", ("private_key_id",), r"\"private_key_id\"\s{0,9}:\s{0,9}\"[0-9a-f]{40}\""),
-    (
-        "a secret of Kubernetes",
-        ("Secret",),
-        r"(?m:^[ \t]{0,40}\"?kind\"?:[ \t]{0,9}[\"']?Secret[\"']?[ \t]{0,9},?\r?$)",
-    ),
-    ("a vault of Ansible", ("$ANSIBLE_VAULT;",), r"\$ANSIBLE_VAULT;\d"),
-    ("a key of AWS", ("AKIA",), r"AKIA[A-Z0-9]{16}(?![A-Z0-9])"),
-    ("a key of AWS", ("ASIA",), r"ASIA[A-Z0-9]{16}(?![A-Z0-9])"),
-    (
-        "a key of AWS",
-        ("ws_secret_access_key",),
-        rf"aws_secret_access_key[\"']?\s{{0,9}}[=:]\s{{0,9}}[\"']?{_B64}{{40}}",
-    ),
-    (
-        "a key of AWS",
-        ("AWS_SECRET_ACCESS_KEY",),
-        rf"AWS_SECRET_ACCESS_KEY[\"']?\s{{0,9}}[=:]\s{{0,9}}[\"']?{_B64}{{40}}",
-    ),
-    ("a token of GitHub", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{36,255}"),
-    ("a token of GitHub", ("github_pat_",), r"github_pat_[A-Za-z0-9_]{36,255}"),
-    (
-        "a token of GitLab",
-        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-", "glagent-"),
-        rf"gl(?:pat|dt|rt|ptt|cbt|oas|soat|agent)-{_WORD}{{20,200}}",
-    ),
-    ("a token of Slack", ("xox",), rf"xox[abeoprs]-(?:\d-)?{_WORD}{{20,250}}"),
-    ("a token of Slack", ("xapp-",), rf"xapp-\d-{_WORD}{{20,250}}"),
-    (
-        "a webhook of Slack",
-        ("hooks.slack.com",),
-        r"hooks\.slack\.com/(?:services|workflows)/[A-Z0-9]{6,20}/[\w/]{20,120}",
-    ),
-    ("a webhook of Discord", ("api/webhooks/",), rf"discord(?:app)?\.com/api/webhooks/\d{{15,25}}/{_WORD}{{50,100}}"),
-    ("a key of Stripe", ("k_live_",), r"[rs]k_live_[A-Za-z0-9]{16,250}"),
-    ("a key of Stripe", ("k_test_",), r"[rs]k_test_[A-Za-z0-9]{24,250}"),
-    ("a key of Stripe", ("whsec_",), r"whsec_[A-Za-z0-9+/=]{24,100}"),
-    ("a key of Google", ("AIza",), rf"AIza{_WORD}{{35}}(?!{_WORD})"),
-    ("a token of Google", ("ya29.",), rf"ya29\.{_WORD}{{20,500}}"),
-    ("a secret of Google", ("GOCSPX-",), rf"GOCSPX-{_WORD}{{28}}"),
-    ("a token of Google", ("1//0",), rf"(?<![\w/])1//0{_WORD}{{40,200}}"),
-    ("a key of Anthropic", ("sk-ant-",), rf"sk-ant-{_WORD}{{24,250}}"),
-    ("a key of OpenAI", ("T3BlbkFJ",), rf"sk-{_WORD}{{16,120}}T3BlbkFJ{_WORD}{{16,120}}"),
-    ("a key for models", ("sk-",), rf"(?<!{_WORD})sk-(?={_WORD}{{0,60}}\d)(?={_WORD}{{0,60}}[A-Z]){_WORD}{{32,250}}"),
-    ("a key for models", ("sk-",), rf"(?<!{_WORD})sk-[A-Za-z0-9]{{40,60}}(?!{_WORD})"),
-    ("a key for models", ("sk-or-v1-",), r"sk-or-v1-[0-9a-f]{64}"),
-    ("a key for models", ("gsk_",), r"gsk_[A-Za-z0-9]{48,60}"),
-    ("a key for models", ("pplx-",), r"pplx-[A-Za-z0-9]{48,60}"),
-    ("a key for models", ("xai-",), r"xai-[A-Za-z0-9]{70,90}"),
-    ("a token of Replicate", ("r8_",), r"r8_[A-Za-z0-9]{37}"),
-    ("a token of Hugging Face", ("hf_",), r"hf_[A-Za-z0-9]{30,45}(?![A-Za-z0-9_])"),
-    ("a token of npm", ("npm_",), r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9_])"),
-    ("a token of PyPI", ("pypi-A",), rf"pypi-A[gH]{_WORD}{{16,500}}"),
-    ("a key of RubyGems", ("rubygems_",), r"rubygems_[0-9a-f]{48}"),
-    ("a token of Docker", ("dckr_",), rf"dckr_(?:pat|oat)_{_WORD}{{20,60}}"),
-    ("a key of SendGrid", ("SG.",), rf"SG\.{_WORD}{{16,32}}\.{_WORD}{{30,64}}"),
-    ("a key of Mailgun", ("key-",), r"key-[0-9a-f]{32}(?![A-Za-z0-9])"),
-    ("a key of Twilio", ("SK",), r"SK[0-9a-f]{32}(?![A-Za-z0-9])"),
-    ("a key of Azure", ("AccountKey=",), r"AccountKey=[A-Za-z0-9+/]{60,90}"),
-    ("a key of Azure", ("SharedAccessKey=",), r"SharedAccessKey=[A-Za-z0-9+/]{40,90}"),
-    ("a secret of Azure", ("Q~",), r"(?<![\w~.-])[\w~.-]{3}[78]Q~[\w~.-]{31,34}(?![\w~.-])"),
-    ("a token of DigitalOcean", ("dop_v1_", "doo_v1_", "dor_v1_"), r"do[opr]_v1_[0-9a-f]{64}"),
-    ("a token of Databricks", ("dapi",), r"dapi[0-9a-f]{32}"),
-    ("a token of HashiCorp Vault", ("hvs.", "hvb.", "hvr."), r"hv[sbr]\.[\w-]{24,300}"),
-    ("a token of Terraform", (".atlasv1.",), rf"[A-Za-z0-9]{{14}}\.atlasv1\.{_WORD}{{60,80}}"),
-    ("a token of Shopify", ("shpat_", "shpca_", "shppa_", "shpss_"), r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
-    ("a token of Square", ("sq0",), rf"sq0(?:atp|csp)-{_WORD}{{22,60}}"),
-    ("a token of Telegram", (":AA",), rf"(?<![\w:])\d{{8,10}}:AA{_WORD}{{33}}(?!{_WORD})"),
-    (
-        "a token of Doppler",
-        ("dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."),
-        r"dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{40,60}",
-    ),
-    ("a token of Grafana", ("glsa_", "glc_"), r"gl(?:sa|c)_[A-Za-z0-9+/=_]{32,200}"),
-    ("a key of New Relic", ("NRAK-",), r"NRAK-[A-Z0-9]{27}"),
-    ("a token of Sentry", ("sntrys_", "sntryu_"), r"sntry[su]_[A-Za-z0-9+/=_]{60,500}"),
-    ("a token of Linear", ("lin_",), r"lin_(?:api|oauth)_[A-Za-z0-9]{32,64}"),
-    ("a token of Notion", ("ntn_",), r"ntn_[A-Za-z0-9]{40,60}"),
-    ("a key of Postman", ("PMAK-",), r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
-    ("a token of Pulumi", ("pul-",), r"pul-[0-9a-f]{40}"),
-    ("a token of PlanetScale", ("pscale_",), r"pscale_(?:tkn|pw|oauth)_[\w.-]{32,64}"),
-    ("a token of Supabase", ("sbp_", "sb_secret_"), r"sb(?:p|_secret)_[A-Za-z0-9_-]{30,60}"),
-    ("a token of Atlassian", ("ATATT3",), r"ATATT3[A-Za-z0-9_=-]{100,250}"),
-    ("a token of Airtable", ("pat",), r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    ("a token of Figma", ("figd_",), rf"figd_{_WORD}{{36,60}}"),
-    ("a token of Heroku", ("HRKU-",), rf"HRKU-{_WORD}{{36,70}}"),
-    ("a key of WireGuard", ("PrivateKey",), r"(?m:^[ \t]{0,9}PrivateKey[ \t]{0,9}=[ \t]{0,9}[A-Za-z0-9+/]{43}=)"),
+_GIVEN = re.compile(
+    r"(?:[=:>]|(?<=[\"']),(?=[ \t]{0,9}[rRbBuUfF]{0,2}[\"']))[ \t]{0,9}(?:[rRbBuUfF]{1,2}(?=[\"']))?(?:\\?[\"'`]){0,3}"
+    r"(?P<value>[^\s\"'`\\,;<>()\[\]{}]{8,500})"
 )
+"""A value, after what separates it from its name."""
+_NAME_BACKWARDS = re.compile(
+    r"[ \t]{0,9}(?:[\"'`\])>\\]{1,4}[ \t]{0,9})?(?:[\w\[\], |.]{1,40}:[ \t]{0,9})?([A-Za-z0-9_.-]{2,60})"
+)
+"""The name before that, read from its end; there may be an annotation between."""
+_LONGEST_NAMING = 130
+_STRONG = frozenset(
+    {
+        *("password", "passwords", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "credential"),
+        *("credentials", "creds", "pass", "pw"),
+    }
+)
+_WEAK = frozenset(
+    {
+        *("key", "keys", "apikey", "token", "tokens", "auth", "dsn", "authorization", "bearer", "jwt", "pat"),
+        *("session", "sessionid", "cookie", "webhook", "csrf"),
+    }
+)
+_ENDINGS = ("password", "passwd", "secret", "apikey", "token", "passphrase", "accesskey", "secretkey", "pwd")
+_OPEN = frozenset(
+    {
+        *(
+            "public",
+            "pub",
+            "primary",
+            "foreign",
+            "sort",
+            "cache",
+            "partition",
+            "next",
+            "page",
+            "cursor",
+            "continuation",
+        ),
+        *("idempotency", "hash", "checksum", "sha", "sha1", "sha256", "md5", "digest", "pad", "eos", "bos", "mask"),
+        *("fingerprint", "id", "name", "path", "file", "url", "uri", "type", "field", "column", "regex", "pattern"),
+    }
+)
+"""Words beside which a name tells of something else."""
+_CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_MADE_UP = re.compile(
+    r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"
+    r"|foobar|^(?:none|null|true|false|password|secret|token|string|str|bytes|pass|user|test)\d{0,4}$|^\$|^%|\{\{|^<)"
+)
+"""Values that stand where a secret would."""
+_PATH = re.compile(r"(?:\.{0,2}/|[A-Za-z]:[/\\])|[\w.-]{0,80}/[\w./-]{0,200}\Z|[\w-]{1,80}\.[a-z]{2,4}\Z")
+_QUERY = re.compile(r"([^&]{1,500})&[\w.-]{1,100}=")
+_NAMED = re.compile(r"(?=[A-Za-z0-9]{0,500}[._])[A-Za-z_][\w.]{0,500}\Z")
+"""What is a name rather than a password."""
+_MIXED = re.compile(r"[0-9!@#$%^&*+?~]")
+_LETTERS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
+_LEAST_KINDS = 3
+"""Least number of kinds of letters in a password."""
+_LEAST_ENTROPY = 2.5
+_IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
+_LEAST_RANDOM = 3.0
+_IN_ADDRESS = "a password in an address"
+"""What is as well an example, if it is a word."""
+_CALLED = "a value that is called secret"
+_SHORTEST = {True: 8, False: 16}
+"""Least length of a value: after a strong name, and after another."""
+_QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
+"""A string without a blank in it, as long as a key."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Form:
     what: str
+    entropy: float
+    """Least entropy of a secret, in bits a character."""
     signs: tuple[str, ...]
-    pattern: re.Pattern[str]
+    """Texts in small letters of which one is in each match."""
+    source: str
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self.source.removeprefix(_BEGIN), re.ASCII)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the places of such secrets in `text`."""
+        begins = self.source.startswith(_BEGIN)
+        for match in self.pattern.finditer(text):
+            if begins and not _begins_word(text, match.start()):
+                continue
+            secret = match[match.lastindex or 0]
+            if (self.entropy and entropy(secret) < self.entropy) or (match.lastindex and _MADE_UP.search(secret)):
+                continue
+            yield match.span(match.lastindex or 0)
+
+
+@dataclass(frozen=True)
+class _Forms:
+    """The data."""
+
+    words: tuple[_Form, ...]
+    """Forms that stand in one word."""
+    passages: tuple[_Form, ...]
+    named: tuple[_Form, ...]
+    """Whole values of names that are their sign, a pattern."""
+
+    @cached_property
+    def names(self) -> re.Pattern[str]:
+        """Names that may have such a value."""
+        return re.compile("|".join({form.signs[0] for form in self.named}), re.IGNORECASE)
 
 
 @cache
-def _forms() -> tuple[_Form, ...]:
-    return tuple(_Form(what, signs, re.compile(form, re.ASCII)) for what, signs, form in _FORMS)
+def _forms() -> _Forms:
+    found: dict[str, list[_Form]] = {"[forms]": [], "[passages]": [], "[named]": []}
+    for name in _LISTS:
+        section = ""
+        for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
+            if line in found:
+                section = line
+            elif line and not line.startswith("#"):
+                what, least, signs, source = line.split("\t")
+                parts = (
+                    (signs,) if section == "[named]" else tuple(signs.split("|" if section == "[passages]" else " "))
+                )
+                told = what if " " in what else f"what looks like {what}"
+                found[section].append(_Form(told, float(least), parts, source))
+    return _Forms(*(tuple(forms) for forms in found.values()))
+
+
+def _begins_word(text: str, at: int) -> bool:
+    before = text[max(at - _LONGEST_ESCAPE, 0) : at]
+    return not before[-1:].isalnum() or _ESCAPED.search(before) is not None
+
+
+def entropy(text: str) -> float:
+    """Entropy of the letters of `text`, in bits a character."""
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
+
+
+def is_random(text: str) -> bool:
+    """True for letters and digits without words between them, as keys are made of."""
+    if "/" in text and not _IS_BASE64.match(text):  # a path
+        return False
+    parts = _CAMEL.findall(text)
+    has_both = any(part.isdigit() for part in parts) and any(part.isalpha() for part in parts)
+    return has_both and 3 * len(parts) >= len(text) and entropy(text) >= _LEAST_RANDOM
+
+
+def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the places of secrets in `text` as it is written, with their kinds; some may overlap."""
+    low = text.lower()
+    for form in _forms().passages:
+        if any(sign in low for sign in form.signs):
+            yield from ((*span, form.what) for span in form.spans(text))
+    words = "\n".join(word[:_LONGEST_WORD] for word in _WORDS.findall(text) if _TELLING.search(word))
+    if words:
+        low = words.lower()
+        for form in _forms().words:
+            if any(sign in low for sign in form.signs) and form.pattern.search(words):
+                yield from ((*span, form.what) for span in form.spans(text))
+    yield from _named_spans(text)
+
+
+def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the places of values that are secret by their names and letters."""
+    at = 0
+    while match := _GIVEN.search(text, at):
+        start, end = match.span("value")
+        value = match["value"]
+        at = start if "=" in value or ":" in value else end  # a value may hold names and values
+        if not _MIXED.search(value):
+            continue
+        name = _NAME_BACKWARDS.match(text[max(match.start() - _LONGEST_NAMING, 0) : match.start()][::-1])
+        if name is None:
+            continue
+        if query := _QUERY.match(value):
+            value = query[1]
+        value = value.rstrip("&")
+        what = _kind(name[1][::-1], value)
+        if what:
+            yield start, start + len(value), what
+
+
+def _kind(name: str, value: str) -> str | None:
+    """Return what a value of this name is; None if it is no secret."""
+    forms = _forms()
+    if forms.names.search(name):
+        for form in forms.named:
+            is_it = re.search(form.signs[0], name, re.IGNORECASE) and form.pattern.fullmatch(value)
+            if is_it and any(map(str.isdigit, value)) and entropy(value) >= max(form.entropy, _LEAST_ENTROPY):
+                return form.what
+    strength = secrecy_of(name)
+    if strength is None or len(value) < _SHORTEST[strength] or _MADE_UP.search(value):
+        return None
+    if is_random(value):
+        return _CALLED
+    if not strength or _PATH.match(value) or _NAMED.match(value) or "://" in value:
+        return None
+    kinds = sum(pattern.search(value) is not None for pattern in _LETTERS)
+    return _CALLED if kinds >= _LEAST_KINDS and entropy(value) >= _LEAST_ENTROPY else None
+
+
+def secrecy_of(name: str) -> bool | None:
+    """True if `name` calls a value secret, False if it may: as a key or token; else None."""
+    parts = [part.lower() for part in _CAMEL.findall(name)]
+    if not _OPEN.isdisjoint(parts) and (parts[-1] in _OPEN or _STRONG.isdisjoint(parts)):
+        return None
+    if not _STRONG.isdisjoint(parts):
+        return True
+    return False if not _WEAK.isdisjoint(parts) or any(part.endswith(_ENDINGS) for part in parts) else None
 
 
 def found_in(data: bytes) -> str | None:
     """Kind of secret in `data`, the beginning of a file in any encoding; None if there is none."""
     if b"\0" in data:
         data = data.replace(b"\0", b"")  # as UTF-16 has them
-    if _RUN not in data.translate(_LETTERS) and b"Secret" not in data and b"PRIVATE KEY" not in data:
-        return None
     text = data.decode("latin-1")
-    for form in _forms():
-        if any(sign in text for sign in form.signs) and form.pattern.search(text):
-            return form.what
+    for start, end, what in _plain_spans(text):
+        if what != _IN_ADDRESS or _kind("password", text[start:end]):
+            return what
     return None
 
 
-def without_secrets(text: str) -> str:
-    """Mask the keys and tokens in `text`, real or made up."""
-    for form in _forms():
-        if form.what not in _TELLS_OF_THE_REST and any(sign in text for sign in form.signs):
-            text = form.pattern.sub(_MASK, text)
-    return text
+def without_secrets(text: str, also: Callable[[str], str] = str) -> str:
+    """Mask the keys and tokens in `text`, real or made up, and strings that look random; also where they are encoded.
+
+    `also` takes out more, in all the same places.
+    """
+    return decoded(text, lambda part: _masked(also(part)))
+
+
+def _masked(text: str) -> str:
+    spans = [(start, end) for start, end, what in _plain_spans(text) if what not in _TELLS_OF_THE_REST]
+    spans += [match.span() for match in _QUOTED.finditer(text) if is_random(match[0])]
+    parts: list[str] = []
+    done = 0
+    for start, end in sorted(spans):
+        if end > done:
+            parts += [text[done:start], MASK] if start >= done else []
+            done = end
+    return "".join([*parts, text[done:]])
 
 
 def found_in_file(path: str) -> str | None:

@@ -80,6 +80,23 @@ def test_a_report_has_the_journals_beside_the_rows(desk: Desk) -> None:
     assert "cannot be written" in nowhere.err
 
 
+def test_a_report_has_no_file_that_only_a_row_names(desk: Desk) -> None:
+    secret = "Windermere7"
+    for name in (".env", ".ssh/id_rsa", "notes.md", "arena.journals/a.txt", "arena.journals/.env"):
+        desk.write(secret, name)
+    (desk.folder / "arena.journals" / "link.md").symlink_to(desk.folder / ".env")
+    desk.write("what was done", "arena.journals/a.md")
+    names = (
+        *(".env", ".ssh/id_rsa", "notes.md", "arena.journals/a.txt", "arena.journals/.env", "arena.journals/link.md"),
+        *("arena.journals/../.env", "./arena.journals/../notes.md", str(desk.folder / ".env"), "arena.journals/a.md"),
+    )
+    rows = _rows(desk, [row(number, journal=name) for number, name in enumerate(names)])
+    assert desk.run("tables", rows, "--html", "report.html").code == 0
+    report = (desk.folder / "report.html").read_text(encoding="utf-8")
+    assert "what was done" in report
+    assert secret not in report
+
+
 def test_figures_are_drawn(desk: Desk) -> None:
     pytest.importorskip("matplotlib")
     attempts = (attempt(1), attempt(2, failure=None, right=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import sys
 from collections import Counter
@@ -13,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.arena.html import journal_below, page
+from adacoder.arena.cells import keep
+from adacoder.arena.html import journal_of, page
 from adacoder.arena.papers import PAPERS, tables
 from adacoder.arena.plots import PlotError, draw
+from adacoder.arena.rows import RowsError
 from support.arena_rows import column, row
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>&\"\u2028<!--"
@@ -91,16 +94,69 @@ def test_the_script_makes_no_markup() -> None:
     assert "textContent" in script
 
 
-def test_a_journal_is_read_only_below_the_rows(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    (folder / "a.md").write_text("what was done", encoding="utf-8")
-    (tmp_path / "secret").write_text("secret", encoding="utf-8")
-    (folder / "link").symlink_to(tmp_path / "secret")
-    assert journal_below(folder, row(journal="a.md")) == "what was done"
-    for hostile in ("../secret", str(tmp_path / "secret"), "link", ".", "missing", "a\0b"):
-        assert journal_below(folder, row(journal=hostile)) is None
-    assert journal_below(folder, row()) is None
+def test_a_journal_is_read_only_where_a_run_writes_it(tmp_path: Path) -> None:
+    rows = tmp_path / "run" / "arena.jsonl"
+    journals = rows.parent / "arena.journals"
+    journals.mkdir(parents=True)
+    for path in (journals / "a.md", rows.parent / "b.md", rows.parent / ".env", journals / "c.txt", tmp_path / "d.md"):
+        path.write_text("what was done", encoding="utf-8")
+    (journals / "deep").mkdir()
+    (journals / "deep" / "e.md").touch()
+    (journals / "link.md").symlink_to(rows.parent / ".env")
+    (journals / "inside.md").symlink_to("a.md")
+    os.mkfifo(journals / "pipe.md")
+    assert journal_of(row(journal="arena.journals/a.md"), rows) == "what was done"
+    for hostile in (
+        *(
+            "b.md",
+            ".env",
+            "./.env",
+            "../d.md",
+            "arena.journals/../.env",
+            "arena.journals/../b.md",
+            "arena.journals/c.txt",
+        ),
+        *("arena.journals/link.md", "arena.journals/inside.md", "arena.journals/pipe.md", "arena.journals/deep/e.md"),
+        *(str(journals / "a.md"), "arena.journals//a.md", "arena.journals/./a.md", "arena.journals", "arena.journals/"),
+        *("arena.journals/missing.md", "a\0b", "arena.journals/\0.md", "arena.journals/" + "a" * 5000 + ".md", "", "."),
+        *("other.journals/a.md", "ARENA.journals/a.md", "arena.journals/.md", "arena.journals\\a.md"),
+    ):
+        assert journal_of(row(journal=hostile), rows) is None
+    assert journal_of(row(), rows) is None
+
+
+@pytest.mark.parametrize("where", ["run/arena.journals", "run"])
+def test_a_folder_of_journals_is_no_link(where: str, tmp_path: Path) -> None:
+    """The rows' own folder may be one: the user has named it."""
+    real = tmp_path / "elsewhere"
+    (real / "arena.journals").mkdir(parents=True)
+    for folder in (real, real / "arena.journals"):
+        (folder / "a.md").write_text("what was done", encoding="utf-8")
+    link = tmp_path / where
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(real)
+    found = journal_of(row(journal="arena.journals/a.md"), tmp_path / "run" / "arena.jsonl")
+    assert found == ("what was done" if where == "run" else None)
+
+
+def test_a_report_shows_no_keys_of_journals(tmp_path: Path) -> None:
+    key = "AKIA" + "QWERTYUIOPASDFGH"
+    (tmp_path / "arena.journals").mkdir()
+    (tmp_path / "arena.journals" / "a.md").write_text(f"It gave '{key}'.", encoding="utf-8")
+    assert journal_of(row(journal="arena.journals/a.md"), tmp_path / "arena.jsonl") == "It gave '…'."
+
+
+@pytest.mark.parametrize("link", ["arena.journals", "arena.journals/a.md"])
+def test_a_journal_is_not_written_through_a_link(link: str, tmp_path: Path) -> None:
+    run, aim = tmp_path / "run", tmp_path / "aim"
+    run.mkdir()
+    (run / link).parent.mkdir(exist_ok=True)
+    aim.mkdir() if link == "arena.journals" else aim.write_text("mine", encoding="utf-8")
+    (run / link).symlink_to(aim)
+    with pytest.raises(RowsError, match="leads to another file"):
+        keep(run / "arena.journals" / "a.md", "what was done")
+    assert list(aim.iterdir()) == [] if aim.is_dir() else aim.read_text("utf-8") == "mine"
+    keep(run / "others.journals" / "a.md", "what was done")
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

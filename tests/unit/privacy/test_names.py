@@ -61,6 +61,14 @@ gha-creds-12ab.json oauth.json .clasprc.json nodekey priv_validator_key.json bit
 secrets.sh secrets.js credentials.tf arduino_secrets.h set_password.sh tfplan openvpn/auth.txt web.Release.config
 kube/config smb.cred prod.ejson private_keys/a api_keys/openai ssh-keys/bob signing_keys/x sealed-secrets/a.yaml
 .secrets/x .private_keys/x credentials.py.bak secrets.tar.gz id_rsa.zip
+.claude.json .claude/.credentials.json .claude/settings.local.json .codex/auth.json .codex/config.toml .gemini/.env
+.gemini/oauth_creds.json .gemini/settings.json .ollama/id_ed25519 .cache/huggingface/token .config/claude/x.json
+.config/github-copilot/apps.json .cursor/mcp.json .continue/config.yaml .qwen/oauth_creds.json .opencode/auth.json
+.local/share/opencode/auth.json .zed/settings.json .dev.vars .dev.vars.production .config/llm/keys.json ngrok.yml
+.config/rclone/rclone.conf .config/railway/config.json .config/himalaya/config.toml .config/msmtp/config vault.1pif
+.circleci/cli.yml .config/argocd/config .subversion/auth/svn.simple/x .idea/deployment.xml fastlane/Appfile .histfile
+.config/solana/id.json .runpod/config.toml .wrangler/config/default.toml .config/snyk/x.json .netlify/state.json
+.jenkins/credentials.xml hudson.util.Secret dbconfig.json .pgclirc .lftprc .pydistutils.cfg otr.private_key disk.bek
 """
 PRIVATE = [
     *_PRIVATE.split(),
@@ -103,6 +111,9 @@ wallets.csv cookies.py cookies.html cookie_policy.txt certificate.json certs/ca.
 shadows.json proxy.json token_counts_by_word.txt access.log access_patterns.json secretion.csv credit.csv
 creditors.json main.tf variables.tf values.yaml Chart.yaml Pulumi.yaml ansible.cfg playbook.yml inventory.ini
 group_vars/all.yml nginx.conf redis.conf serverless.yml template.yaml samconfig.toml cdk.json cdk.context.json
+.claude/settings.json .claude/agents/a.md .cursor/rules/a.mdc .gemini/GEMINI.md .codex/prompts/a.md AGENTS.md CLAUDE.md
+.continue/rules/a.md .zed/tasks.json .secrets.baseline .gitleaks.toml .streamlit/config.toml .sops.yaml apps.json
+hosts.json state.json id.json mcp_server.py tests/data/tokens.json .ipynb_checkpoints/a-checkpoint.ipynb netplan.yaml
 buildspec.yml firebase.json vercel.json netlify.toml x/config.json hosts.yml keystore.md.example config/routes.yml
 """
 READABLE = _READABLE.split()

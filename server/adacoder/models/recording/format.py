@@ -120,7 +120,7 @@ def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
         case list():
             return [as_written(one, redact) for one in value]
         case dict():
-            return {name: as_written(one, redact) for name, one in value.items()}
+            return {redact(name): as_written(one, redact) for name, one in value.items()}
         case _:
             return value
 

@@ -1,16 +1,25 @@
 """Redaction of recorded conversations: the one place that decides what is taken out, and what stands there instead.
 
 `/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, what else is in the home folder begins with `~`, and the
-address of the model server and the key for it are `<server>` and `<key>`. Addresses in memory and the folder that an
-evaluation works in are replaced as well, since they are others each time. A replay does the same to what it compares,
-so that a recording fits in another folder, of another user, on another machine. All else stays as it was written.
+address of the model server is `<server>`. The keys for it, and other secrets in the environment, are `<key>`. The names
+of the user and the machine are `<user>` and `<host>`. Addresses in memory and the folder that an evaluation works in
+are replaced as well, since they are others each time. All that a prompt masks is masked too. Encoded words are
+searched for all of this (`privacy/encodings.py`).
+
+A replay does the same to what it compares, so that a recording fits in another folder, of another user, on another
+machine. All else stays as it was written.
 """
 
 from __future__ import annotations
 
+import builtins
+import getpass
 import json
+import keyword
 import os
+import platform
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,13 +27,68 @@ from typing import Self
 from urllib.parse import quote, urlsplit
 
 from adacoder.models.errors import OLLAMA, OPENAI
+from adacoder.privacy.contents import secrecy_of, without_secrets
 
 WORKSPACE, HOME, SERVER, KEY, SCRATCH, ADDRESS = "<workspace>", "~", "<server>", "<key>", "<scratch>", "0x…"
+USER, HOST = "<user>", "<host>"
 
 _PASSES = 3
 """In a further pass names are found that went on before another one was replaced."""
 _KEY_LENGTH = 12
 """Shorter keys are words such as `EMPTY`, which servers that ask for none are given."""
+_COMMON = frozenset(
+    {
+        *(
+            "root",
+            "user",
+            "users",
+            "home",
+            "admin",
+            "administrator",
+            "guest",
+            "nobody",
+            "me",
+            "owner",
+            "local",
+            "default",
+        ),
+        *(
+            "dev",
+            "devel",
+            "developer",
+            "test",
+            "tester",
+            "testing",
+            "build",
+            "builder",
+            "runner",
+            "runneradmin",
+            "worker",
+        ),
+        *(
+            "ubuntu",
+            "debian",
+            "fedora",
+            "centos",
+            "arch",
+            "alpine",
+            "vagrant",
+            "docker",
+            "vscode",
+            "codespace",
+            "gitpod",
+        ),
+        *("jenkins", "circleci", "travis", "node", "python", "jovyan", "app", "web", "www", "data", "git", "service"),
+        *("localhost", "localdomain", "server", "host", "desktop", "laptop", "computer", "linux", "windows", "macos"),
+        *("workspace", "key", "scratch", "adacoder", "conversation", "ollama", "openai", "replay", "model", "text"),
+        *("system", "assistant", "stop", "length", "verified", "unverified", "error", "full", "none", "main"),
+        *(word.lower() for word in (*keyword.kwlist, *dir(builtins), *sys.stdlib_module_names)),
+    }
+)
+"""Names of users and machines that identify nobody, and words that code and a recording need."""
+_SHORTEST_NAME = 3
+_KEYS = frozenset({OLLAMA.key, OPENAI.key})
+"""Variables with the keys of model servers."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
 _ENDS = r"(?![\w-]|\.\w)"
 """End of a whole name: neither the name nor a file's extension goes on."""
@@ -52,8 +116,10 @@ class Redaction:
         homes: Iterable[str] = (),
         servers: Iterable[str] = (),
         keys: Iterable[str] = (),
+        users: Iterable[str] = (),
+        hosts: Iterable[str] = (),
     ) -> None:
-        """`servers` are URLs of model servers, `keys` what is secret between these and the user."""
+        """`servers` are URLs of model servers, `keys` values that are secret, `users` and `hosts` names."""
         folders = {**dict.fromkeys(homes, HOME), **dict.fromkeys(workspaces, WORKSPACE)}
         rules = [
             *((_key(key), KEY) for key in keys if len(key) >= _KEY_LENGTH),
@@ -62,6 +128,8 @@ class Redaction:
             # The longest first: a workspace mostly lies in a home folder.
             *((_folder(path), folders[path]) for path in sorted(folders, key=len, reverse=True) if _NAME.search(path)),
             (_ADDRESS, ADDRESS),
+            *((_bare(name), USER) for name in users if _identifies(name)),
+            *((_bare(name), HOST) for name in hosts if _identifies(name)),
         ]
         self._pattern = re.compile("|".join(f"({pattern})" for pattern, _ in rules), re.IGNORECASE)
         self._replacements = [replacement for _, replacement in rules]
@@ -73,17 +141,38 @@ class Redaction:
         homes = [home[0] for home in map(_HOME.match, workspaces) if home]
         with suppress(RuntimeError):  # nobody knows who runs this
             homes += _spellings(str(Path.home()))
-        keys = [os.environ.get(kind.key, "") for kind in (OLLAMA, OPENAI)]
-        return cls(workspaces=workspaces, homes=homes, servers=servers, keys=keys)
+        users = [re.split(r"[\\/]", home)[-1] for home in homes if _HOME.fullmatch(home)]
+        with suppress(OSError, KeyError, ImportError):  # likewise
+            users.append(getpass.getuser())
+        hosts = [platform.node(), platform.node().partition(".")[0]]
+        keys = [value for name, value in os.environ.items() if name in _KEYS or _is_key(name, value)]
+        return cls(workspaces=workspaces, homes=homes, servers=servers, keys=keys, users=users, hosts=hosts)
 
     def __call__(self, text: str) -> str:
         """Return the redacted text."""
+        return without_secrets(text, self._plainly)
+
+    def _plainly(self, text: str) -> str:
         for _ in range(_PASSES):
             text = self._pattern.sub(self._replacement, text)
         return text
 
     def _replacement(self, match: re.Match[str]) -> str:
         return self._replacements[(match.lastindex or 1) - 1]  # each rule is one group
+
+
+def _is_key(name: str, value: str) -> bool:
+    """True if a variable of the environment is called a secret, and is no path."""
+    return secrecy_of(name) is not None and not re.match(r"[\\/~]|[A-Za-z]:", value)
+
+
+def _identifies(name: str) -> bool:
+    return len(name) >= _SHORTEST_NAME and name.lower() not in _COMMON
+
+
+def _bare(name: str) -> str:
+    """Pattern of a name as a word, in the spellings of `_escapes`."""
+    return rf"(?<![^\W_]){_any_of(_escapes(name))}(?![^\W_])"
 
 
 def _key(key: str) -> str:

@@ -135,7 +135,7 @@ def test_what_is_taken_out_is_known_of_this_process(monkeypatch: pytest.MonkeyPa
     one = Redaction.here(link, ["http://127.0.0.1:1"])
     assert one(f"{link}/a {shop}/a {home}/b") == "<workspace>/a <workspace>/a ~/b"
     assert one("http://127.0.0.1:1/ sk-0123456789abcdef 0123456789abcdef") == "<server>/ <key> <key>"
-    assert one("zelda saves 127.0.0.1") == "zelda saves 127.0.0.1"
+    assert one("zelda saves 127.0.0.1") == "<user> saves 127.0.0.1"
 
 
 @pytest.mark.parametrize("home", ["/home/zelda", "/Users/zelda", "/mnt/c/Users/zelda"])
