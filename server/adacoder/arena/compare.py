@@ -56,7 +56,11 @@ def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
 
 def paired(first: Sequence[Row], second: Sequence[Row]) -> Pairs:
     """Compare two columns on the tasks that both have."""
-    one, other = first_samples(first), first_samples(second)
+    return paired_words(first_samples(first), first_samples(second))
+
+
+def paired_words(one: Mapping[Task, bool], other: Mapping[Task, bool]) -> Pairs:
+    """As `paired`, with whether each task is right."""
     found = Counter((one[task], other[task]) for task in one.keys() & other.keys())
     return Pairs(found[True, True], found[True, False], found[False, True], found[False, False])
 

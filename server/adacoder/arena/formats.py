@@ -19,18 +19,19 @@ import ast
 import base64
 import gzip
 import hashlib
-import io
-import json
-import pickle
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from pickletools import genops
+from typing import IO, Any, TypeAlias, cast
 
 from adacoder.arena.tasks import ArenaTask, Calls, Hidden, Statements, TasksError, TaskSet
 from adacoder.domain import Candidate, Reply, Target, TargetError
+from adacoder.foreign_json import read_json
+from adacoder.privacy.access import opened_regular
 from adacoder.project import Project
 from adacoder.pytext import definitions, normalize
 from adacoder.replies.extract import extract
@@ -41,7 +42,25 @@ Told: TypeAlias = Mapping[str, Any]
 """One object of a file."""
 
 _MOST_BYTES = 1 << 30
-"""Of a file, unpacked."""
+"""Maximum size of a file that is not packed."""
+_MOST_UNPACKED = 128 << 20
+"""Maximum size of a packed file's content. A small file can claim any size; the largest benchmark has a tenth."""
+_LONGEST = 64 << 20
+"""Maximum length of a line, or of a list, in bytes."""
+_MOST_TASKS = 20_000
+"""Maximum number of tasks in a file: twice as many as the largest benchmark has."""
+_MOST_LINES = 500_000
+"""Maximum number of lines in a file; most lines of a list are short."""
+_LONGEST_REASON = 200
+_BROKEN = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError),
+    *(zlib.error, EOFError),
+)
+"""Errors of reading an object that only looks like a task."""
+_PLAIN = frozenset(
+    {"PROTO", "FRAME", "MEMOIZE", "BINPUT", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE", "PUT", "STOP"}
+)
+"""Pickle's opcodes for a single text."""
 _NAME = re.compile(r"[^\W\d]\w*(?=\s*\()")
 _IMPORT_FIRST = re.compile(r"(?P<header>^def .*:\n)[ \t]+(?P<imports>import \w+\n)(?=[ \t]+\"\"\")", re.MULTILINE)
 _TYPING = "from typing import *\n\n\n"
@@ -87,9 +106,12 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     Raises:
         TasksError: it holds no tasks in a form that is known.
     """
-    data = _bytes(path)
-    objects = _objects(data, path)
-    form = next((each for each in _FORMATS if each.members <= objects[0].keys()), None)
+    digest = hashlib.sha256()
+    objects = _objects(path, digest)
+    first = next(objects, None)
+    if first is None:
+        raise TasksError(f"{path} holds no tasks.")
+    form = next((each for each in _FORMATS if each.members <= first.keys()), None)
     if form is None:
         known = ", ".join(dict.fromkeys(each.dataset for each in _FORMATS))
         raise TasksError(f"The objects in {path} are no tasks of a form that is known ({known}).")
@@ -98,48 +120,75 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     if form.read is _humaneval and re.search(r"(?i)plus", path.name):
         dataset = "humaneval-plus"
     if form.read is _plus:  # one form for both
-        dataset = "mbpp-plus" if str(objects[0].get("task_id")).lower().startswith("mbpp") else "humaneval-plus"
+        dataset = "mbpp-plus" if str(first.get("task_id")).lower().startswith("mbpp") else "humaneval-plus"
     tasks: list[ArenaTask] = []
     left_out: list[str] = []
-    for number, each in enumerate(objects, 1):
+    for number, each in enumerate(chain([first], objects), 1):
+        if number > _MOST_TASKS:
+            raise TasksError(f"{path} has more than {_MOST_TASKS:,} tasks: split it.")
         try:
             tasks.append(_task(form.read(each, shows), folder))
         except (TargetError, _Unfit) as why:
             left_out.append(f"{each.get('task_id', each.get('question_id', number))}: {why}")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TasksError(f"Object {number} in {path} is no task of {form.dataset}: {error!r}.") from error
-    checksum = hashlib.sha256(data).hexdigest()
-    return TaskSet(dataset, f"sha256:{checksum}", tasks, tuple(left_out))
+        except _BROKEN as error:
+            told = repr(error)[:_LONGEST_REASON]
+            raise TasksError(f"Object {number} in {path} is no task of {form.dataset}: {told}.") from error
+    return TaskSet(dataset, f"sha256:{digest.hexdigest()}", tasks, tuple(left_out))
 
 
-def _bytes(path: Path) -> bytes:
+def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
+    """The objects of a file, unpacked and read one at a time; `digest` takes all of its bytes.
+
+    Raises:
+        TasksError: it cannot be read, is too large, or holds something else.
+    """
+    number = 1
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES)
-            if data.startswith(b"\x1f\x8b"):
-                with gzip.open(io.BytesIO(data)) as packed:
-                    data = packed.read(_MOST_BYTES)
+        with opened_regular(path) as file:
+            is_packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            unpacked, most = (gzip.GzipFile(fileobj=file), _MOST_UNPACKED) if is_packed else (file, _MOST_BYTES)
+            for text in _texts(cast("IO[bytes]", unpacked), most, digest):
+                told = read_json(text) if text.strip() else []
+                for each in told if isinstance(told, list) else [told]:
+                    if not isinstance(each, dict):
+                        raise TypeError("no object")
+                    yield each
+                number += 1
     except (OSError, EOFError, zlib.error) as error:
         raise TasksError(f"The tasks in {path} cannot be read: {error}.") from error
-    return data
+    except (ValueError, TypeError) as error:
+        raise TasksError(f"{path}, line {number}: tasks are JSON objects, one a line ({error}).") from error
 
 
-def _objects(data: bytes, path: Path) -> list[dict[str, Any]]:
-    try:
-        text = data.decode("utf-8")
-        told = (
-            json.loads(text)
-            if text.lstrip().startswith("[")
-            else [*map(json.loads, filter(str.strip, text.split("\n")))]
-        )
-    except (ValueError, RecursionError) as error:
-        raise TasksError(f"{path} holds no JSON objects, one a line: {error}.") from error
-    if not told or not all(isinstance(each, dict) for each in told):
-        raise TasksError(f"{path} holds no tasks.")
-    return list(told)
+def _texts(file: IO[bytes], most: int, digest: hashlib._Hash) -> Iterator[str]:
+    """The lines of a file of at most `most` bytes; all of them as one text if it begins with a list.
+
+    Raises:
+        ValueError: it is too large, or not UTF-8.
+    """
+    total, number, is_list = 0, 0, None
+    lines: list[str] = []
+    while data := file.readline(_LONGEST + 1):
+        number += 1
+        digest.update(data)
+        line = data.decode("utf-8" if total else "utf-8-sig")
+        total += len(data)
+        if is_list is None and line.strip():
+            is_list = line.lstrip().startswith("[")
+        if len(data) > _LONGEST or total > (_LONGEST if is_list else most) or number > _MOST_LINES:
+            raise ValueError(f"it is too large: {_LONGEST >> 20} MiB a line or list, {most >> 20} MiB in all")
+        if is_list:
+            lines.append(line)
+        else:
+            yield line
+    yield "".join(lines)
 
 
 def _task(raw: _Raw, folder: Path) -> ArenaTask:
+    if not all(isinstance(each, str) for each in (raw.id, raw.text, raw.qualname, raw.solution)):
+        raise TypeError("a text is of another type")
+    "".join((raw.id, raw.text, raw.solution)).encode()  # lone surrogates cannot be run, nor written to a row
     target = _located(raw, folder / "task.py", folder)
     canonical = _candidate(raw.solution, target) if raw.solution else None
     return ArenaTask(raw.id, target, Project(folder), canonical, raw.hidden)
@@ -268,7 +317,7 @@ def _docstring(text: str, example: str, indent: str = "    ") -> str:
 
 def _livecodebench(told: Told, _: bool) -> _Raw:
     starter = told["starter_code"].rstrip()
-    name = json.loads(told.get("metadata") or "{}").get("func_name")
+    name = cast("Told", read_json(told.get("metadata") or "{}")).get("func_name")
     if not starter or not name:
         raise _Unfit("it asks for a program that reads standard input, and for no function")
     qualname = next((each.qualname for each in definitions(starter) if each.name == name), name)
@@ -292,26 +341,36 @@ def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
     if not isinstance(told, str):
         return told or ()
     try:
-        cases: Sequence[Told] = json.loads(told)
+        cases = read_json(told)
     except ValueError:
-        unpacked = zlib.decompressobj().decompress(base64.b64decode(told), _MOST_BYTES)
-        cases = json.loads(_OnlyText(io.BytesIO(unpacked)).load())
-    return cases
+        unpacked = zlib.decompressobj().decompress(base64.b64decode(told), _LONGEST)
+        cases = read_json(_pickled_text(unpacked))
+    if not isinstance(cases, list):
+        raise TypeError("test cases are no list")
+    return cast("list[Told]", cases)
 
 
-class _OnlyText(pickle.Unpickler):
-    """Reads plain values; what would run code is refused."""
+def _pickled_text(data: bytes) -> str:
+    """The text that is pickled in `data`. Nothing is unpickled: that can run code, or take any amount of memory.
 
-    def find_class(self, module: str, name: str) -> object:
-        """Refuse every class and function."""
-        raise ValueError(f"it would load {module}.{name}")
+    Raises:
+        ValueError: something else is pickled there.
+    """
+    texts: list[str] = []
+    for code, argument, _ in genops(data):
+        if code.name not in _PLAIN:
+            raise ValueError(f"its test cases are pickled with {code.name}")
+        if isinstance(argument, str):
+            texts.append(argument)
+    (text,) = texts
+    return text
 
 
 def _arguments_and_result(case: Told) -> tuple[str, str]:
     if case.get("testtype") != "functional":
         raise _Unfit("it asks for a program that reads standard input, and for no function")
-    given = [json.loads(line) for line in case["input"].split("\n") if line.strip()]
-    return repr(given), repr(json.loads(case["output"]))
+    given = [read_json(line) for line in case["input"].split("\n") if line.strip()]
+    return repr(given), repr(read_json(case["output"]))
 
 
 _FORMATS = (

@@ -10,19 +10,26 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import IO, Any, TypeAlias, TypeVar
+from typing import IO, Any, TypeAlias, get_args, get_origin, get_type_hints
 
-from adacoder.domain import AdaCoderError
-
-T = TypeVar("T")
+from adacoder.domain import JSON, AdaCoderError
+from adacoder.foreign_json import read_json
+from adacoder.privacy.access import opened_regular
 
 VERSION = 1
 """Of the form of a row: it grows when a member changes its meaning or goes, not when one is added."""
 
+_NO_VERSION = 1000
+"""More than versions will ever be."""
+_LONGEST_LINE = 16 << 20
+"""Maximum length of a row, in bytes."""
+_LARGEST = 1 << 53
+"""Maximum of a number in a row: sums and means of such numbers are finite."""
 _BEGIN = b'{"version":'
 """Of each row."""
 
@@ -94,6 +101,11 @@ class DesignedTests:
     lines_covered_by_first: float | None = None
     """Share that the first five reach."""
 
+    def __post_init__(self) -> None:
+        """Raise ValueError if a part is larger than its whole."""
+        if (self.right_on_canonical or 0) > self.designed:
+            raise ValueError(self.right_on_canonical)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -150,50 +162,62 @@ class Row:
 
 
 def parse(line: str) -> Row | None:
-    """The row in a line; None for what is none, such as a torn line.
+    """The row in a line; None for what is none, such as a torn line, or one with a member of another type.
 
     Raises:
         RowsError: a newer version wrote it.
     """
     try:
-        told = json.loads(line)
-    except ValueError:
+        told = read_json(line)
+        version = told.get("version") if isinstance(told, dict) else None
+        if isinstance(version, int) and VERSION < version < _NO_VERSION:
+            raise RowsError(
+                f"A row has version {version}, this AdaCoder reads up to {VERSION}: update it to read that row."
+            )
+        row: Row = _checked(Row, told)
+    except (TypeError, ValueError):
         return None
+    return row
+
+
+def _checked(kind: Any, told: JSON) -> Any:
+    """Return `told` as a value of `kind`, a type of the rows' members.
+
+    Raises:
+        TypeError: it is of another type, or lacks a member.
+        ValueError: a number is negative or too large, or a share is larger than its whole.
+    """
+    if hasattr(kind, "__dataclass_fields__"):
+        hints, members = _hints(kind), _object(told)
+        return kind(**{name: _checked(hints[name], each) for name, each in members.items() if name in hints})
+    if get_origin(kind) is tuple:
+        of, values = get_args(kind), tuple(_list(told))
+        of = of[:1] * len(values) if of[-1] is ... else of
+        return tuple(_checked(each, value) for each, value in zip(of, values, strict=True))
+    if get_args(kind):  # or None
+        return None if told is None else _checked(get_args(kind)[0], told)
+    if type(told) is not kind and not (kind is float and type(told) is int):
+        raise TypeError(told)
+    if isinstance(told, str):
+        return told.encode("utf-8", "replace").decode()  # lone surrogates cannot be written anywhere
+    if not 0 <= told <= _LARGEST:  # type: ignore[operator]  # a number, or a boolean
+        raise ValueError(told)
+    return told
+
+
+_hints = cache(get_type_hints)
+
+
+def _object(told: JSON) -> dict[str, JSON]:
     if not isinstance(told, dict):
-        return None
-    version = told.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise RowsError(
-            f"A row has version {version}, this AdaCoder reads up to {VERSION}: update it to read that row."
-        )
-    try:
-        row = _made(Row, told)
-        return Row(
-            **row
-            | {
-                "judged": _maybe(Judged, told.get("judged")),
-                "tokens": Spent(**_made(Spent, told.get("tokens") or {})),
-                "attempts": tuple(_attempt(each) for each in told.get("attempts") or ()),
-                "tests": _maybe(DesignedTests, told.get("tests")),
-            }
-        )
-    except (TypeError, ValueError, AttributeError):
-        return None
+        raise TypeError(told)
+    return told
 
 
-def _made(form: type[Any], told: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of `told` that `form` knows."""
-    return {each.name: told[each.name] for each in fields(form) if each.name in told}
-
-
-def _maybe(form: type[T], told: Mapping[str, Any] | None) -> T | None:
-    return None if told is None else form(**_made(form, told))
-
-
-def _attempt(told: Mapping[str, Any]) -> RowAttempt:
-    made = _made(RowAttempt, told)
-    passed, of = made.get("examples", (0, 0))
-    return RowAttempt(**made | {"examples": (passed, of), "rules": tuple(made.get("rules", ()))})
+def _list(told: JSON) -> list[JSON]:
+    if not isinstance(told, list):
+        raise TypeError(told)
+    return told
 
 
 @dataclass
@@ -202,6 +226,8 @@ class Reading:
 
     unread: int = 0
     """Lines that are no rows."""
+    first: str = ""
+    """The first of them: file and line."""
     newer: list[str] = field(default_factory=list)
     """A sentence for each kind of row that only a newer version can read."""
 
@@ -212,28 +238,45 @@ class Reading:
             RowsError: it cannot be read.
         """
         try:
-            with path.open(encoding="utf-8", errors="replace") as lines:
-                for line in lines:
-                    if (row := self._row(line)) is not None:
+            with opened_regular(path) as file:
+                for number, line in enumerate(_lines(file), 1):
+                    if (row := self._row(line, path, number)) is not None:
                         yield row
         except OSError as error:
-            raise RowsError(f"The rows in {path} cannot be read: {error.strerror}.") from error
+            raise RowsError(f"The rows in {path} cannot be read: {error.strerror or error}.") from error
 
-    def _row(self, line: str) -> Row | None:
+    def _row(self, line: bytes, path: Path, number: int) -> Row | None:
         try:
-            row = parse(line)
+            row = parse(line.decode("utf-8", "replace")) if len(line) <= _LONGEST_LINE else None
         except RowsError as error:
             if str(error) not in self.newer:
                 self.newer.append(str(error))
             return None
-        self.unread += row is None
+        if row is None:
+            self.unread += 1
+            self.first = self.first or f"line {number} of {path}"
         return row
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """What could not be read, in sentences."""
-        torn = (f"{self.unread} lines of rows could not be read, and were left out.",) if self.unread else ()
-        return (*self.newer, *torn)
+        if not self.unread:
+            return (*self.newer,)
+        first = self.first[:1].upper() + self.first[1:]
+        if self.unread == 1:
+            return (*self.newer, f"{first} is no row of the arena, and was left out.")
+        return (
+            *self.newer,
+            f"{self.unread:,} lines are no rows of the arena, and were left out. The first is {self.first}.",
+        )
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long only its beginning, which is too long as well."""
+    while line := file.readline(_LONGEST_LINE + 1):
+        yield line
+        while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
+            line = file.readline(_LONGEST_LINE + 1)
 
 
 def merged(paths: Iterable[Path], reading: Reading | None = None) -> Iterator[Row]:
@@ -260,6 +303,8 @@ class RowsFile:
         self.reading = Reading()
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
+        if path.exists() and not path.is_file():
+            raise RowsError(f"The rows cannot be written to {path}: it is no regular file.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = path.open("a+b", buffering=0)

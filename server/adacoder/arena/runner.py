@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from adacoder.arena.cells import Cell, Plan, ServerTrouble
-from adacoder.arena.rows import Reading, Row, RowsFile
+from adacoder.arena.rows import Row, RowsFile, merged
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
@@ -136,7 +136,7 @@ class Runner:
         standing = Standing(len(self.plan))
         if self.rows.done:
             mine = {cell.key for cell in self.plan.cells(self.plan.models)}
-            for row in Reading().rows(self.rows.path):
+            for row in merged([self.rows.path]):
                 if row.key in mine:
                     standing.count(row)
         standing.done_before = standing.done

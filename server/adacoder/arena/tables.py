@@ -11,16 +11,21 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from itertools import chain
 from statistics import fmean
 from typing import TypeAlias
 
-from adacoder.arena.compare import change, paired
+from adacoder.arena.compare import change, first_samples, paired_words
 from adacoder.arena.measures import Counting, Estimate, Measure, counts, task_of
 from adacoder.arena.rows import Row
 from adacoder.report import inline
 
 Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
 """Values of a row's dataset, model and strategy: the one, or one of several."""
+
+_INDEXED = ("dataset", "model", "strategy")
+"""Members of a row that a `Where` may name."""
 
 NOTHING = "–"
 """Text of a cell without rows."""
@@ -119,16 +124,46 @@ class _Spec:
 
 
 class _Sorted:
-    """Rows by what slices ask of them, so that no cell of a table looks at all of them."""
+    """Rows, indexed by the values that slices ask for: a look at some rows takes time by their number alone."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._alike: dict[tuple[str, str, str], list[Row]] = {}
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._groups: dict[tuple[str, ...], list[Row]] = {}
+        """Rows by their values of `_INDEXED`."""
+        self._having: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        """Keys of groups by a member and its value."""
+        self._measured: dict[tuple[object, ...], Estimate | None] = {}
         for row in rows:
-            self._alike.setdefault((row.dataset, row.model, row.strategy), []).append(row)
+            key = tuple(str(getattr(row, member)) for member in _INDEXED)
+            if key not in self._groups:
+                self._groups[key] = []
+                for named in zip(_INDEXED, key, strict=True):
+                    self._having.setdefault(named, []).append(key)
+            self._groups[key].append(row)
 
     def matching(self, where: Where) -> list[Row]:
-        """As `_matching`."""
-        return [row for rows in self._alike.values() if _has(rows[0], where) for row in rows]
+        """Rows that have the values of `where`."""
+        return [row for group in self._found(where) for row in group]
+
+    def measured(self, measure: Measure, where: Where) -> Estimate | None:
+        """Measure of these rows, computed once: many cells may have the same base."""
+        asked = (measure, *where.items())
+        if asked not in self._measured:
+            self._measured[asked] = measure(self.matching(where))
+        return self._measured[asked]
+
+    def has(self, where: Where) -> bool:
+        """True if any row has the values of `where`."""
+        return any(self._found(where))
+
+    def _found(self, where: Where) -> Iterator[list[Row]]:
+        by_member = [
+            [self._having.get((member, value), ()) for value in dict.fromkeys(_values(wanted))]
+            for member, wanted in where.items()
+        ]
+        fewest = min(by_member, key=lambda keys: sum(map(len, keys)), default=(self._groups,))
+        for key in chain.from_iterable(fewest):
+            if _has(self._groups[key][0], where):
+                yield self._groups[key]
 
 
 @dataclass(frozen=True)
@@ -147,15 +182,14 @@ class Grid(_Spec):
 
     def table(self, rows: Sequence[Row]) -> Table:
         """The table of some rows."""
-        used = _matching(rows, self.where)
-        columns, sorted_rows = _slices(self.columns, used), _Sorted(used)
-        lines = [
-            (each, [self._cell(sorted_rows, each, column) for column in columns]) for each in _slices(self.lines, used)
-        ]
+        used = _Sorted(_Sorted(rows).matching(self.where))
+        every = used.matching({})
+        columns, wanted = _slices(self.columns, every), _slices(self.lines, every)
+        lines = [(each, [self._cell(used, each, column) for column in columns]) for each in wanted]
         shown = [Line(each.label, tuple(cells)) for each, cells in lines if any(cell.estimate for cell in cells)]
         if shown and self.average and self.base is not None:
             shown.append(_averages(shown, self.relative))
-        return _table(self, used, columns, _slices(self.lines, used), shown, self.corner)
+        return _table(self, used, columns, wanted, shown, self.corner)
 
     def _cell(self, rows: _Sorted, line: Slice, column: Slice) -> Cell:
         measure = column.measure or line.measure or self.measure
@@ -167,7 +201,7 @@ class Grid(_Spec):
             return Cell()
         relative = None
         if self.base is not None and not all(_has(row, self.base) for row in mine):
-            base = measure(rows.matching({**where, **self.base}))
+            base = rows.measured(measure, {**where, **self.base})
             relative = None if base is None else change(estimate.value, base.value)
         return Cell(_written(estimate, form, relative, self.relative), estimate, relative)
 
@@ -183,10 +217,10 @@ class Tally(_Spec):
 
     def table(self, rows: Sequence[Row]) -> Table:
         """The table of some rows."""
-        used = _matching(rows, self.where)
-        columns = _slices(self.columns, used)
+        used = _Sorted(_Sorted(rows).matching(self.where))
+        columns = _slices(self.columns, used.matching({}))
         found = [
-            counting(_matching(used, column.where))
+            counting(used.matching(column.where))
             for column in columns
             if (counting := column.counting or self.counting)
         ]
@@ -206,11 +240,13 @@ def _counted(count: int, of: int) -> Cell:
 def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Table:
     """Each model and strategy against the base on the same tasks, with McNemar's exact test."""
     lines = []
-    for each in _slices("dataset,model,strategy", rows):
-        mine = _matching(rows, each.where)
+    used = _Sorted(rows)
+    words = cache(lambda *where: first_samples(used.matching(dict(where))))
+    for each in _slices(",".join(_INDEXED), rows):
+        mine = used.matching(each.where)
         if all(_has(row, base) for row in mine):
             continue
-        pairs = paired(mine, _matching(rows, {**each.where, **base}))
+        pairs = paired_words(first_samples(mine), words(*{**each.where, **base}.items()))
         if pairs.of:
             figures = (pairs.of, pairs.both, pairs.only_first, pairs.only_second, pairs.neither)
             cells = [Cell(f"{count:,}", Estimate(count, pairs.of)) for count in figures]
@@ -227,7 +263,7 @@ def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Ta
 
 def _table(
     spec: _Spec,
-    used: Sequence[Row],
+    used: _Sorted,
     columns: Sequence[Slice],
     lines: Sequence[Slice],
     shown: Sequence[Line],
@@ -241,21 +277,21 @@ def _table(
     if absent:
         notes.append(f"{spec.name}: there are no rows of {absent}")
     elif not shown:
-        lacking = spec.needs or "what it is made of"
-        notes.append(f"{spec.name}: the rows do not have {lacking}." if used else f"{spec.name}: there are no rows.")
+        lacking = f"the rows do not have {spec.needs or 'what it is made of'}"
+        notes.append(f"{spec.name}: {lacking if used.has({}) else 'there are no rows'}.")
     if shown:
-        notes += _doubts(used)
+        notes += _doubts(used.matching({}))
     return Table(spec.name, spec.title, corner, labels, tuple(shown), tuple(notes), spec.plot)
 
 
-def _absent(rows: Sequence[Row], wheres: Iterable[Where]) -> str:
+def _absent(rows: _Sorted, wheres: Iterable[Where]) -> str:
     """What there are no rows of, and the command that makes them; empty if nothing is missing."""
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     for where in wheres:
-        if where and not _matching(rows, where):
+        if where and not rows.has(where):
             for member, names in missing.items():
                 value = where.get(member, ())
-                names.update(dict.fromkeys((value,) if isinstance(value, str) else value))
+                names.update(dict.fromkeys(_values(value)))
     strategies, datasets = missing["strategy"], missing["dataset"]
     if not strategies and not datasets:
         return ""
@@ -315,20 +351,16 @@ def _slices(axis: Axis, rows: Sequence[Row]) -> tuple[Slice, ...]:
     return tuple(Slice(" · ".join(values), dict(zip(members, values, strict=True))) for values in found)
 
 
-def _matching(rows: Sequence[Row], where: Where) -> list[Row]:
-    return [row for row in rows if _has(row, where)]
-
-
 def _has(row: Row, where: Where) -> bool:
-    return all(
-        (value == wanted if isinstance(wanted, str) else value in wanted)
-        for member, wanted in where.items()
-        for value in [str(getattr(row, member))]
-    )
+    return all(str(getattr(row, member)) in _values(wanted) for member, wanted in where.items())
+
+
+def _values(wanted: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (wanted,) if isinstance(wanted, str) else wanted
 
 
 def _told(where: Where) -> str:
-    return ", ".join(value if isinstance(value, str) else "/".join(value) for value in where.values())
+    return ", ".join("/".join(_values(value)) for value in where.values())
 
 
 def markdown(table: Table) -> str:
@@ -345,6 +377,8 @@ def markdown(table: Table) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+_FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Beginnings of a formula, as ASCII and in full width."""
 CSV_COLUMNS = ("table", "line", "column", "value", "low", "high", "of", "relative")
 """`value` and `relative` are plain numbers: a share of 1, tokens, seconds; 0.5 is half as much again."""
 
@@ -366,8 +400,9 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """`text` as no spreadsheet takes it for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    """`text` as no spreadsheet takes it for a formula or a new line, even if it drops leading white space."""
+    text = text.replace("\r", r"\r")  # the writer does not quote it
+    return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 
 
 def _number(value: float | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -162,12 +163,15 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
     """The tasks that are wanted; `folder` is the workspace of those that have none of their own.
 
     Raises:
-        TasksError: there are none.
+        TasksError: there are none, or two have the same name.
     """
     if _is_folder(path):
         found = await tasks_of(_real(path), settings)
     else:
         found = await asyncio.to_thread(load, path, _real(folder))
+    name, number = next(iter(Counter(task.id for task in found.tasks).most_common(1)), ("", 0))
+    if number > 1:
+        raise TasksError(f"{path} has {number} tasks named '{name}': give each task a name of its own.")
     tasks = [task for task in found.tasks if fnmatchcase(task.id, only)]
     if not tasks:
         raise TasksError(f"No task in {path} is named '{only}'.")

@@ -15,7 +15,7 @@ from pathlib import Path
 from adacoder.arena.cells import Bench, Cell, Plan, ServerTrouble
 from adacoder.arena.judge import Judge
 from adacoder.arena.rank import Arm, Ranking, Result, Standing, rank
-from adacoder.arena.rows import Reading, Row, RowsFile
+from adacoder.arena.rows import Row, RowsFile, merged
 from adacoder.arena.tables import Cell as Figure
 from adacoder.arena.tables import Line, Table
 from adacoder.cli.arena import fit, wanted_tasks
@@ -109,7 +109,7 @@ class _Ranking:
         self._settings = settings
         self._folder = folder.resolve()
         self._rows = RowsFile(contest.rows or self._folder / "rows.jsonl")
-        self._known: dict[tuple[object, ...], Row] = {row.key: row for row in Reading().rows(self._rows.path)}
+        self._known: dict[tuple[object, ...], Row] = {row.key: row for row in merged([self._rows.path])}
         self._line = moving_line(console(stderr=True))
         self._told = Told()
 

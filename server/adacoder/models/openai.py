@@ -171,7 +171,7 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
                         if usage or timings:
                             so_far = _end(Ended.STOPPED_EARLY, usage, timings, time.perf_counter() - began)
                         for part in _parts(_object(choice.get("delta"))):
-                            has_come = True
+                            has_come = has_come or bool(part.text)
                             yield replace(part, so_far=so_far)
                         reason = choice.get("finish_reason") or reason
                 except (httpx.TransportError, openai.APIConnectionError):
@@ -343,10 +343,11 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
-    """Parts in one chunk. A chunk may be empty: some servers send such before they begin."""
-    if thought := _text(delta.get("reasoning_content") or delta.get("reasoning")):
+    """Parts in one chunk: a single one without text where it has none, as before a reply, in tool calls and counts."""
+    thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
+    if thought:
         yield Part(thought, thought=True)
-    if text := _text(delta.get("content")):
+    if text or not thought:
         yield Part(text)
 
 

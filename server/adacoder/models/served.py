@@ -8,9 +8,10 @@ for all: its window, its silence about prompts that it cut, the end of a reply a
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -26,7 +27,7 @@ from adacoder.models.errors import (
     TooSlow,
 )
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
-from adacoder.models.waiting import Begun, FirstPart
+from adacoder.models.waiting import Begun, FirstPart, Parts
 from adacoder.models.window import Bound, Calibration, Window, lower_estimate
 
 T = TypeVar("T")
@@ -38,6 +39,10 @@ _THOUGHT_TOKENS = 2048
 _MOST_CHARACTERS = 4 * 1024 * 1024
 """Maximum length of a reply with its thoughts: a server that ignores `max_tokens` must not fill our memory or go on
 forever."""
+_PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
+"""Maximum number of parts of a reply, by the tokens that were asked for; some servers send each character by itself."""
+_LONGEST_WRITING = 60
+"""Maximum time from the first part of a reply to its end, in token timeouts, unless the user sets a limit."""
 _THINKS = "<think>\n"
 """Start of thoughts, as models write it and readers of replies know it."""
 _LIVELY = 0.2
@@ -206,6 +211,8 @@ class ServedModel:
         began = time.perf_counter()
         async with self._first_part.begun(chat, window.measure_chat(chat.messages)) as begun:
             first = time.perf_counter()
+            longest = math.inf if self._deadlines.whole else _LONGEST_WRITING * self._deadlines.next
+            until = asyncio.get_running_loop().time() + longest
             part = self._there(begun.part)
             while part.end is None:
                 parts += 1
@@ -213,13 +220,16 @@ class ServedModel:
                     thoughts += part.text
                 else:
                     text += part.text
-                if parts + len(thoughts) + len(text) > _MOST_CHARACTERS:
+                if (
+                    parts > _PARTS_A_TOKEN * chat.max_tokens + _MORE_PARTS
+                    or parts + len(thoughts) + len(text) > _MOST_CHARACTERS
+                ):
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
                 if part.text and not part.thought and enough(_encodable(text)) and (may_stop or so_far.prompt):
                     spent = self._clocked(chat, begun, began, first)
                     return self._concluded(chat, _encodable(text), parts, so_far, spent)
-                part = await self._next(begun.rest)
+                part = await self._next(begun.rest, until)
         text += part.text
         if part.end.repeats_itself:
             self._warmth += _WARMER
@@ -231,13 +241,15 @@ class ServedModel:
         text = _encodable(text)
         return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
-    async def _next(self, stream: AsyncGenerator[Part]) -> Part:
-        """Next part of a stream, within the token timeout."""
-        seconds = self._deadlines.next
+    async def _next(self, parts: Parts, until: float) -> Part:
+        """Next part of a stream, within the token timeout and by the time `until`."""
+        clock, seconds = asyncio.get_running_loop().time, self._deadlines.next
         try:
-            async with asyncio.timeout(seconds):
-                return self._there(await anext(stream, None))
+            async with asyncio.timeout_at(min(clock() + seconds, until)):
+                return self._there(await parts.next())
         except TimeoutError:
+            if clock() >= until:
+                raise TooSlow(self._model, _LONGEST_WRITING * seconds) from None
             raise Stalled(self._server.url, seconds, self._server.kind, model=self._model) from None
 
     def _there(self, part: Part | None) -> Part:

@@ -13,6 +13,9 @@ same, others use the model, and nothing is unloaded.
 
 While others use it we stay away for a moment: of two programs that wait behind the same abandoned stream, each would
 otherwise see no more than the other.
+
+A stream that this process closed itself is a proof of its own, however it was closed. After it a model that answers
+nothing is unloaded at the first sign, also where others seem to use it: they wait behind the same stream.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from enum import Enum, auto
 from typing import Self
 
 from adacoder.models.base import OnWait
-from adacoder.models.errors import FIRST_TOKEN_TIMEOUT, ModelError, Stalled
+from adacoder.models.errors import FIRST_TOKEN_TIMEOUT, BadReply, ModelError, Stalled
 from adacoder.models.server import Chat, Deadlines, Part, Running, Server
 from adacoder.models.window import Calibration
 
@@ -45,6 +48,8 @@ _LONGER = 2
 that knows most goes last. The others stay away as long, if they can."""
 _PATIENCE = 4
 """Factor of the wait each time that others still use the model."""
+_MOST_EMPTY = 50_000
+"""Maximum number of parts of a reply that hold neither text nor a thought."""
 _LOOK = 0.25
 """Maximum seconds between two looks at the model."""
 _LOOKS = 6
@@ -66,13 +71,44 @@ class _Left(Enum):
     """No longer loaded."""
 
 
+class Parts:
+    """The parts of a stream that are progress: text, a thought, or the end. No other part resets a timeout."""
+
+    def __init__(self, stream: AsyncGenerator[Part], url: str) -> None:
+        self._stream = stream
+        self._url = url
+        self._empty = 0
+        self.ended = False
+        """True if the server ended the stream."""
+
+    async def next(self) -> Part | None:
+        """Return the next part that is progress; None at the end of the stream.
+
+        Raises:
+            BadReply: too many others came.
+            ModelError: the server ended the reply with an error.
+        """
+        try:
+            while (part := await anext(self._stream, None)) is not None and not part.text and part.end is None:
+                self._empty += 1
+                if self._empty > _MOST_EMPTY:
+                    break
+        except ModelError:
+            self.ended = True
+            raise
+        if self._empty > _MOST_EMPTY:
+            raise BadReply(self._url, f"{_MOST_EMPTY:,} parts of the reply are empty")
+        self.ended = part is None or part.end is not None
+        return part
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A stream and its first part."""
 
     part: Part | None
     """None: the stream is empty."""
-    rest: AsyncGenerator[Part]
+    rest: Parts
     waited: float
     """Seconds until the answered request was made; 0.0 for the first."""
     loads: bool
@@ -114,7 +150,11 @@ class FirstPart:
         async with AsyncExitStack() as stack:
             with self._telling() as why:
                 begun = await self._wait(chat, loaded, tokens, stack, why)
-            yield begun
+            self._calibration.closed = False
+            try:
+                yield begun
+            finally:
+                self._calibration.closed |= not begun.rest.ended
 
     async def _wait(
         self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
@@ -129,16 +169,18 @@ class FirstPart:
         self._has_told_of_loading = True
         patience = self._patience(loaded, tokens)
         began = asked = clock()
-        until, proofs = began + self._deadlines.first, 0
+        until, proofs, has_unloaded = began + self._deadlines.first, 0, False
         while True:
             stream = await stack.enter_async_context(aclosing(self._server.chat(chat)))
+            parts = Parts(stream, self._server.url)
             before: list[Running] = []
             try:
-                part = await self._next(stream, chat, patience, until, before)
+                part = await self._next(parts, chat, patience, until, before)
             except TimeoutError:
                 await stack.aclose()
             else:
-                return Begun(part, stream, asked - began, loaded is None)
+                self._calibration.began(chat.messages, clock() - asked)
+                return Begun(part, parts, asked - began, loaded is None)
             if patience is None or not before:
                 raise self._stalled()
             left = await self._left(chat, before[0], _SETTLED)
@@ -146,12 +188,16 @@ class FirstPart:
                 proofs += 1
                 patience *= _LONGER
                 why[:] = [", a prompt that was cancelled may still be read"]
-                if proofs == _PROOFS and await self._is_unloaded(chat):  # in vain or not, it is done once
-                    left = _Left.NOTHING
             elif left is _Left.OTHERS:
                 why[:] = [", others use the model"]
                 left = await self._left(chat, before[0], max(0.0, min(_LONGER * patience, until - clock())))
                 patience *= _PATIENCE if left is _Left.OTHERS else 1
+            if left is not _Left.NOTHING and not has_unloaded:
+                proofs += self._calibration.closed
+                if proofs >= _PROOFS:  # in vain or not, it is done once
+                    has_unloaded, self._calibration.closed = True, False
+                    if await self._is_unloaded(chat):
+                        left = _Left.NOTHING
             if left is _Left.NOTHING:
                 # It has to be loaded, for which there is as much time as ever.
                 loaded, patience, until = None, None, clock() + self._deadlines.first
@@ -161,9 +207,9 @@ class FirstPart:
             asked = clock()
 
     async def _next(
-        self, stream: AsyncGenerator[Part], chat: Chat, patience: float | None, until: float, before: list[Running]
+        self, parts: Parts, chat: Chat, patience: float | None, until: float, before: list[Running]
     ) -> Part | None:
-        """First part of `stream`, by the time `until`, and within `patience` seconds if the model is loaded.
+        """First of `parts`, by the time `until`, and within `patience` seconds if the model is loaded.
 
         What is then seen of the model, while our request still refers to it, is put into `before`.
 
@@ -182,7 +228,7 @@ class FirstPart:
 
             looking = None if patience is None else asyncio.create_task(look(patience))
             try:
-                return await anext(stream, None)
+                return await parts.next()
             finally:
                 if looking is not None:
                     looking.cancel()
@@ -196,7 +242,7 @@ class FirstPart:
         """
         if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None
-        seconds = self._calibration.seconds_a_token
+        seconds = self._calibration.seconds_a_token_at_most
         if not seconds:
             on_gpu = loaded.on_gpu or 0.0
             seconds = (loaded.size or _USUAL_SIZE) * (on_gpu * _PER_GPU_BYTE + (1 - on_gpu) * _PER_BYTE)

@@ -122,6 +122,12 @@ class Calibration:
         """Seconds per prompt token, minimum and maximum: part of the prompt may have been cached."""
         self._last = ""
         """Prompt that the server read last."""
+        self._slowest: deque[float] = deque(maxlen=_MEMORY)
+        """Seconds per prompt token until first parts, with all that the server did before."""
+        self._begun = ""
+        """Prompt of the last reply that began."""
+        self.closed = False
+        """True if this process closed a stream before its end, and the server has begun no reply since."""
 
     @property
     def ratio(self) -> float:
@@ -141,6 +147,18 @@ class Calibration:
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))
 
+    @property
+    def seconds_a_token_at_most(self) -> float:
+        """Upper bound of `seconds_a_token`, for a server whose speed is unknown; 0.0 if there is none."""
+        return self.seconds_a_token or min(self._slowest, default=0.0)
+
+    def began(self, messages: Sequence[Message], seconds: float) -> None:
+        """Record that the first part of a reply to `messages` came after `seconds`, loading and waiting included."""
+        prompt = _joined(messages)
+        shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # of characters it is to be
+        unread = self.expected(messages) * (len(prompt) - len(shared)) / max(len(prompt), 1)
+        self._slowest.append(seconds / max(unread, 1))
+
     def learn(self, messages: Sequence[Message], counted: int) -> None:
         """Record that a server which read all of `messages` counted `counted` tokens."""
         self._ratios.append(counted / max(estimate_chat(messages), 1))
@@ -158,7 +176,7 @@ class Calibration:
         `by_server`: the time is the server's own, which no wait is a part of. Rather too few than too many: only what
         this prompt and the last have in common can have been read before.
         """
-        prompt = "\0".join(message.content for message in messages)
+        prompt = _joined(messages)
         shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # of characters it is to be
         most = counted * len(shared) // max(len(prompt), 1)
         if seconds is None:
@@ -181,6 +199,10 @@ class Calibration:
             return True
         is_far_lower = counted < _FAR_LOWER * min(self._usual) * usual
         return is_far_lower and any(_is_half(counted, other) for other in _USUAL_WINDOWS)
+
+
+def _joined(messages: Sequence[Message]) -> str:
+    return "\0".join(message.content for message in messages)
 
 
 def _is_half(counted: int, window: int) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from adacoder.domain import AdaCoderError
 from adacoder.messages import Named
@@ -18,7 +19,7 @@ from adacoder.privacy.contents import READING, found_in
 from adacoder.privacy.names import HIDDEN_BY_WISH, NO_WISHES, Wishes, is_importable, privacy_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from adacoder.domain import Module
 
@@ -123,6 +124,18 @@ def read_regular(path: Path, *, most: int) -> bytes:
     return _read(os.path.realpath(path), most)
 
 
+@contextmanager
+def opened_regular(path: Path) -> Iterator[IO[bytes]]:
+    """Open a regular file of any size that the user has named, to read it in pieces.
+
+    Raises:
+        AccessDenied: it is something else.
+        OSError: it cannot be read.
+    """
+    with open(_opened(os.path.realpath(path)), "rb") as file:
+        yield file
+
+
 def leads_out(path: Path, workspace: Path) -> bool:
     """True if `path` is written as a path in `workspace`, but really lies elsewhere."""
     is_called_so = Path(os.path.abspath(path)).is_relative_to(os.path.abspath(workspace))  # noqa: PTH100  # not resolved
@@ -131,16 +144,9 @@ def leads_out(path: Path, workspace: Path) -> bool:
 
 def _read(real: str, most: int) -> bytes:
     """Read the regular file at a path without links: that very file, or none."""
-    # A named pipe or a device is not even opened, unless it took the file's place just now: then nothing waits for it.
-    if not stat.S_ISREG(os.lstat(real).st_mode):
-        raise AccessDenied(f"{real} is no regular file")
-    handle = os.open(real, READING)
+    handle = _opened(real)
     try:
-        found = os.fstat(handle)
-        # A folder above may have become a link since: then the path has another real one now, or leads elsewhere.
-        if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
-            raise AccessDenied(f"{real} is no regular file, or was moved just now")
-        if found.st_size > most:
+        if os.fstat(handle).st_size > most:
             raise AccessDenied(f"{real} is longer than {most:,} bytes")
         data = bytearray()
         while len(data) <= most and (piece := os.read(handle, min(_PIECE, most + 1 - len(data)))):
@@ -150,6 +156,23 @@ def _read(real: str, most: int) -> bytes:
         return bytes(data)
     finally:
         os.close(handle)
+
+
+def _opened(real: str) -> int:
+    """Open the regular file at a path without links: that very file, or none."""
+    # A named pipe or a device is not even opened, unless it took the file's place just now: then nothing waits for it.
+    if not stat.S_ISREG(os.lstat(real).st_mode):
+        raise AccessDenied(f"{real} is no regular file")
+    handle = os.open(real, READING)
+    try:
+        found = os.fstat(handle)
+        # A folder above may have become a link since: then the path has another real one now, or leads elsewhere.
+        if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
+            raise AccessDenied(f"{real} is no regular file, or was moved just now")
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
 
 
 def _is_at(found: os.stat_result, path: str) -> bool:

@@ -6,8 +6,10 @@ import base64
 import gzip
 import json
 import pickle
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from adacoder.arena.formats import load
 from adacoder.arena.judge import Judge
 from adacoder.arena.rows import Judged
 from adacoder.arena.tasks import ArenaTask, TasksError
+from adacoder.cli.arena import wanted_tasks
 from adacoder.domain import Candidate
 from adacoder.settings import Settings
 
@@ -165,3 +168,106 @@ def test_what_holds_no_tasks(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(TasksError):
         load(path, tmp_path)
+
+
+SPACES = gzip.compress(b" " * (80 << 20))
+"""One long line in a small file."""
+LINES = gzip.compress(b"\n" * (1 << 20))
+TWICE = gzip.compress(json.dumps(CHECKED).encode() + b"\n") + gzip.compress(json.dumps(ET).encode()[:-1])
+"""Packed in two parts, of which the second breaks off."""
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        pytest.param(SPACES, "line 1: .* too large", id="a bomb of one line"),
+        pytest.param(LINES, "too large", id="a bomb of many lines"),
+        pytest.param(gzip.compress(b"[" + b"{},\n" * (1 << 20)), "too large", id="a bomb of a list"),
+        pytest.param(gzip.compress(b"{" + b'"":0,' * (5 << 20)), "values", id="a bomb of values"),
+        pytest.param(gzip.compress(SPACES[:1000]), "line 1", id="packed twice"),
+        pytest.param(SPACES[:1000], "cannot be read", id="cut"),
+        pytest.param(TWICE, "line 2", id="two parts"),
+        pytest.param(b"[" * 100_000, "nested", id="deep list"),
+        pytest.param(b'{"a":' * 100_000, "nested", id="deep object"),
+        pytest.param(json.dumps(CHECKED).encode("utf-16"), "line 1", id="UTF-16"),
+        pytest.param(json.dumps(CHECKED).encode() + b"\n[1, 2]\n", "line 2", id="no object"),
+        pytest.param(b'{"prompt": NaN}', "finite", id="no number"),
+        pytest.param(b'{"prompt": 1, "prompt": 2}', "twice", id="a key twice"),
+        pytest.param(b"", "holds no tasks", id="empty"),
+    ],
+)
+def test_a_file_that_would_harm_is_refused_in_a_sentence(data: bytes, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(TasksError, match=why):
+        load(path, tmp_path)
+
+
+def test_a_small_file_takes_no_gigabyte(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(CHECKED).encode() + b"\n") + SPACES)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TasksError, match=r"line 2: .* too large"):
+            load(path, tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 300 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("told", "member", "odd"),
+    [
+        *((CHECKED, name, odd) for name in CHECKED for odd in (None, 7, [7], {"a": 7}, "\ud800", "(" * 9999)),
+        *((PLUS, "base_input", odd) for odd in (7, [7], "x", None)),
+        *((PLUS, "atol", odd) for odd in (10**400, "x", [7])),
+        *((MBPP_PLUS, "prompt", odd) for odd in (7, "no literal", "(" * 9999, "[" * 300 + "]" * 300, '"""')),
+        *((MBPP, "test_list", odd) for odd in (7, [7], "x", ["assert double(" + "(" * 9999])),
+        *((live(""), "private_test_cases", odd) for odd in (7, "x", "[7]", "eJw=", [[7]], "[" * 9999, PACKED[:-9])),
+        *((live(""), "metadata", odd) for odd in (7, "[]", "x", "[" * 9999)),
+    ],
+)
+def test_an_object_that_only_looks_like_a_task(told: dict[str, Any], member: str, odd: object, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps({**told, member: odd}) + "\n")
+    with suppress(TasksError):
+        assert all(task.id.isprintable() for task in load(path, tmp_path).tasks)
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        pytest.param(b"\x80\x04r\xff\xff\xff\x7f.", id="a memo of gigabytes"),
+        pytest.param(pickle.dumps([CASES]), id="a list"),
+        pytest.param(b"", id="nothing"),
+        pytest.param(pickle.dumps(CASES)[:-5], id="cut"),
+    ],
+)
+def test_packed_cases_are_a_text_or_nothing(pickled: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "test.jsonl"
+    path.write_text(json.dumps(live(base64.b64encode(zlib.compress(pickled)).decode())) + "\n")
+    with pytest.raises(TasksError):
+        load(path, tmp_path)
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_packed_cases_of_every_version_of_pickle(protocol: int, tmp_path: Path) -> None:
+    packed = base64.b64encode(zlib.compress(pickle.dumps(CASES, protocol))).decode()
+    assert task_in(tmp_path, "test.jsonl", live(packed)).id == "q1"
+
+
+def test_a_mark_before_the_first_task_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf\n" + json.dumps(CHECKED).encode())
+    assert len(load(path, tmp_path).tasks) == 1
+
+
+@pytest.mark.parametrize("ids", [("T/0", "T/0"), ("T/0", "t/0")])
+async def test_each_task_has_a_name_of_its_own(ids: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("".join(json.dumps({**CHECKED, "task_id": each}) + "\n" for each in ids))
+    if ids[0] == ids[1]:
+        with pytest.raises(TasksError, match=r"has 2 tasks named 'T/0'"):
+            await wanted_tasks(path, "*", Settings(), tmp_path)
+    else:
+        assert len((await wanted_tasks(path, "*", Settings(), tmp_path)).tasks) == 2

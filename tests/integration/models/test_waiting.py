@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle
 from typing import Any
@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 
 from adacoder.domain import Ended, Message, Reply
-from adacoder.models.errors import Stalled
+from adacoder.models import served
+from adacoder.models.errors import BadReply, Stalled, TooSlow
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines
 from adacoder.models.waiting import Reloaded
 from adacoder.models.window import Calibration
+from adacoder.replies.repetition import is_repetition
 from support.serving import CODE, CODER, KINDS, MESSAGES, ServerKind, ask, every_ollama, model_at, words
 from support.standins.ollama import StandIn
-from support.standins.server import Body, Script
+from support.standins.server import Body, Ending, Script
 
 QUICK = Deadlines(first=30.0, loaded=0.3, sign=0.1)
 """Of someone who finds out soon what holds up a model."""
@@ -258,6 +260,66 @@ async def test_where_nothing_is_told_of_loaded_models_none_is_unloaded(status: i
         with pytest.raises(Stalled):
             await ask(window.model)
         assert (unloads(server), len(server.requests)) == (0, 2)
+
+
+ENDLESS = Script("".join(f"x{number} = 1\n" for number in range(800)), token=7)
+STOPS = Script("x = 1\n", token=2, ending=Ending.STALL)
+
+
+async def enough(window: Window) -> None:
+    await window.give_up()
+
+
+async def repetition(window: Window) -> None:
+    await ask(window.model, words(500), enough=is_repetition, max_tokens=4096)
+
+
+async def cancelled(window: Window) -> None:
+    begun = asyncio.Event()
+
+    def watch(_: str) -> bool:
+        begun.set()
+        return False
+
+    asking = asyncio.create_task(ask(window.model, enough=watch))
+    await begun.wait()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
+async def refused(error: type[Exception], window: Window) -> None:
+    with pytest.raises(error):
+        await ask(window.model, max_tokens=4096)
+
+
+@every_ollama
+@pytest.mark.parametrize(
+    ("script", "close"),
+    [
+        pytest.param(LONG, enough, id="enough came"),
+        pytest.param(Script("again\n" * 4000, token=7, pause=0.0001), repetition, id="it repeats itself"),
+        pytest.param(LONG, cancelled, id="cancelled"),
+        pytest.param(ENDLESS, partial(refused, BadReply), id="too long"),
+        pytest.param(STOPS, partial(refused, Stalled), id="no next token"),
+        pytest.param(replace(LONG, pause=0.3), partial(refused, TooSlow), id="no end"),
+    ],
+)
+async def test_however_a_stream_was_closed_the_next_request_is_answered_soon(
+    kind: ServerKind, script: Script, close: Callable[[Window], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every stream that is closed wedges a model of 7 billion parameters, whose speed nothing has told yet."""
+    monkeypatch.setattr(served, "_LONGEST_WRITING", 3)
+    monkeypatch.setattr(served, "_MOST_CHARACTERS", 4000)
+    scripts = iter([script])
+    deadlines = Deadlines(loaded=0.3, next=0.6, sign=0.1)
+    async with (
+        kind.stand_in(lambda _: next(scripts, Script(CODE)), wedges=lambda: True, memory=4_700_000_000) as server,
+        windows(server, 1, kind, deadlines=deadlines) as (window,),
+    ):
+        await close(window)
+        assert (await ask(window.model, words(600))).text == CODE
+        assert window.told.count(Reloaded.note(CODER)) == unloads(server) == 1
 
 
 def as_long(least: int, text: str) -> bool:

@@ -88,6 +88,8 @@ class StandIn(StandInServer):
     measured, endless repetition is an error."""
     window: int | None = field(default=None, kw_only=True)
     """The window of all models, whatever a request asks for; None: as it asks."""
+    memory: int = field(default=1, kw_only=True)
+    """Bytes that a loaded model takes."""
     cloud: bool = field(default=True, kw_only=True)
     """Whether it passes on requests for models that run elsewhere."""
     wedges: Callable[[], bool] = field(default=lambda: False, kw_only=True)
@@ -118,7 +120,7 @@ class StandIn(StandInServer):
             case "GET", "/api/tags":
                 await respond(writer, 200, _json({"models": [_tag(model) for model in self.models]}))
             case "GET", "/api/ps":
-                running = [_running(name, runner) for name, runner in self._loaded.items()]
+                running = [_running(name, runner, self.memory) for name, runner in self._loaded.items()]
                 await respond(writer, 200, _json({"models": running}))
             case "POST", "/api/pull":
                 await self._pull(str(request.body.get("model")), writer)
@@ -462,9 +464,9 @@ def _shown(model: Model) -> Body:
     return {"capabilities": list(model.capabilities), "model_info": info, "details": {}, **told, **set_up, **remote}
 
 
-def _running(name: str, runner: Runner) -> Body:
+def _running(name: str, runner: Runner, size: int) -> Body:
     named = {"name": name, "model": name, "expires_at": runner.until}
-    return {**named, "context_length": runner.window, "size": 1, "size_vram": 0}
+    return {**named, "context_length": runner.window, "size": size, "size_vram": 0}
 
 
 def _is_last(body: Body) -> bool:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import tracemalloc
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adacoder.arena.html import page
+from adacoder.arena.papers import tables
 from adacoder.arena.rows import (
     VERSION,
     DesignedTests,
@@ -22,6 +28,7 @@ from adacoder.arena.rows import (
     merged,
     parse,
 )
+from adacoder.arena.tables import as_csv, markdown
 
 ROW = Row(
     task="HumanEval/0",
@@ -108,3 +115,98 @@ async def test_a_disk_that_is_full_leaves_whole_rows(tmp_path: Path, monkeypatch
     await file.add(replace(ROW, sample=1))  # when there is room again
     await file.close()
     assert [row.sample for row in Reading().rows(path)] == [0, 1]
+
+
+ODD = [
+    *("null", "true", "-1", "1.5", "1e400", "NaN", "Infinity", "9" * 400, '"7"', '"\\ud800"', "[]", "[[]]", "{}"),
+    *('{"a": 1}', "[" * 100_000, '{"a":' * 100_000, '"=cmd()"', '"</script>\\u001b[2J"'),
+]
+"""Values that some member of a row cannot have."""
+
+
+def members(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every member of a row, also of what it holds."""
+    for name, value in told.items():
+        yield told, name
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict):
+                yield from members(inner)
+
+
+def with_odd_members() -> Iterator[str]:
+    """Rows of which one member has an odd value."""
+    told = json.loads(ROW.line())
+    for holder, name in [*members(told)]:
+        right, holder[name] = holder[name], "ODD"
+        line = json.dumps(told)
+        holder[name] = right
+        yield from (line.replace('"ODD"', odd) for odd in ODD)
+
+
+def test_a_member_of_another_type_makes_no_row_or_one_that_every_table_can_show() -> None:
+    read = [row for line in with_odd_members() for row in [parse(line)] if row is not None]
+    assert len({*map(repr, read)}) > len(ODD)  # any text is a name
+    assert all(type(row.seconds) in (int, float) and type(row.sample) is int for row in read)
+    for row in (ROW, *read):
+        found = tables([ROW, replace(row, sample=1)], ks=(2,))
+        for text in (as_csv(found), page(found, [row]), *map(markdown, found)):
+            text.encode()
+
+
+@pytest.mark.parametrize("odd", ["[]", "-1", "1.5", "true", "null", '"1"', "9" * 400, "NaN", "1e400", "[" * 100_000])
+def test_a_count_that_is_none(odd: str) -> None:
+    line = ROW.line().replace('"rounds":0', f'"rounds":{odd}')
+    assert line != ROW.line()
+    assert parse(line) is None
+
+
+def test_a_key_that_occurs_twice_or_a_part_larger_than_its_whole_makes_no_row() -> None:
+    assert parse(ROW.line().replace('"rounds":0', '"rounds":0,"rounds":1')) is None
+    assert parse(ROW.line().replace('"right_on_canonical":4', '"right_on_canonical":6')) is None
+
+
+async def test_what_is_no_row_is_named_by_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    await write(path, ROW)
+    path.write_bytes(path.read_bytes() + b"[" * 100_000 + b"\n")
+    reading = Reading()
+    assert list(reading.rows(path)) == [ROW]
+    assert reading.troubles == (f"Line 2 of {path} is no row of the arena, and was left out.",)
+    path.write_bytes(b"\xff\xfe" + b"\n" + path.read_bytes())
+    reading = Reading()
+    assert list(reading.rows(path)) == [ROW]
+    assert reading.troubles == (f"2 lines are no rows of the arena, and were left out. The first is line 1 of {path}.",)
+
+
+def test_a_line_without_end_is_not_held_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with path.open("wb") as file:
+        file.write(ROW.line().encode())
+        file.truncate(150 << 20)  # of zeros, on no disk
+        file.seek(0, 2)
+        file.write(b"\n" + ROW.line().encode())
+    reading = Reading()
+    tracemalloc.start()
+    try:
+        assert list(reading.rows(path)) == [ROW, ROW]
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    finally:
+        tracemalloc.stop()
+    assert reading.unread == 1
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "loop", "nothing"])
+def test_what_is_no_file_has_no_rows(kind: str, tmp_path: Path) -> None:
+    path = Path("/dev/zero") if kind == "device" else tmp_path / "rows"
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "loop":
+            path.symlink_to(path)
+    with pytest.raises(RowsError, match="cannot be read"):
+        list(Reading().rows(path))
+    if kind != "nothing":
+        with pytest.raises(RowsError, match=r"cannot be written|left as it is"):
+            RowsFile(path)

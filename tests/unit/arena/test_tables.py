@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -169,3 +172,33 @@ def test_rows_of_a_newer_version_are_told_of(tmp_path: Path) -> None:
     assert reading.troubles == (
         f"A row has version {VERSION + 1}, this AdaCoder reads up to {VERSION}: update it to read that row.",
     )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda n: row(model=f"m{n}"), id="models"),
+        pytest.param(lambda n: row(n, strategy=f"s{n}"), id="strategies"),
+        pytest.param(lambda n: row(dataset=f"d{n}", model=f"m{n}"), id="datasets"),
+        pytest.param(lambda n: row(checksum=f"c{n}", settings=f"s{n}"), id="checksums"),
+        pytest.param(lambda n: row(sample=n), id="samples"),
+    ],
+)
+def test_tables_take_time_that_grows_as_their_rows_do(make: Callable[[int], Row]) -> None:
+    def seconds(count: int) -> float:
+        rows = [
+            changed for n in range(count) for each in [make(n)] for changed in (each, replace(each, strategy="direct"))
+        ]
+        began = time.thread_time()
+        tables(rows, ["own", "adacoder"])
+        return time.thread_time() - began
+
+    # Four times as many rows; the square of that is 16. On a busy machine one try may be slow.
+    assert any(seconds(800) < 9 * seconds(200) for _ in range(3))
+
+
+@pytest.mark.parametrize("name", ["=1+1", " =1+1", "\n=1+1", "\t@a", "\uff1d1", "-1", "x\r=1+1"])
+def test_a_spreadsheet_is_shown_no_formula(name: str) -> None:
+    cells = list(csv.reader(io.StringIO(as_csv(tables([row(model=name)], ["own"])))))
+    assert any(name.replace("\r", "\\r") in each[1] for each in cells[1:])
+    assert not [each for each in cells[1:] if each[1].lstrip()[:1] in "=+-@\uff1d"]

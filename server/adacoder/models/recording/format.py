@@ -25,6 +25,7 @@ from typing import TypeVar
 
 from adacoder import __version__
 from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Tokens
+from adacoder.foreign_json import read_json
 from adacoder.models.errors import ModelError
 from adacoder.models.window import Window
 from adacoder.privacy.access import read_regular
@@ -149,11 +150,11 @@ def read(path: Path) -> list[RecordedConversation]:
     line = before.count("\n") + 1
     for value in values:
         try:
-            entry = json.loads(value)
+            entry = _checked(dict, read_json(value))
             if entry.get("version", VERSION) != VERSION:
                 raise BadRecording(path, "another version of AdaCoder wrote it")
             _add(entry, found)
-        except (LookupError, TypeError, ValueError, RecursionError):
+        except (LookupError, TypeError, ValueError, ArithmeticError):
             raise BadRecording(path, f"what begins in line {line} is not understood") from None
         line += value.count("\n")
     return found

@@ -1,0 +1,43 @@
+"""JSON that anybody may have written, read within bounds: rows, tasks and recordings come from other people."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TypeVar
+
+from adacoder.domain import JSON
+
+T = TypeVar("T")
+
+_MOST_VALUES = 4_000_000
+"""Maximum number of values in a text, of about 100 bytes each in memory. A string's brackets and commas count too."""
+
+
+def read_json(text: str) -> JSON:
+    """Read one JSON value.
+
+    Raises:
+        ValueError: the text is no JSON; it has too many values, or nests them too deeply; a key occurs twice in an
+            object; or a number is not finite.
+    """
+    if sum(map(text.count, "[{,")) > _MOST_VALUES:
+        raise ValueError(f"it has more than {_MOST_VALUES:,} values")
+    try:
+        value: JSON = json.loads(text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_unique)
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+    return value
+
+
+def _finite(written: str) -> float:
+    if math.isfinite(number := float(written)):
+        return number
+    raise ValueError(f"{written[:20]} is not a finite number")
+
+
+def _unique(pairs: list[tuple[str, T]]) -> dict[str, T]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice in an object")
+    return found
