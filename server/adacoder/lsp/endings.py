@@ -63,8 +63,16 @@ class Ending:
         if outcome.edits:
             return f"Not inserted, as asked: a body for {name}."
         if outcome.strategy is not None:
-            return f"Not inserted: no candidate for {name} passed."
-        return f"Checked {name}."
+            return self._nothing_to_insert(name)
+        return f"Checked {name}." if outcome.verdict else f"No examples suggested for {name}."
+
+    def _nothing_to_insert(self, name: str) -> str:
+        verdict = self.outcome.verdict
+        if self.outcome.stands:
+            return f"Nothing to fix in {name}." if self.is_good else f"Not changed: {name} is unverified as it stands."
+        if verdict is not None and verdict.passed:
+            return f"No other candidate for {name}."
+        return f"Not inserted: no candidate for {name} passed."
 
     @property
     def _evidence(self) -> list[str]:

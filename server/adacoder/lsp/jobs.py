@@ -105,6 +105,11 @@ class Job:
         """`path::qualname`."""
         return report.label(self.target, self.snapshot.folder)
 
+    @property
+    def result_id(self) -> str:
+        """The id that its result is kept by."""
+        return self.id if isinstance(self.work, Mode) else self.work.job_id
+
     def listen(self, event: OpenStep | Step | Waiting) -> None:
         """Turn what happens in the Journal into progress."""
         self.message = report.progress(event, self.most_rounds)
@@ -227,7 +232,7 @@ class Jobs:
                 job.show = job.relay or show
                 ending = await self._work(job, journal)
         except asyncio.CancelledError:
-            kept = self._kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id) is not None
+            kept = self._kept.get(job.result_id) is not None
             self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
             raise
         except Exception as error:
@@ -314,6 +319,9 @@ class Jobs:
             return Ending(outcome, kept=True)
         name = f"'{job.target.name}'"
         found = KeptResult.of(outcome, kept.job_id, kept.uri)
+        if found is None and outcome.stands:
+            self._kept.drop(kept.job_id)
+            return Ending(outcome)
         if found is None:
             if is_kept := self._kept.get(kept.job_id) is not None:
                 self._kept.add(replace(kept, score="no example passes"))

@@ -22,7 +22,6 @@ from adacoder.lsp.jobs import Job
 from adacoder.lsp.kept import KeptResult, KeptResults, read_reply
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, Snapshot, find, take
 from adacoder.source.text import apply_edits
-from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
@@ -46,7 +45,7 @@ class Offering:
 
     def tell(self, job: Job, ending: Ending) -> None:
         """Tell how a job ended; where its result is kept and a question disturbs nobody, by one."""
-        result = self._kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id)
+        result = self._kept.get(job.result_id)
         if self._client.habits.shows_endings:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
             return
@@ -100,6 +99,8 @@ class Offering:
             AdaCoderError: there is none.
         """
         texts = result.evaluated
+        if not texts:
+            raise ParametersError("Only the result of that job is kept: insert it without 'candidate'.")
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(texts):
             raise ParametersError(f"'candidate' must be a number from 1 to {len(texts)}.")
         _, target = await self._placed(result)
