@@ -36,7 +36,7 @@ let server: Server | undefined;
 
 export function activate(context: ExtensionContext): void {
   const output = window.createOutputChannel("AdaCoder", { log: true });
-  server = new Server(output, new PrivateServer(context, output));
+  server = new Server(output, new PrivateServer(context, output), context.storageUri?.fsPath);
   const status = new Status(server, () => {
     output.show();
   });

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Target
 from adacoder.journal import Evaluated
 from adacoder.source.signature import same_parameters
-
-if TYPE_CHECKING:
-    from adacoder.lsp.kept_files import KeptFiles
 
 MOST = 32
 """Kept results."""
@@ -129,19 +126,29 @@ def reach_of(outcome: Outcome) -> tuple[int, ...]:
     return (2 if outcome.status is Status.VERIFIED else 1,)
 
 
+class Files(Protocol):
+    """Files in which kept results outlive the server."""
+
+    def save(self, result: KeptResult) -> None:
+        """Write a result."""
+
+    def remove(self, job_id: str) -> None:
+        """Remove the result of a job."""
+
+
 class KeptResults:
     """The kept results of a server, the oldest first."""
 
     def __init__(self) -> None:
         self._results: dict[str, KeptResult] = {}
-        self._files: KeptFiles | None = None
+        self._files: Files | None = None
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, listener: Callable[[str], None]) -> None:
         """Call `listener` with the id of each job whose result is kept no longer."""
         self._listeners.append(listener)
 
-    def restore(self, files: KeptFiles, results: Sequence[KeptResult]) -> None:
+    def restore(self, files: Files, results: Sequence[KeptResult]) -> None:
         """Keep the results that were read from `files`, and from now on all of them there."""
         found, self._results = self._results, {}
         for result in results:
