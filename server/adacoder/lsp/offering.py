@@ -159,7 +159,7 @@ def _text_with(target: Target, result: KeptResult) -> str:
 def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
     """What a client may want to know of a job that ended; the version is that of the text that it worked on."""
     return {
-        "jobId": job.id if result is None else result.job_id,
+        "jobId": job.result_id,
         "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},
         "qualifiedName": job.target.qualname,
         "kept": result is not None,

@@ -141,8 +141,12 @@ async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None
         return None
     if members.get("format") != "markdown":
         return ls.work.batches.journal(job_id) or ls.work.jobs.journal(job_id)
-    markdown = None if job_id is None else await asyncio.to_thread(ls.work.shown.journals.markdown, job_id)
-    if job_id is None or markdown is None:
+    if job_id is None:
+        return None
+    jobs = ls.work.batches.jobs(job_id) or (job_id,)
+    found = [await asyncio.to_thread(ls.work.shown.journals.markdown, each) for each in jobs]
+    markdown = "\n\n".join(each for each in found if each is not None)
+    if not markdown:
         return None
     if members.get("show") is True:
         await ls.work.documents.show("The journal", f"journal-{job_id[:8]}.md", markdown)
