@@ -107,7 +107,7 @@ def editor(
     # As a person has it who has installed AdaCoder: VS Code asks the login shell for the PATH.
     ollama_program = root / "bin" / "ollama"
     ollama_program.parent.mkdir()
-    ollama_program.write_text('#!/bin/sh\necho "ollama $*: listening"\nexec sleep 600\n', encoding="utf-8")
+    ollama_program.write_text('#!/bin/sh\necho "$*" > "$0.asked"\nexec sleep 600\n', encoding="utf-8")
     ollama_program.chmod(0o755)
     installed = f'PATH="{Path(sys.executable).parent}:{ollama_program.parent}:$PATH"\n'
     (root / "home" / ".profile").write_text(installed, encoding="utf-8")

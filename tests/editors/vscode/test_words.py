@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from editors.vscode.code_server import CodeServer
+from editors.vscode.code_server import CodeServer, wait_until
 from editors.vscode.conftest import Ollama
 from editors.vscode.samples import ROUNDED, TRUNCATED, Model, file, function, reply
 from editors.vscode.workbench import Workbench, window
@@ -105,7 +105,9 @@ def test_ollama_is_started_where_the_person_sees_it(bench: Workbench, ollama: Ol
         expect(bench.status_bar).to_contain_text("AdaCoder: no model server")
         bench.command("AdaCoder: Generate Function")
         bench.press(bench.notification("No Ollama server answers at"), "Start Ollama")
-        expect(bench.page.locator(".terminal-wrapper.active .xterm-rows")).to_contain_text("ollama serve: listening")
+        expect(bench.page.locator(".part.panel").get_by_text("Ollama", exact=True)).to_be_visible()
+        asked = bench.server.root / "bin" / "ollama.asked"
+        wait_until(lambda: asked.exists() and asked.read_text(encoding="utf-8") == "serve\n", "it is started")
         bench.picture("start-ollama")
     expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:7b")
     bench.command("Terminal: Kill All Terminals")
