@@ -23,13 +23,15 @@ class Ending:
     """The reason why an edit was not made, as a clause that follows "Not inserted: ": `'f' was edited meanwhile`."""
     kept: bool = False
     """True if the result can still be inserted."""
+    is_wanted: bool = False
+    """True if the obstacle is what the person asked for: to see the result first."""
     closed: str | None = None
     """The name of the file that the edit was made in, if that is not open."""
 
     @property
     def is_good(self) -> bool:
         """True if there is nothing to warn of."""
-        return self.outcome.status is Status.VERIFIED and self.obstacle is None
+        return self.outcome.status is Status.VERIFIED and (self.obstacle is None or self.is_wanted)
 
     @property
     def failure_reason(self) -> str | None:

@@ -271,16 +271,15 @@ class Jobs:
             return Ending(outcome, obstacle=_unproved(outcome), kept=True)
         if job.work is Mode.ANOTHER:
             self._kept.add(result)
-            return Ending(
-                outcome, obstacle=f"another candidate for {_name(outcome)} is to be compared first", kept=True
-            )
+            why = f"another candidate for {_name(outcome)} is to be compared first"
+            return Ending(outcome, obstacle=why, kept=True, is_wanted=True)
         if job.reply is not None and outcome.status is not Status.VERIFIED:  # who sent it has it
             return Ending(outcome, obstacle=_unproved(outcome))
         if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
             if settings.preview:
                 self._kept.add(result)
-                why = Text(f"{_name(outcome)} is to be looked at first, as ", _PREVIEW, " says")
-                return Ending(outcome, obstacle=why, kept=True)
+                seen = Text(f"{_name(outcome)} is to be looked at first, as ", _PREVIEW, " says")
+                return Ending(outcome, obstacle=seen, kept=True, is_wanted=True)
             return await self._inserted(job, OutcomeInText(outcome, snapshot), result, recheck)
         unproved = _unproved(outcome)
         if settings.unverified is Unverified.DISCARD:
@@ -339,6 +338,7 @@ class Jobs:
         answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
         answer |= {
             "summary": ending.message,
+            "isGood": ending.is_good,
             "remedies": remedies_json(ending.message),
             "applied": ending.applied,
             "failureReason": ending.failure_reason,

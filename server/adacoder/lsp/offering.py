@@ -52,13 +52,14 @@ class Offering:
         if result is None or not self._client.habits.asks_beside_text:
             self._client.show(ending.message, warning=not ending.is_good)
             return
-        question = asyncio.create_task(self._ask(result, ending.message))
+        question = asyncio.create_task(self._ask(result, ending))
         self._questions.add(question)
         question.add_done_callback(self._questions.discard)
 
-    async def _ask(self, result: KeptResult, message: str) -> None:
+    async def _ask(self, result: KeptResult, ending: Ending) -> None:
+        kind = types.MessageType.Info if ending.is_good else types.MessageType.Warning
         actions = [types.MessageActionItem(title) for title in (_SHOW, _DISCARD, _INSERT)]
-        params = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
+        params = types.ShowMessageRequestParams(kind, ending.message, actions)
         try:
             answer = await self._client.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=_ASKING)
         except (TimeoutError, JsonRpcException):
