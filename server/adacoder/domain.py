@@ -505,7 +505,7 @@ class Outcome:
     @property
     def stands(self) -> bool:
         """True if the text already has the candidate, and no example failed: there is nothing to change."""
-        return self.status in _OFFERED and self.verdict is not None and not self.verdict.edits
+        return self.status in _OFFERED and self.verdict is not None and not (self.edits or self.verdict.edits)
 
     @property
     def passed(self) -> int:
