@@ -40,8 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(variable, None)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     # What is kept between starts is kept apart from what whoever runs the tests keeps.
-    os.environ["XDG_CACHE_HOME"] = cache = tempfile.mkdtemp(prefix="adacoder-test-cache-")
-    config.add_cleanup(partial(shutil.rmtree, cache, ignore_errors=True))
+    for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        os.environ[variable] = own = tempfile.mkdtemp(prefix="adacoder-test-")
+        config.add_cleanup(partial(shutil.rmtree, own, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,7 +6,6 @@ import {
   QuickPickItemKind,
   Uri,
   commands,
-  env,
   window,
   workspace,
   type QuickPickItem,
@@ -21,11 +20,12 @@ import {
   type Models,
   type Strategies,
 } from "./model-list";
+import { ollamaButton } from "./ollama";
+import { openSettings } from "./open-settings";
 import { examine, execute, pythonInFront } from "./requests";
 import type { Client } from "./server";
 import { doctorDocument } from "./situation";
 
-export const OLLAMA_PAGE = "https://ollama.com/download";
 const TARGETS = {
   folder: ConfigurationTarget.WorkspaceFolder,
   workspace: ConfigurationTarget.Workspace,
@@ -36,7 +36,7 @@ const TARGETS = {
 export async function selectModel(client: Client): Promise<void> {
   const answer = (await execute(client, "adacoder.server.models")) as Models;
   if (answer.models.length === 0 && answer.recommended.length === 0) {
-    await tellWithPage(answer.reason ?? "The model server has no models.");
+    await tellOfNoServer(answer.reason ?? "The model server has no models.");
     return;
   }
   const choice = await pick("Select Model", modelChoices(answer, current("model")));
@@ -50,7 +50,10 @@ export async function pull(client: Client, model: string): Promise<boolean> {
   const asked = { model };
   for (;;) {
     const answer = (await execute(client, "adacoder.server.pull", asked)) as { pulled: boolean; reason: string | null };
-    if (answer.pulled) return true;
+    if (answer.pulled) {
+      void commands.executeCommand("adacoder.refreshStatus");
+      return true;
+    }
     const [again, log] = ["Try Again", "Show Log"];
     const chosen = await window.showWarningMessage(answer.reason ?? `${model} was not downloaded.`, again, log);
     if (chosen === log) await commands.executeCommand("adacoder.showLog");
@@ -64,11 +67,11 @@ export async function selectStrategy(client: Client): Promise<void> {
   if (choice !== undefined) await set("strategy", choice.value);
 }
 
-async function tellWithPage(message: string): Promise<void> {
-  const [page, settings] = ["Get Ollama", "Open Settings"];
-  const answer = await window.showWarningMessage(message, page, settings);
-  if (answer === page) await env.openExternal(Uri.parse(OLLAMA_PAGE));
-  if (answer === settings) await commands.executeCommand("workbench.action.openSettings", "adacoder.ollama.host");
+async function tellOfNoServer(message: string): Promise<void> {
+  const [ollama, settings] = [ollamaButton(), "Open Settings"];
+  const answer = await window.showWarningMessage(message, ...(ollama === undefined ? [] : [ollama.title]), settings);
+  if (answer === ollama?.title) await ollama?.press();
+  if (answer === settings) await openSettings("@id:adacoder.ollama.host");
 }
 
 async function pick(title: string, choices: readonly Choice[]): Promise<Choice | undefined> {

@@ -36,7 +36,7 @@ let server: Server | undefined;
 
 export function activate(context: ExtensionContext): void {
   const output = window.createOutputChannel("AdaCoder", { log: true });
-  server = new Server(output, new PrivateServer(context, output));
+  server = new Server(output, new PrivateServer(context, output), context.storageUri?.fsPath);
   const status = new Status(server, () => {
     output.show();
   });
@@ -120,7 +120,7 @@ async function unlessLost(answer: Promise<unknown>): Promise<void> {
 async function tellOfWindows(context: ExtensionContext): Promise<void> {
   if (context.globalState.get(TOLD_OF_WINDOWS) === true) return;
   await context.globalState.update(TOLD_OF_WINDOWS, true);
-  const reopen = "Reopen in WSL";
+  const reopen = extensions.getExtension(WSL) === undefined ? "Show WSL Extension" : "Reopen in WSL";
   if ((await window.showWarningMessage(NO_WINDOWS, reopen)) === reopen) await reopenInWsl();
 }
 

@@ -1,8 +1,9 @@
 /** Making the server's private environment: the question, the progress, and what to say if it fails. */
 
-import { ProgressLocation, commands, window, workspace, type ExtensionContext, type LogOutputChannel } from "vscode";
+import { ProgressLocation, window, workspace, type ExtensionContext, type LogOutputChannel } from "vscode";
 
 import { locate } from "./launch";
+import { openSettings } from "./open-settings";
 import { candidates, madeOf, make, newestPython, tidy, wheelIn, whyNotMade, type Python } from "./private-server";
 import { join } from "node:path";
 
@@ -62,7 +63,7 @@ export class PrivateServer {
       `AdaCoder's server is not installed. Install it into a private environment, with Python ${version.join(".")} (${path})? ` +
       `What it depends on comes from the package index that ${uv === undefined ? "pip" : "uv"} is configured for.`;
     const answer = await window.showInformationMessage(message, INSTALL, other, not);
-    if (answer === other) await commands.executeCommand("workbench.action.openSettings", "adacoder.path");
+    if (answer === other) await openSettings("@id:adacoder.path");
     await this.context.globalState.update(ANSWER, answer === INSTALL);
     return answer === INSTALL;
   }
@@ -99,7 +100,7 @@ export class PrivateServer {
   private async tell(message: string): Promise<boolean> {
     const settings = "Open Settings";
     if ((await window.showErrorMessage(message, settings)) === settings) {
-      await commands.executeCommand("workbench.action.openSettings", "adacoder.path");
+      await openSettings("@id:adacoder.path");
     }
     return false;
   }

@@ -1,6 +1,8 @@
 /** The journal of a job, as rendered Markdown. */
 
-import { EventEmitter, Uri, commands, window, workspace, type TextDocumentContentProvider } from "vscode";
+import { EventEmitter, Uri, commands, workspace, type TextDocumentContentProvider } from "vscode";
+
+import { tell } from "./messages";
 
 const SCHEME = "adacoder-journal";
 const JOURNAL = Uri.from({ scheme: SCHEME, path: "/AdaCoder Journal.md" });
@@ -19,11 +21,12 @@ export class JournalDocument implements TextDocumentContentProvider {
     return this.text;
   }
 
-  /** Shows what the server answered, in place of what was shown before; null if it has not done anything yet. */
-  async show(journal: unknown): Promise<void> {
+  /** Shows what the server answered, in place of what was shown before; null if it has no journal, or not of that job. */
+  async show(journal: unknown, jobId: string | undefined): Promise<void> {
     const { markdown } = (journal ?? {}) as { markdown?: string };
     if (markdown === undefined) {
-      void window.showInformationMessage("AdaCoder has no journal yet: generate, fix or check a function first.");
+      const none = "No journal yet: generate, fix or check a function first.";
+      void tell(jobId === undefined ? none : "That journal is gone: only the latest are kept.", { isGood: true });
       return;
     }
     this.text = markdown;

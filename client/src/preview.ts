@@ -12,6 +12,7 @@ import {
   type TextDocumentContentProvider,
 } from "vscode";
 
+import { tell } from "./messages";
 import { execute } from "./requests";
 import type { Server } from "./server";
 
@@ -47,6 +48,9 @@ export class Previews implements TextDocumentContentProvider {
       workspace.onDidChangeTextDocument(({ document }) => {
         this.follow(document.uri);
       }),
+      server.onDidChange(({ kind }) => {
+        if (kind === "running") for (const { input } of previews()) this.changed.fire(input.modified);
+      }),
     ];
   }
 
@@ -69,7 +73,7 @@ export class Previews implements TextDocumentContentProvider {
   async open(jobId: string): Promise<void> {
     const found = await this.difference(jobId);
     if (typeof found === "string") {
-      void window.showWarningMessage(found);
+      void tell(found, { isGood: false });
       return;
     }
     const file = Uri.parse(found.uri);
@@ -93,7 +97,7 @@ export class Previews implements TextDocumentContentProvider {
   }
 
   private async act(command: string, jobId: string | undefined): Promise<void> {
-    const client = this.server.current;
+    const client = jobId === undefined ? undefined : await this.server.running();
     if (client === undefined || jobId === undefined) return;
     await this.close(jobId);
     await execute(client, command, { jobId });
@@ -102,7 +106,7 @@ export class Previews implements TextDocumentContentProvider {
   /** What a result would change; as a text, why it cannot be shown. */
   private async difference(jobId: string): Promise<Difference | string> {
     const client = this.server.current;
-    if (client === undefined) return "AdaCoder's server does not run, so that no result is kept any more.";
+    if (client === undefined) return "AdaCoder's server does not run: restart it to see this result.";
     const answer = await execute(client, "adacoder.server.difference", { jobId, show: false });
     const found = answer as Difference | { readonly reason: string };
     return "newText" in found ? found : found.reason;

@@ -32,6 +32,8 @@ export interface RunResult {
   readonly applied?: boolean;
   /** Whether the result can still be inserted. */
   readonly kept?: boolean;
+  /** Whether there is nothing to warn of. */
+  readonly isGood?: boolean;
   /** What the summary names, or says to do. */
   readonly remedies?: readonly Remedy[];
   readonly examples?: { readonly passed: number; readonly total: number };
@@ -46,11 +48,11 @@ export interface RunResult {
 
 /** How to tell of a result: it is good if it is verified and nothing stood in the way of its edit. */
 export function toEnded(result: RunResult, textDocument: Ended["textDocument"]): Ended {
-  const { status, reason, summary, failureReason, jobId, kept, remedies } = result;
+  const { status, reason, summary, failureReason, isGood, jobId, kept, remedies } = result;
   return {
     jobId: jobId ?? null,
     message: summary ?? reason ?? `AdaCoder: ${status}.`,
-    isGood: status === "verified" && (failureReason ?? null) === null,
+    isGood: isGood ?? (status === "verified" && (failureReason ?? null) === null),
     kept: kept === true,
     textDocument,
     remedies: remedies ?? [],

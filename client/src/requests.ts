@@ -4,6 +4,7 @@ import { window, type TextDocument } from "vscode";
 import { ExecuteCommandRequest, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import type { Ended } from "./ending";
+import { tell } from "./messages";
 import { RUN, toEnded, type Mode, type RunParams, type RunResult } from "./protocol";
 import type { Client } from "./server";
 import type { Finding } from "./situation";
@@ -64,7 +65,7 @@ export async function examine(client: Client, about: TextDocument | undefined, p
 function pythonEditor(): typeof window.activeTextEditor {
   const editor = window.activeTextEditor;
   if (editor?.document.languageId === "python" && editor.document.uri.scheme === "file") return editor;
-  void window.showWarningMessage("AdaCoder needs the cursor in a function of a Python file that is on disk.");
+  void tell("Put the cursor in a function of a Python file on disk.", { isGood: false });
   return undefined;
 }
 

@@ -1,10 +1,12 @@
 /** What becomes of jobs, as VS Code shows it: messages with buttons, previews, journals. */
 
-import { Uri, commands, env, window, type Disposable } from "vscode";
+import { Uri, commands, window, type Disposable } from "vscode";
 
-import { OLLAMA_PAGE, pull } from "./choose";
+import { pull } from "./choose";
 import { ENDED, buttons, type Button, type Ended } from "./ending";
 import { JournalDocument } from "./journal";
+import { ollamaButton } from "./ollama";
+import { openSettings } from "./open-settings";
 import { Previews, type Kept } from "./preview";
 import { execute } from "./requests";
 import type { Client, Server } from "./server";
@@ -37,14 +39,14 @@ export class Results {
   /** Shows the journal of a job, or of the last. */
   async showJournal(client: Client, jobId?: string): Promise<void> {
     const job = jobId === undefined ? {} : { jobId };
-    await this.journal.show(await execute(client, "adacoder.server.journal", { format: "markdown", ...job }));
+    await this.journal.show(await execute(client, "adacoder.server.journal", { format: "markdown", ...job }), jobId);
   }
 
   /** Says how a job ended. Its result opens by itself only where nobody is at work on something else meanwhile. */
   async show(ended: Ended): Promise<void> {
     const isOpen = ended.kept && ended.jobId !== null && isLookedAt(ended);
     if (isOpen) await this.previews.open(ended.jobId);
-    const offered = buttons(ended, isOpen);
+    const offered = buttons(ended, isOpen, ollamaButton()?.title ?? null);
     const titles = offered.map(({ title }) => title);
     const answer = ended.isGood
       ? await window.showInformationMessage(ended.message, ...titles)
@@ -54,14 +56,16 @@ export class Results {
   }
 
   private async act({ act, subject }: Button): Promise<void> {
-    const client = this.server.current;
     if (act === "difference") await this.previews.open(subject);
     if (act === "insert") await this.previews.insert(subject);
     if (act === "discard") await this.previews.discard(subject);
-    if (act === "start") await env.openExternal(Uri.parse(OLLAMA_PAGE));
-    if (act === "settings") await commands.executeCommand("workbench.action.openSettings", subject);
-    if (act === "journal" && client !== undefined) await this.showJournal(client, subject);
-    if (act === "pull" && client !== undefined) await pull(client, subject);
+    if (act === "start") await ollamaButton()?.press();
+    if (act === "settings") await openSettings(subject);
+    if (act === "log") await commands.executeCommand("adacoder.showLog");
+    if (act !== "journal" && act !== "pull") return;
+    const client = await this.server.running();
+    if (client === undefined) return;
+    await (act === "journal" ? this.showJournal(client, subject) : pull(client, subject));
   }
 
   /** Lets what a client's lenses and light bulbs start be shown here. */
@@ -74,7 +78,7 @@ export class Results {
       const { jobId, show } = argument;
       if (command === "adacoder.server.difference" && jobId !== undefined) return this.previews.open(jobId);
       if (command === "adacoder.server.journal" && show === true) {
-        return this.journal.show(await execute(client, command, { ...argument, show: false }));
+        return this.journal.show(await execute(client, command, { ...argument, show: false }), jobId);
       }
       if (jobId !== undefined && /\.(?:insert|discard)$/.test(command)) await this.previews.close(jobId);
       return next(command, args);

@@ -1,9 +1,11 @@
 /** The connection to the AdaCoder server: found, started, restarted, stopped. One for all folders of a window. */
 
-import { EventEmitter, Uri, commands, window, workspace, type LogOutputChannel } from "vscode";
+import { EventEmitter, Uri, window, workspace, type LogOutputChannel } from "vscode";
 import {
   CloseAction,
   LanguageClient,
+  MessageType,
+  ShowMessageNotification,
   State,
   type ErrorHandler,
   type LanguageClientOptions,
@@ -14,6 +16,8 @@ import { OwnCapabilities } from "./capabilities";
 import { foreignFolders, type PrivateServer } from "./install";
 import { onInterpreterChange, selectedInterpreter } from "./interpreter";
 import { activated, chooseLaunch, environment, locate, whyNotStarted, type Launch, type Sources } from "./launch";
+import { tell } from "./messages";
+import { openSettings } from "./open-settings";
 import { ProgressNotifications } from "./progress";
 import { toServerSettings } from "./protocol";
 import type { Condition } from "./situation";
@@ -43,6 +47,7 @@ export class Server {
   constructor(
     private readonly output: LogOutputChannel,
     private readonly own: PrivateServer,
+    private readonly storage?: string,
   ) {}
 
   /** Starts the server, unless there is one or the user has declined that it is installed. */
@@ -103,7 +108,7 @@ export class Server {
     try {
       const launch = located(chosen);
       this.output.info(`Starting ${[launch.command, ...launch.args].join(" ")}`);
-      const client = new Client(launch, sources.interpreter, this.output);
+      const client = new Client(launch, sources.interpreter, this.output, this.storage);
       client.onDidChangeState(({ newState }) => {
         this.current = newState === State.Running ? client : undefined;
         if (newState === State.Running) this.tellOf({ kind: "running" });
@@ -159,7 +164,7 @@ export class Server {
     const [settings, log] = ["Open Settings", "Show Log"];
     const answer = await window.showErrorMessage(message, ...(isPathSet ? [settings, log] : [log]));
     if (answer === log) this.output.show();
-    if (answer === settings) await commands.executeCommand("workbench.action.openSettings", "@id:adacoder.path");
+    if (answer === settings) await openSettings("@id:adacoder.path");
   }
 }
 
@@ -184,10 +189,20 @@ export class Client extends LanguageClient {
   readonly onDidWork = this.worked.event;
   private hasRun = false;
 
-  constructor({ command, args }: Launch, interpreter: string | undefined, output: LogOutputChannel) {
+  /** @param storage - the folder for what the server keeps of this workspace */
+  constructor(
+    { command, args }: Launch,
+    interpreter: string | undefined,
+    output: LogOutputChannel,
+    storage: string | undefined,
+  ) {
     const options = { env: activated(environment(process.env, workspace.isTrusted), interpreter) };
-    super(SECTION, "AdaCoder", { command, args: [...args], options }, optionsOf(output));
+    super(SECTION, "AdaCoder", { command, args: [...args], options }, optionsOf(output, storage));
     this.registerFeature(new OwnCapabilities());
+    this.onNotification(ShowMessageNotification.type, ({ type, message }) => {
+      this.info(message);
+      void tell(message, { isGood: type > MessageType.Warning });
+    });
     // Only now: the notifications need the client, and the client is made from its options.
     this.middleware.handleWorkDoneProgress = (token, value, next) => {
       if (value.kind !== "report") this.worked.fire();
@@ -221,11 +236,11 @@ export class Client extends LanguageClient {
   }
 }
 
-function optionsOf(outputChannel: LogOutputChannel): LanguageClientOptions {
+function optionsOf(outputChannel: LogOutputChannel, storage: string | undefined): LanguageClientOptions {
   return {
     documentSelector: [{ scheme: "file", language: "python" }],
     outputChannel,
-    initializationOptions: { trusted: workspace.isTrusted },
+    initializationOptions: { trusted: workspace.isTrusted, ...(storage !== undefined && { storage }) },
     initializationFailedHandler: () => false,
     middleware: {
       workspace: {

@@ -154,7 +154,7 @@ export function menu({ condition, jobs, platform }: Situation, others: readonly 
 
 /** A command of the server that does again what a job did; undefined if nothing can. */
 export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
-  if (mode === "insert") return undefined; // what was kept is gone with the server
+  if (mode === "insert") return undefined; // its result is still kept, and offered above its function
   return {
     label: "Run Again",
     command: `adacoder.server.${mode}`,

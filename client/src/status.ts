@@ -54,6 +54,10 @@ export class Status {
       this.language,
       this.bar,
       commands.registerCommand(MENU, () => this.open()),
+      commands.registerCommand("adacoder.refreshStatus", async () => {
+        await this.examine();
+        return this.findings.length > 0 && this.findings.every(({ name, ok }) => name !== "Ollama" || ok !== false);
+      }),
       server.onDidChange(({ kind }) => {
         if (kind === "running") void this.started();
         this.draw();

@@ -1,5 +1,8 @@
 /** Buttons, tools for agents and what follows a crash, with a server that remembers what it was asked. */
 
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 
 import type { Ended, Remedy } from "../src/ending";
@@ -8,7 +11,7 @@ import type { Server } from "../src/server";
 import type { Job } from "../src/situation";
 import { Status } from "../src/status";
 import { registerTools } from "../src/tools";
-import { CancellationTokenSource, EventEmitter, Uri, commands, configured, env, fronted, offered, settings, window, type LanguageModelToolResult } from "./fake/vscode";
+import { CancellationTokenSource, EventEmitter, Uri, commands, configured, env, fronted, offered, settings, window, workspace, type LanguageModelToolResult } from "./fake/vscode";
 
 vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
@@ -59,6 +62,9 @@ beforeEach(() => {
   vi.clearAllMocks();
   settings.clear();
   window.activeTextEditor = undefined;
+  workspace.isTrusted = true;
+  env.remoteName = undefined;
+  vi.unstubAllEnvs();
 });
 
 const ended = (...remedies: readonly Remedy[]): Ended => ({
@@ -82,10 +88,81 @@ test.each([
   expect(commands.executeCommand.mock.calls).toEqual([[command, argument]]);
 });
 
-test("the button Start Ollama opens Ollama's page", async () => {
-  answers("Start Ollama");
+test("in a remote window the button Open Settings opens those of that machine", async () => {
+  env.remoteName = "wsl";
+  answers("Open Settings");
+  await new Results(new StandIn().server).show(ended({ kind: "setting", key: "ollama.host" }));
+  expect(commands.executeCommand.mock.calls).toEqual([
+    ["workbench.action.openRemoteSettings", { query: "@id:adacoder.ollama.host" }],
+  ]);
+});
+
+/** What a person sees whose `PATH` is a folder with or without Ollama's program. */
+async function withoutServer({ has, host, trusted = true }: { has: boolean; host?: string; trusted?: boolean }): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), "adacoder-path-"));
+  if (has) writeFileSync(join(folder, "ollama"), "", { mode: 0o755 });
+  vi.stubEnv("PATH", folder);
+  vi.stubEnv("OLLAMA_HOST", undefined);
+  if (host !== undefined) settings.set("ollama.host", host);
+  workspace.isTrusted = trusted;
   await new Results(new StandIn().server).show(ended({ kind: "start" }));
+  return (shown().at(-1) ?? []).slice(1).filter((title) => title.endsWith("Ollama"));
+}
+
+test("the button Start Ollama starts it in a terminal that is shown, and looks until it answers", async () => {
+  answers("Start Ollama");
+  commands.executeCommand.mockResolvedValueOnce(undefined).mockResolvedValueOnce(true as never);
+  expect(await withoutServer({ has: true, host: "localhost:11500" })).toEqual(["Start Ollama"]);
+  const [[made] = []] = window.createTerminal.mock.calls;
+  expect(made).toMatchObject({ name: "Ollama", shellArgs: ["serve"], env: { OLLAMA_HOST: "localhost:11500" } });
+  expect(made?.shellPath).toMatch(/\/ollama$/);
+  expect(window.createTerminal.mock.results.map(({ value }) => (value as { show: object }).show)).toEqual([expect.anything()]);
+  expect(commands.executeCommand.mock.calls).toEqual([["adacoder.refreshStatus"], ["adacoder.refreshStatus"]]);
+});
+
+test("without its program the button is Install Ollama, and opens its page", async () => {
+  answers("Install Ollama");
+  expect(await withoutServer({ has: false })).toEqual(["Install Ollama"]);
   expect(env.openExternal.mock.calls.map(([uri]) => uri.toString())).toEqual(["https://ollama.com/download"]);
+  expect(window.createTerminal).not.toHaveBeenCalled();
+});
+
+test("nothing is started for a folder that is not trusted, nor here for a server elsewhere", async () => {
+  expect(await withoutServer({ has: true, trusted: false })).toEqual(["Install Ollama"]);
+  for (const host of ["gpu:11434", "http://10.0.0.7", "[2001:db8::1]:11434", "ollama.example.org"]) {
+    expect(await withoutServer({ has: true, host })).toEqual([]);
+  }
+  for (const host of ["", "localhost", "127.0.0.1:11434", "http://[::1]:11434/", "0.0.0.0", ":8000"]) {
+    expect(await withoutServer({ has: true, host })).toEqual(["Start Ollama"]);
+  }
+});
+
+test("after a download the status is asked for again", async () => {
+  const standIn = new StandIn();
+  standIn.answers["adacoder.server.pull"] = { pulled: true, reason: null };
+  answers("Pull Model");
+  await new Results(standIn.server).show(ended({ kind: "pull", model: "m:7b" }));
+  expect(commands.executeCommand.mock.calls).toEqual([["adacoder.refreshStatus"]]);
+});
+
+test.each([
+  ["a journal", "Show Journal", { jobId: "j" }],
+  ["a log", "Show Log", { jobId: null }],
+])("a success of more than a line has %s, since VS Code cuts what has no button", async (_, button, more) => {
+  const good = { ...ended(), isGood: true };
+  await new Results(new StandIn().server).show({ ...good, message: "Inserted 'f'. 3/3 examples passed." });
+  await new Results(new StandIn().server).show({ ...good, message: "Inserted 'f'. 3/3 examples passed. And much more. ".repeat(3), ...more });
+  expect(shown().map((each) => each.slice(1))).toEqual([[], [button]]);
+});
+
+test("a journal that is gone is not said to have never been", async () => {
+  const standIn = new StandIn();
+  standIn.answers["adacoder.server.journal"] = null;
+  answers("Show Journal");
+  await new Results(standIn.server).show(ended());
+  await vi.waitFor(() => {
+    expect(shown()[1]).toEqual(["That journal is gone: only the latest are kept."]);
+  });
 });
 
 test("the button Pull Model has the server download that model, again if the person wants it, and says why it could not", async () => {

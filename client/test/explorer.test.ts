@@ -6,7 +6,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Server } from "../src/server";
 import { registerTests } from "../src/tests/explorer";
 import type { DocstringResult, ExampleResult } from "../src/tests/results";
-import { CancellationTokenSource, Uri, commands, controllers, files, saved, window, type Request, type TestController, type TestItem } from "./fake/vscode";
+import { CancellationTokenSource, Uri, commands, controllers, files, changed, closed, deleted, edited, folders, refoldered, saved, window, workspace, type Request, type TestController, type TestItem } from "./fake/vscode";
 
 vi.mock("vscode", () => import("./fake/vscode"));
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
@@ -54,8 +54,8 @@ class StandIn {
   private isRunning = false;
   private tell: (part: { results: readonly DocstringResult[] }) => void = () => undefined;
 
-  /** The answer to `adacoder/examples`. */
-  listing: object = { items: [documented("area", 3), documented("side", 20)] };
+  /** Why the file cannot be read. */
+  reason: string | null = null;
 
   constructor(private readonly check: Check) {}
 
@@ -77,8 +77,11 @@ class StandIn {
     return { dispose: () => undefined };
   }
 
+  /** Functions of the file. */
+  names: readonly string[] = ["area", "side"];
+
   async sendRequest(method: string, params: { ids: readonly string[] }, token: CancellationTokenSource["token"]): Promise<object> {
-    if (method === "adacoder/examples") return this.listing;
+    if (method === "adacoder/examples") return { items: this.names.map((name, index) => documented(name, 3 + 17 * index)), reason: this.reason };
     this.asked.push(params.ids);
     return this.check(params.ids, (...results) => { this.tell({ results }); }, token);
   }
@@ -109,6 +112,10 @@ function find(controller: TestController, ...path: string[]): TestItem {
 }
 
 beforeEach(() => {
+  vi.useRealTimers();
+  window.showErrorMessage.mockClear();
+  workspace.textDocuments = [];
+  workspace.isTrusted = true;
   files.clear();
   files.set(PATH, ">>> area(1)").set("/project/plain.py", "x = 1");
 });
@@ -132,7 +139,8 @@ test("a package that is called as built files are is listed, and no built files"
 
 test("a file that cannot be read whole stays, and is an error of a run", async () => {
   const { server, controller } = explorer(passing);
-  server.listing = { items: [], reason: "Line 1 is a syntax error." };
+  server.names = [];
+  server.reason = "Line 1 is a syntax error.";
   await runs(controller, RUN);
   expect(find(controller).error).toBe("Line 1 is a syntax error.");
   expect(server.asked).toEqual([]);
@@ -237,4 +245,145 @@ test("coverage has the lines that no example reached, and the branches that were
     { executed: true, location: { line: 4 }, branches: [{ label: "true", executed: false }, { label: "false", executed: true }] },
     { executed: false, location: { line: 5 }, branches: [] },
   ]);
+});
+
+// Tests of what is no more
+
+const PAUSE_MS = 600;
+const listedNow = (controller: TestController): string[] => [...controller.items].flatMap(([id, item]) => [id, ...[...item.children].map(([child]) => child)]);
+const ALL = [URI, `${URI}#area`, `${URI}#side`];
+
+/** An explorer that somebody has looked into. */
+async function looked(): Promise<{ readonly server: StandIn; readonly controller: TestController }> {
+  const found = explorer(passing);
+  await found.controller.resolveHandler?.();
+  await found.controller.resolveHandler?.(find(found.controller));
+  expect(listedNow(found.controller)).toEqual(ALL);
+  vi.useFakeTimers();
+  return found;
+}
+
+const settle = async (): Promise<void> => {
+  await vi.advanceTimersByTimeAsync(PAUSE_MS);
+};
+
+test.each([
+  ["saved without it", (): Promise<void> => changed.fire(Uri.file(PATH))],
+  ["edited", (): Promise<void> => edited.fire({ document: { uri: Uri.file(PATH) } })],
+  ["closed unsaved", (): Promise<void> => closed.fire({ uri: Uri.file(PATH) })],
+])("a function that is gone is no test once its file is %s", async (_, happens) => {
+  const { server, controller } = await looked();
+  server.names = ["side"];
+  await happens();
+  await settle();
+  expect(listedNow(controller)).toEqual([URI, `${URI}#side`]);
+  server.names = [];
+  await happens();
+  await settle();
+  expect(listedNow(controller)).toEqual([]);
+});
+
+test.each([
+  ["the file is deleted", (): Promise<void> => deleted.fire(Uri.file(PATH))],
+  ["its folder is deleted", (): Promise<void> => deleted.fire(Uri.file("/project"))],
+  [
+    "it has no example any more",
+    (): Promise<void> => {
+      files.set(PATH, "x = 1");
+      return changed.fire(Uri.file(PATH));
+    },
+  ],
+  [
+    "it was never saved",
+    (): Promise<void> => {
+      files.delete(PATH);
+      return closed.fire({ uri: Uri.file(PATH) });
+    },
+  ],
+  [
+    "its folder leaves the workspace",
+    async (): Promise<void> => {
+      const [project] = folders.splice(0, 1);
+      await refoldered.fire(undefined);
+      if (project !== undefined) folders.unshift(project);
+    },
+  ],
+  [
+    "the workspace is not trusted",
+    (): Promise<void> => {
+      workspace.isTrusted = false;
+      return refoldered.fire(undefined);
+    },
+  ],
+])("no test stays when %s", async (_, happens) => {
+  const { controller } = await looked();
+  await deleted.fire(Uri.file("/pro"));
+  await settle();
+  expect(listedNow(controller)).toEqual(ALL);
+  await happens();
+  await settle();
+  expect(listedNow(controller)).toEqual([]);
+});
+
+test("tests are refreshed: what is gone goes, also where nobody has looked into it", async () => {
+  const { controller } = explorer(passing);
+  await controller.resolveHandler?.();
+  expect(controller.items.size).toBe(1);
+  files.delete(PATH);
+  await controller.refreshHandler?.();
+  expect(controller.items.size).toBe(0);
+});
+
+test("of two answers about a file the one that was asked for later counts, whichever comes first", async () => {
+  const { server, controller } = await looked();
+  let answer: (found: object) => void = () => undefined;
+  const send = vi.spyOn(server, "sendRequest").mockReturnValueOnce(new Promise((resolve) => { answer = resolve; }));
+  await edited.fire({ document: { uri: Uri.file(PATH) } });
+  await settle();
+  server.names = ["side"];
+  await edited.fire({ document: { uri: Uri.file(PATH) } });
+  await settle();
+  answer({ items: [documented("area", 3)] });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(send).toHaveBeenCalledTimes(2);
+  expect(listedNow(controller)).toEqual([URI, `${URI}#side`]);
+});
+
+test("a run asks first what there is, and runs nothing that is gone", async () => {
+  const { server, controller } = await looked();
+  const gone = find(controller, "area", "area/1");
+  server.names = ["side"];
+  await runs(controller, RUN, { include: [gone] });
+  expect([server.asked, controller.runs]).toEqual([[], []]);
+  expect(listedNow(controller)).toEqual([URI, `${URI}#side`]);
+  await runs(controller, RUN);
+  expect(server.asked).toEqual([[`${URI}#side`]]);
+});
+
+test("a docstring that is gone by then ends no run with coverage, and brings none", async () => {
+  const reached = { reached: [5], unreached: [], branches: [] };
+  const { controller } = explorer((_ids, tell) => {
+    tell({ id: `${URI}#area`, status: "error", reason: "It is gone.", results: [] }, result("side", ["passed", "passed"], { coverage: reached }));
+    return Promise.resolve({ results: [] });
+  });
+  await runs(controller, COVERAGE);
+  expect(window.showErrorMessage).not.toHaveBeenCalled();
+  const [run] = controller.runs;
+  expect(run?.told).toContain("errored area(1)");
+  expect(run?.covered).toHaveLength(1);
+});
+
+test.each(["edited", "opened", "closed"])("of a file that was %s meanwhile there is no coverage, but a word", async (what) => {
+  const coverage = { reached: [99], unreached: [], branches: [] };
+  const open = { uri: Uri.file(PATH), languageId: "python", version: 1 };
+  workspace.textDocuments = what === "opened" ? [] : [open];
+  const { controller } = explorer((_ids, tell) => {
+    tell(result("area", ["passed", "passed"], { coverage }));
+    workspace.textDocuments = what === "closed" ? [] : [{ ...open, version: 2 }];
+    return Promise.resolve({ results: [] });
+  });
+  await runs(controller, COVERAGE);
+  const [run] = controller.runs;
+  expect(run?.covered).toEqual([]);
+  expect(run?.told.at(-1)).toBe("shapes.py was changed meanwhile: run it again for its coverage.");
 });

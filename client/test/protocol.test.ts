@@ -4,6 +4,12 @@ import { toEnded, toServerSettings } from "../src/protocol";
 
 const TEXT = { uri: "file:///names.py", version: 3 };
 
+test("whether there is something to warn of, the server says", () => {
+  const seen = { status: "verified", reason: null, failureReason: "Not inserted: it is to be looked at first.", isGood: true } as const;
+  expect(toEnded(seen, TEXT).isGood).toBe(true);
+  expect(toEnded({ ...seen, isGood: false, failureReason: null }, TEXT).isGood).toBe(false);
+});
+
 test("only a verified result is good", () => {
   const verified = { status: "verified", reason: null, summary: "Verified 'f'.", jobId: "j" } as const;
   expect(toEnded(verified, TEXT)).toEqual({

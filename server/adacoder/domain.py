@@ -514,6 +514,11 @@ class Outcome:
     """The error that ended it, or that ended the replies of a model."""
 
     @property
+    def stands(self) -> bool:
+        """True if the text already has the candidate, and no example failed: there is nothing to change."""
+        return self.status in _OFFERED and self.verdict is not None and not (self.edits or self.verdict.edits)
+
+    @property
     def passed(self) -> int:
         """Number of examples that passed."""
         return 0 if self.verdict is None else self.verdict.examples_passed

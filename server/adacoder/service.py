@@ -264,8 +264,7 @@ def from_reply(text: str, target: Target) -> Candidate:
 def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
     """`outcome`, or its failure if its candidate is one of `others`."""
     candidate = outcome.candidate
-    is_current = outcome.status is Status.VERIFIED and not outcome.edits
-    if candidate is None or not (is_current or any(candidate.function == other.function for other in others)):
+    if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
     reason = f"The model wrote '{outcome.target.name}' as it was written before: ask again, or ask another model."
     return replace(outcome, status=Status.FAILED, reason=reason, edits=())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"messages", "visible", "domain", "traces", "journal", "settings", "project", "task"})
-    | {"pytext", "privacy", "aside", "foreign_json"},
+    | {"private_files", "pytext", "privacy", "aside", "foreign_json"},
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),
@@ -477,6 +477,7 @@ READERS = {
     "arena/html.py": "journals below the folder of rows that the user named, and our own texts",
     "aside.py": "stdin and stdout of the process that it starts",
     "cli/commands.py": "nothing: /dev/null",
+    "private_files.py": "files that only this user can have written, in folders that it makes",
 }
 """Who opens files, and which."""
 

@@ -147,6 +147,14 @@ async def a_failing_function_is_fixed(desk: Desk) -> None:
 
 
 @flow
+async def a_right_function_is_said_to_need_no_fix(desk: Desk) -> None:
+    uri = await desk.editor.write("names.py", STUB + BODY)
+    assert (await desk.editor.execute("fix", {"uri": uri, "qualifiedName": "initials"}))["accepted"]
+    assert (await desk.told()).startswith("Nothing to fix in 'initials'. 2/2 examples passed.")
+    assert desk.editor.text(uri) == STUB + BODY
+
+
+@flow
 async def a_check_tells_what_fails_and_changes_nothing(desk: Desk) -> None:
     uri = await desk.editor.write("names.py", f"{STUB}    return name\n")
     assert (await desk.editor.execute("check", {"uri": uri, "qualifiedName": "initials"}))["accepted"]

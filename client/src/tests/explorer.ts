@@ -21,6 +21,7 @@ import {
   type TestController,
   type TestItem,
   type TestRun,
+  type TextDocument,
 } from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
 
@@ -47,6 +48,7 @@ class Explorer {
   private readonly controller: TestController = tests.createTestController("adacoder", "AdaCoder Examples");
   private readonly nodes = new WeakMap<TestItem, Node>();
   private readonly details = new WeakMap<FileCoverage, FileCoverageDetail[]>();
+  private readonly asked = new WeakMap<TestItem, symbol>();
   private readonly waiting = new Map<string, NodeJS.Timeout>();
   private readonly disposables: { dispose(): unknown }[];
 
@@ -64,6 +66,8 @@ class Explorer {
     );
     coverage.loadDetailedCoverage = (_run, file) => Promise.resolve(this.details.get(file) ?? []);
     const watcher = workspace.createFileSystemWatcher("**/*.py");
+    // Of a folder that is deleted only the folder is told.
+    const gone = workspace.createFileSystemWatcher("**", true, true);
     const follow = (uri: Uri): void => {
       this.follow(uri);
     };
@@ -72,8 +76,9 @@ class Explorer {
       watcher,
       watcher.onDidCreate(follow),
       watcher.onDidChange(follow),
-      watcher.onDidDelete((uri) => {
-        this.controller.items.delete(uri.toString());
+      gone,
+      gone.onDidDelete((uri) => {
+        this.forget((each) => isWithin(each, uri));
       }),
       workspace.onDidOpenTextDocument(({ uri }) => {
         this.follow(uri);
@@ -81,8 +86,13 @@ class Explorer {
       workspace.onDidChangeTextDocument(({ document }) => {
         this.follow(document.uri);
       }),
+      workspace.onDidCloseTextDocument(({ uri }) => {
+        this.follow(uri);
+      }),
+      workspace.onDidChangeWorkspaceFolders(() => this.discover()),
+      workspace.onDidGrantWorkspaceTrust(() => this.discover()),
       server.onDidChange(({ kind }) => {
-        if (kind === "running") for (const { uri } of workspace.textDocuments) this.follow(uri);
+        if (kind === "running") this.followAll();
       }),
     ];
   }
@@ -92,13 +102,35 @@ class Explorer {
     for (const each of this.disposables) each.dispose();
   }
 
-  /** Lists the files that look as if they had examples; what is in them is asked when somebody wants to see it. */
+  /**
+   * Lists the files that look as if they had examples; what is in them is asked when somebody wants to see it. What is
+   * listed and is no more goes.
+   */
   private async discover(): Promise<void> {
+    this.forget((uri) => !isOurs(uri));
+    this.followAll();
+    for (const [id, { uri }] of [...this.controller.items]) {
+      if (uri !== undefined && openAt(uri) === undefined && !(await hasPrompt(uri))) this.controller.items.delete(id);
+    }
+    if (!workspace.isTrusted) return;
     for (const folder of workspace.workspaceFolders ?? []) {
       for (const uri of await workspace.findFiles(new RelativePattern(folder, "**/*.py"), EXCLUDED, MOST_FILES)) {
-        const isKnown = this.controller.items.get(uri.toString()) !== undefined;
-        if (!isKnown && (await isOwn(uri, folder.uri)) && (await hasPrompt(uri))) this.file(uri);
+        const isNew = isOurs(uri) && this.controller.items.get(uri.toString()) === undefined;
+        if (isNew && (await isOwn(uri, folder.uri)) && (await hasPrompt(uri))) this.file(uri);
       }
+    }
+  }
+
+  /** Brings all files up to date that somebody has looked into, or that are open. */
+  private followAll(): void {
+    const seen = [...this.controller.items].flatMap(([, item]) => (item.canResolveChildren ? [] : [item]));
+    for (const { uri } of [...seen, ...workspace.textDocuments]) if (uri !== undefined) this.follow(uri);
+  }
+
+  /** Takes files from the list. */
+  private forget(isGone: (uri: Uri) => boolean): void {
+    for (const [id, { uri }] of [...this.controller.items]) {
+      if (uri !== undefined && isGone(uri)) this.controller.items.delete(id);
     }
   }
 
@@ -123,8 +155,8 @@ class Explorer {
     clearTimeout(this.waiting.get(name));
     const again = async (): Promise<void> => {
       this.waiting.delete(name);
-      const isOpen = workspace.textDocuments.some((document) => document.uri.toString() === name);
-      if (isOpen || (await hasPrompt(uri))) await this.resolve(this.file(uri));
+      if (openAt(uri) !== undefined || (await hasPrompt(uri))) await this.resolve(this.file(uri));
+      else this.controller.items.delete(name);
     };
     this.waiting.set(
       name,
@@ -136,10 +168,13 @@ class Explorer {
   private async resolve(item: TestItem): Promise<void> {
     const client = this.server.current;
     if (client === undefined || item.uri === undefined || item.parent !== undefined) return;
+    const asked = Symbol(item.id);
+    this.asked.set(item, asked);
     item.busy = true;
     try {
       const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(item.uri) } };
       const { items, reason } = await client.sendRequest<ExamplesAnswer>(EXAMPLES, params);
+      if (this.asked.get(item) !== asked) return; // what was asked later knows better, whichever answer comes first
       const nodes = tree(item.id, items);
       this.fill(item, nodes);
       item.canResolveChildren = false;
@@ -168,6 +203,13 @@ class Explorer {
     parent.children.replace(items);
   }
 
+  /** Whether a test is still there. */
+  private isListed(item: TestItem): boolean {
+    const { parent } = item;
+    if (parent === undefined) return this.controller.items.get(item.id) === item;
+    return parent.children.get(item.id) === item && this.isListed(parent);
+  }
+
   private handler(covers: boolean) {
     return async (request: TestRunRequest, cancellation: CancellationToken): Promise<void> => {
       if (request.continuous !== true) {
@@ -192,9 +234,9 @@ class Explorer {
     if (request.include === undefined && only === undefined) await this.discover();
     const all = request.include ?? [...this.controller.items].map(([, item]) => item);
     const include = all.filter(({ uri }) => only === undefined || uri?.toString() === only.toString());
-    await Promise.all(include.filter((item) => item.canResolveChildren).map((item) => this.resolve(item)));
+    await Promise.all([...new Set(include.map(rootOf))].map((item) => this.resolve(item)));
     const wanted = new Map<string, TestItem>();
-    for (const item of include) this.collect(item, request, wanted);
+    for (const item of include) if (this.isListed(item)) this.collect(item, request, wanted);
     const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
     const broken = include.filter(({ error, children }) => error !== undefined && children.size === 0);
     if (ids.length === 0 && broken.length === 0) return;
@@ -207,6 +249,7 @@ class Explorer {
       run.end();
       return;
     }
+    const versions = new Map([...wanted.values()].map(({ uri }) => [uri?.toString(), versionOf(uri)]));
     const found: DocstringResult[] = [];
     const token = randomUUID();
     const parts = client.onProgress(PARTS, token, ({ results }) => {
@@ -219,7 +262,7 @@ class Explorer {
       const params = { ids, coverage: covers, partialResultToken: token };
       const { reason } = await client.sendRequest<CheckAnswer>(CHECK, params, run.token);
       if (reason !== undefined && reason !== null) run.appendOutput(`${reason}\r\n`);
-      if (covers) this.cover(run, found);
+      if (covers) this.cover(run, found, versions);
     } catch (error) {
       if (!isCancelled(error)) void tellOfFailure(error);
     } finally {
@@ -255,19 +298,31 @@ class Explorer {
     return shown;
   }
 
-  /** Tells what was reached of each file; the lines are looked at when the file is. */
-  private cover(run: TestRun, results: readonly DocstringResult[]): void {
+  /**
+   * Tells what was reached of each file; the lines are looked at when the file is. Of a file whose text is another than at
+   * the start, in `versions`, nothing is told.
+   */
+  private cover(
+    run: TestRun,
+    results: readonly DocstringResult[],
+    versions: ReadonlyMap<string | undefined, number | undefined>,
+  ): void {
     const files = new Map<string, Coverage[]>();
     for (const { id, coverage } of results) {
-      if (coverage !== null) files.set(fileOf(id), [...(files.get(fileOf(id)) ?? []), coverage]);
+      if (coverage !== null && coverage !== undefined) files.set(fileOf(id), [...(files.get(fileOf(id)) ?? []), coverage]);
     }
     for (const [file, coverages] of files) {
+      const uri = Uri.parse(file);
+      if (versionOf(uri) !== versions.get(uri.toString())) {
+        run.appendOutput(`${workspace.asRelativePath(uri)} was changed meanwhile: run it again for its coverage.\r\n`);
+        continue;
+      }
       const details = lines(coverages).map(({ line, reached, branches }) => {
         const at = new Position(line - 1, 0);
         const ways = branches.map((branch) => new BranchCoverage(branch.reached, at, branch.label));
         return new StatementCoverage(reached, at, ways);
       });
-      const covered = FileCoverage.fromDetails(Uri.parse(file), details);
+      const covered = FileCoverage.fromDetails(uri, details);
       this.details.set(covered, details);
       run.addCoverage(covered);
     }
@@ -280,9 +335,26 @@ async function tellOfFailure(error: unknown): Promise<void> {
   if (chosen === log) await commands.executeCommand("adacoder.showLog");
 }
 
-/** Whether it is a Python file of the workspace. */
+function rootOf(item: TestItem): TestItem {
+  return item.parent === undefined ? item : rootOf(item.parent);
+}
+
+function openAt(uri: Uri | undefined): TextDocument | undefined {
+  return workspace.textDocuments.find((document) => document.uri.toString() === uri?.toString());
+}
+
+/** The version of a text; undefined if it is not open. */
+function versionOf(uri: Uri | undefined): number | undefined {
+  return openAt(uri)?.version;
+}
+
+function isWithin(uri: Uri, folder: Uri): boolean {
+  return uri.toString() === folder.toString() || uri.toString().startsWith(`${folder.toString()}/`);
+}
+
+/** Whether it is a Python file of the workspace; of one that is not trusted no example can run. */
 function isOurs(uri: Uri): boolean {
-  return uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
+  return workspace.isTrusted && uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
 }
 
 /** Whether a file below `folder` lies in no folder of built files. */

@@ -25,7 +25,8 @@ export interface DocstringResult {
   readonly reason: string | null;
   /** The first thing that failed; what stops the module itself, such as a syntax error, is no example's. */
   readonly failure?: { readonly message: string } | null;
-  readonly coverage: Coverage | null;
+  /** undefined: an older server, of a docstring that is gone. */
+  readonly coverage?: Coverage | null;
   readonly results: readonly ExampleResult[];
 }
 

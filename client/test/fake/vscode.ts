@@ -296,12 +296,16 @@ export const files = new Map<string, string>();
 /** The settings, by their full names. */
 export const settings = new Map<string, unknown>();
 
-const changed = new EventEmitter<Uri>();
+export const changed = new EventEmitter<Uri>();
+export const deleted = new EventEmitter<Uri>();
+export const closed = new EventEmitter<{ uri: Uri }>();
+export const edited = new EventEmitter<{ document: { uri: Uri } }>();
+export const refoldered = new EventEmitter<undefined>();
 export const saved = new EventEmitter<{ uri: Uri }>();
 export const configured = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();
 export const fronted = new EventEmitter<unknown>();
 const silent = new EventEmitter<never>().event;
-const folders = ["/project", "/second"].map((path) => ({ uri: Uri.file(path) }));
+export const folders = ["/project", "/second"].map((path) => ({ uri: Uri.file(path) }));
 const inside = (uri: Uri): (typeof folders)[0] | undefined => folders.find((each) => uri.path.startsWith(`${each.uri.path}/`));
 
 export const extensions = { getExtension: (): undefined => undefined };
@@ -309,13 +313,18 @@ export const extensions = { getExtension: (): undefined => undefined };
 export const workspace = {
   isTrusted: true,
   workspaceFolders: folders,
-  textDocuments: [] as { uri: Uri; languageId: string }[],
+  textDocuments: [] as { uri: Uri; languageId: string; version?: number }[],
   findFiles: (): Promise<Uri[]> => Promise.resolve([...files.keys()].map((path) => Uri.file(path))),
-  fs: { readFile: (uri: Uri): Promise<Buffer> => files.has(uri.path) ? Promise.resolve(Buffer.from(files.get(uri.path) ?? "")) : Promise.reject(new Error("There is no such file.")) },
+  fs: {
+    readFile: (uri: Uri): Promise<Buffer> => {
+      const text = files.get(uri.path);
+      return text === undefined ? Promise.reject(new Error("FileNotFound")) : Promise.resolve(Buffer.from(text));
+    },
+  },
   createFileSystemWatcher: () => ({
     onDidCreate: changed.event,
     onDidChange: changed.event,
-    onDidDelete: silent,
+    onDidDelete: deleted.event,
     dispose: () => undefined,
   }),
   getWorkspaceFolder: inside,
@@ -323,7 +332,10 @@ export const workspace = {
   getConfiguration: () => ({ get: (name: string): unknown => settings.get(name) }),
   registerTextDocumentContentProvider: () => ({ dispose: () => undefined }),
   onDidOpenTextDocument: silent,
-  onDidChangeTextDocument: silent,
+  onDidChangeTextDocument: edited.event,
+  onDidCloseTextDocument: closed.event,
+  onDidChangeWorkspaceFolders: refoldered.event,
+  onDidGrantWorkspaceTrust: silent,
   onDidSaveTextDocument: saved.event,
   onDidChangeConfiguration: configured.event,
 };
@@ -338,9 +350,13 @@ export const window = {
   showInformationMessage: answer,
   createStatusBarItem: () => ({ show: vi.fn(), hide: vi.fn(), dispose: vi.fn() }),
   onDidChangeActiveTextEditor: fronted.event,
+  createTerminal: vi.fn<(options: { readonly shellPath: string }) => { show: () => void }>(() => ({ show: vi.fn() })),
 };
 export const languages = { createLanguageStatusItem: () => ({ dispose: vi.fn() }) };
-export const env = { openExternal: vi.fn((uri: Uri) => Promise.resolve(uri.toString() !== "")) };
+export const env = {
+  remoteName: undefined as string | undefined,
+  openExternal: vi.fn((uri: Uri) => Promise.resolve(uri.toString() !== "")),
+};
 export const commands = {
   registerCommand: () => ({ dispose: () => undefined }),
   executeCommand: vi.fn<(...command: unknown[]) => Promise<void>>(() => Promise.resolve()),

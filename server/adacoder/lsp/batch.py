@@ -126,6 +126,12 @@ class Batches:
             return None
         return {"summary": self._last.summary, "results": [*self._last.answers.values()]}
 
+    def jobs(self, batch_id: str) -> list[str]:
+        """The jobs of the latest batch, if that is its id, in order."""
+        if self._last is None or self._last.id != batch_id:
+            return []
+        return [found for answer in self._last.answers.values() if isinstance(found := answer.get("jobId"), str)]
+
     async def close(self) -> None:
         """Cancel all batches, and wait until they have ended."""
         self._closing = True

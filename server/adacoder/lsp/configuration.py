@@ -40,12 +40,19 @@ class Configuration:
         self._pushed: Mapping[str, object] = {}
         """From the last `workspace/didChangeConfiguration` that held settings."""
 
+        self.storage: Path | None = None
+        """The folder that the client has for this workspace, if it names one."""
         self._is_pushed = False
         """True if that was AdaCoder's own section."""
 
     def begin(self, options: object) -> None:
-        """Take over `initializationOptions`: the section itself, or an object that has it as a member."""
-        self._initial = _mapping(_mapping(options).get(SECTION, options))
+        """Take over `initializationOptions`: the section itself, or an object that has it as a member. A member
+        `storage` is no setting: the client's folder for what AdaCoder keeps of this workspace."""
+        members = dict(_mapping(options))
+        storage = members.pop("storage", None)
+        if isinstance(storage, str) and Path(storage).is_absolute():
+            self.storage = Path(storage)
+        self._initial = _mapping(members.get(SECTION, members))
 
     def pushed(self, settings: object) -> None:
         """Take over what `workspace/didChangeConfiguration` says: null where the editor is to be asked."""

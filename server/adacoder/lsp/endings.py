@@ -23,13 +23,15 @@ class Ending:
     """The reason why an edit was not made, as a clause that follows "Not inserted: ": `'f' was edited meanwhile`."""
     kept: bool = False
     """True if the result can still be inserted."""
+    is_wanted: bool = False
+    """True if the obstacle is what the person asked for: to see the result first."""
     closed: str | None = None
     """The name of the file that the edit was made in, if that is not open."""
 
     @property
     def is_good(self) -> bool:
         """True if there is nothing to warn of."""
-        return self.outcome.status is Status.VERIFIED and self.obstacle is None
+        return self.outcome.status is Status.VERIFIED and (self.obstacle is None or self.is_wanted)
 
     @property
     def failure_reason(self) -> str | None:
@@ -63,8 +65,16 @@ class Ending:
         if outcome.edits:
             return f"Not inserted, as asked: a body for {name}."
         if outcome.strategy is not None:
-            return f"Not inserted: no candidate for {name} passed."
-        return f"Checked {name}."
+            return self._nothing_to_insert(name)
+        return f"Checked {name}." if outcome.verdict else f"No examples suggested for {name}."
+
+    def _nothing_to_insert(self, name: str) -> str:
+        verdict = self.outcome.verdict
+        if self.outcome.stands:
+            return f"Nothing to fix in {name}." if self.is_good else f"Not changed: {name} is unverified as it stands."
+        if verdict is not None and verdict.passed:
+            return f"No other candidate for {name}."
+        return f"Not inserted: no candidate for {name} passed."
 
     @property
     def _evidence(self) -> list[str]:

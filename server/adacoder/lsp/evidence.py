@@ -56,6 +56,8 @@ class Evidence:
     """Fingerprint of the whole text it was found in."""
     is_of_text: bool
     """True if the examples ran on this very text; False: on a candidate that is not in the document."""
+    job_id: str | None
+    """The job whose result it is about."""
     first: int
     """The first line of the function when this was found."""
     examples_from: int
@@ -147,7 +149,9 @@ def _state(example: Example, matched: bool | None) -> str:
     return "passed" if matched else "failed"
 
 
-def evidence_of(uri: str, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool) -> Evidence | None:
+def evidence_of(
+    uri: str, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
+) -> Evidence | None:
     """The evidence in an Outcome; None if it has none.
 
     Args:
@@ -155,6 +159,7 @@ def evidence_of(uri: str, outcome: Outcome, answer: Mapping[str, JSON], *, is_in
         outcome: the end of a request. Its target has the text that it holds for.
         answer: the Outcome as `--json` has it.
         is_inserted: True if its edits were made.
+        job_id: the job whose result it is.
     """
     if outcome.status not in _FOUND or outcome.verdict is None:
         return None
@@ -178,6 +183,7 @@ def evidence_of(uri: str, outcome: Outcome, answer: Mapping[str, JSON], *, is_in
         lines=_cut(text[start:end]),
         text=hash(text),
         is_of_text=is_inserted or is_as_it_stands,
+        job_id=job_id,
         first=Lines(text).line_at(start),
         examples_from=before,
         header=lines.line_at(target.header.start) - before,
@@ -227,13 +233,17 @@ class EvidenceRoom:
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
         """Take in what was found; `lines` are those of its document as it is now, None if it is not open.
 
-        What is known of the very text that stands there is not replaced by what a candidate did that is not there.
+        Evidence for the current text is not overwritten by evidence for a candidate that was not inserted. Evidence for
+        such a candidate is kept only while the text is open as it was when the candidate was found.
         """
         known = self.at(evidence.uri, evidence.qualname)
         if not evidence.is_of_text and known is not None and known.holds and known.evidence.is_of_text:
             return
         placed = Placed(evidence, evidence.first, holds=False)
-        self._put(placed if lines is None else _found_again(placed, lines, _index(lines)))
+        placed = placed if lines is None else _found_again(placed, lines, _index(lines))
+        if not (evidence.is_of_text or placed.holds):
+            return
+        self._put(placed)
         while len(self._kept) > _MOST:
             self._drop(next(iter(self._kept)))
         self._tell(evidence.uri)
@@ -248,12 +258,20 @@ class EvidenceRoom:
             self._tell(uri)
         return len(keys)
 
+    def dropped(self, job_id: str) -> None:
+        """Forget what was found of a job's candidate that is not in the document."""
+        for key, placed in list(self._kept.items()):
+            if placed.evidence.job_id == job_id and not placed.evidence.is_of_text:
+                self._drop(key)
+                self._tell(key[0])
+
     def opened(self, uri: str, lines: Sequence[str]) -> None:
-        """Look for the functions of a document that was opened, or replaced as a whole."""
+        """Look for the functions of a document that was opened. Evidence for a text that it does not have is forgotten:
+        what was not saved does not come back."""
         uri = unquote(uri)
-        if uri in self._by_uri:
-            index = _index(lines)
-            self._update(uri, (_found_again(placed, lines, index) for placed in self.of(uri)))
+        self._replaced(uri, lines)
+        for name in [name for name, placed in self._by_uri.get(uri, {}).items() if not placed.holds]:
+            self._drop((uri, name))
 
     def closed(self, uri: str) -> None:
         """Show nothing any more of a document that was closed."""
@@ -268,7 +286,7 @@ class EvidenceRoom:
         placed, touched, fresh = self.of(uri), set[str](), list[range]()
         for change in changes:
             if not isinstance(change, types.TextDocumentContentChangePartial):
-                self.opened(uri, lines)
+                self._replaced(uri, lines)
                 return
             start, end = sorted((change.range.start, change.range.end), key=lambda at: (at.line, at.character))
             added = len(Lines(change.text)) - 1
@@ -279,11 +297,20 @@ class EvidenceRoom:
             uri, (_compared(each, lines, fresh) if each.evidence.qualname in touched else each for each in placed)
         )
 
+    def _replaced(self, uri: str, lines: Sequence[str]) -> None:
+        """Look for the functions of a document in a text that is new as a whole."""
+        if uri in self._by_uri:
+            index = _index(lines)
+            self._update(uri, [_found_again(placed, lines, index) for placed in self.of(uri)])
+
     def _update(self, uri: str, fresh: Iterable[Placed]) -> None:
         held = {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}
         for placed in fresh:
             key = uri, placed.evidence.qualname
-            self._kept[key] = self._by_uri[uri][key[1]] = placed
+            if placed.holds or placed.evidence.is_of_text:
+                self._kept[key] = self._by_uri[uri][key[1]] = placed
+            else:  # a candidate for a text that is gone
+                self._drop(key)
         if held != {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}:
             self._tell(uri)
 

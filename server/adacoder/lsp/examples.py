@@ -119,6 +119,8 @@ async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Call
                 Task(each.one.target, settings, project), each.one.unreadable, covers=asked.covers
             )
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
+        if not await asyncio.to_thread(_is_still, snapshot, ls):
+            answer["coverage"] = None  # its lines are those of a text that is gone
         ls.work.shown.found(snapshot, outcome, is_inserted=False)
         keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
@@ -137,6 +139,14 @@ async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
     except AdaCoderError:
         return None
     return found.get(snapshot.path)
+
+
+def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
+    """True if the document has the text of `snapshot` now."""
+    try:
+        return take(ls.workspace, snapshot.uri).text == snapshot.text
+    except AdaCoderError:
+        return False
 
 
 def _results(each: Listed, outcome: Outcome) -> list[JSON]:
@@ -158,6 +168,7 @@ def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
         "status": "error",
         "reason": reason,
         "summary": reason,
+        "coverage": None,
         "results": [],
     }
 

@@ -23,6 +23,7 @@ from adacoder.lsp.docstrings import docstring_for, insert_docstring
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.server import AdaCoderServer
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, find, read_place, read_uri, take
+from adacoder.lsp.work import MOMENT
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ async def on_code_action(
 
     It is looked for off the event loop: nobody knows what the text holds.
     """
+    await ls.work.restored(MOMENT)
     try:
         snapshot = take(ls.workspace, params.text_document.uri)
     except TargetError:
@@ -98,6 +100,7 @@ async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
 async def on_kept(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     """`adacoder/kept` `{textDocument?: {uri}}`: the results that are kept, of a document or of all."""
     document = params.get("textDocument") if isinstance(params, Mapping) else None
+    await ls.work.restored()
     return {"items": ls.work.offering.listed(None if document is None else read_uri(document))}
 
 
@@ -178,6 +181,7 @@ async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.insert` `{jobId, candidate?}`: insert the result that was kept of a job, or the n-th candidate it evaluated."""
 
     async def job() -> Job:
+        await ls.work.restored()
         result = ls.work.offering.result(_job_id(argument))
         number = argument.get("candidate")
         async with ls.work.looking_up:
@@ -191,6 +195,7 @@ async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.difference` `{jobId, show?}`: what the kept result of a job would change; shown, unless `show` is false."""
     shows = not (isinstance(argument, Mapping) and argument.get("show") is False)
+    await ls.work.restored()
     try:
         found = await ls.work.offering.difference(ls.work.offering.result(_job_id(argument)), shows=shows)
         return {**found, "reason": None}
@@ -203,9 +208,9 @@ async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.discard` `{jobId}`: keep the result of a job no longer."""
     job_id = _job_id(argument) or ""
+    await ls.work.restored()
     was_kept = ls.work.kept.get(job_id) is not None
     ls.work.kept.drop(job_id)
-    ls.work.shown.refresh()
     return {"discarded": was_kept}
 
 
@@ -221,6 +226,7 @@ async def _started(
 ) -> Job:
     """Start a job on a function of the text as it is now, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
+    ls.work.restore(place.uri)
     async with ls.work.looking_up:
         target = await asyncio.to_thread(find, snapshot, place)
         job = Job(mode, snapshot, target, apply, announced, token, reply=candidate)

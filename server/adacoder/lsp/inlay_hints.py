@@ -24,7 +24,7 @@ def inlay_hints(
 ) -> Iterator[types.InlayHint]:
     """Yield the hints for lines that are looked at."""
     for placed in evidence:
-        if not placed.holds:
+        if not (placed.holds and placed.evidence.is_of_text):
             continue
         for result in placed.evidence.failing:
             _, line = place_of(result.example, placed, lines)

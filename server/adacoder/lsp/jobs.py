@@ -105,6 +105,11 @@ class Job:
         """`path::qualname`."""
         return report.label(self.target, self.snapshot.folder)
 
+    @property
+    def result_id(self) -> str:
+        """The id that its result is kept by."""
+        return self.id if isinstance(self.work, Mode) else self.work.job_id
+
     def listen(self, event: OpenStep | Step | Waiting) -> None:
         """Turn what happens in the Journal into progress."""
         self.message = report.progress(event, self.most_rounds)
@@ -227,7 +232,7 @@ class Jobs:
                 job.show = job.relay or show
                 ending = await self._work(job, journal)
         except asyncio.CancelledError:
-            kept = self._kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id) is not None
+            kept = self._kept.get(job.result_id) is not None
             self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
             raise
         except Exception as error:
@@ -266,16 +271,15 @@ class Jobs:
             return Ending(outcome, obstacle=_unproved(outcome), kept=True)
         if job.work is Mode.ANOTHER:
             self._kept.add(result)
-            return Ending(
-                outcome, obstacle=f"another candidate for {_name(outcome)} is to be compared first", kept=True
-            )
+            why = f"another candidate for {_name(outcome)} is to be compared first"
+            return Ending(outcome, obstacle=why, kept=True, is_wanted=True)
         if job.reply is not None and outcome.status is not Status.VERIFIED:  # who sent it has it
             return Ending(outcome, obstacle=_unproved(outcome))
         if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
             if settings.preview:
                 self._kept.add(result)
-                why = Text(f"{_name(outcome)} is to be looked at first, as ", _PREVIEW, " says")
-                return Ending(outcome, obstacle=why, kept=True)
+                seen = Text(f"{_name(outcome)} is to be looked at first, as ", _PREVIEW, " says")
+                return Ending(outcome, obstacle=seen, kept=True, is_wanted=True)
             return await self._inserted(job, OutcomeInText(outcome, snapshot), result, recheck)
         unproved = _unproved(outcome)
         if settings.unverified is Unverified.DISCARD:
@@ -314,6 +318,9 @@ class Jobs:
             return Ending(outcome, kept=True)
         name = f"'{job.target.name}'"
         found = KeptResult.of(outcome, kept.job_id, kept.uri)
+        if found is None and outcome.stands:
+            self._kept.drop(kept.job_id)
+            return Ending(outcome)
         if found is None:
             if is_kept := self._kept.get(kept.job_id) is not None:
                 self._kept.add(replace(kept, score="no example passes"))
@@ -331,6 +338,7 @@ class Jobs:
         answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
         answer |= {
             "summary": ending.message,
+            "isGood": ending.is_good,
             "remedies": remedies_json(ending.message),
             "applied": ending.applied,
             "failureReason": ending.failure_reason,

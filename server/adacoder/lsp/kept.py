@@ -1,20 +1,22 @@
 """Results that are kept: what a job found and could not insert at once.
 
 A kept result belongs to a function by its name and parameters, and to no text: where it is inserted, it is found in
-the text of that moment, and evaluated there again. It is kept across jobs, in memory only, and the oldest goes first.
+the text of that moment, and evaluated there again. It is kept across jobs, the oldest goes first. It survives the
+server where `restore` has named files for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Target
 from adacoder.journal import Evaluated
 from adacoder.source.signature import same_parameters
 
-_MOST = 32
+MOST = 32
 """Kept results."""
 
 
@@ -59,7 +61,7 @@ class KeptResult:
             target.qualname,
             target.signature,
             target.source,
-            _edited(target.source, inside),
+            edited(target.source, inside),
             outcome.candidate,
             inside,
             score_of(outcome),
@@ -124,19 +126,46 @@ def reach_of(outcome: Outcome) -> tuple[int, ...]:
     return (2 if outcome.status is Status.VERIFIED else 1,)
 
 
+class Files(Protocol):
+    """Files in which kept results outlive the server."""
+
+    def save(self, result: KeptResult) -> None:
+        """Write a result."""
+
+    def remove(self, job_id: str) -> None:
+        """Remove the result of a job."""
+
+
 class KeptResults:
     """The kept results of a server, the oldest first."""
 
     def __init__(self) -> None:
         self._results: dict[str, KeptResult] = {}
+        self._files: Files | None = None
+        self._listeners: list[Callable[[str], None]] = []
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with the id of each job whose result is kept no longer."""
+        self._listeners.append(listener)
+
+    def restore(self, files: Files, results: Sequence[KeptResult]) -> None:
+        """Keep the results that were read from `files`, and from now on all of them there."""
+        found, self._results = self._results, {}
+        for result in results:
+            self.add(result)
+        self._files = files
+        for result in found.values():
+            self.add(result)
 
     def add(self, result: KeptResult) -> None:
         """Keep a result; the same for the same function is kept once."""
         for old in [each for each in self.of_file(result.path) if _is_same(each, result)]:
             self.drop(old.job_id)
         self._results[result.job_id] = result
-        while len(self._results) > _MOST:
-            del self._results[next(iter(self._results))]
+        if self._files is not None:
+            self._files.save(result)
+        while len(self._results) > MOST:
+            self.drop(next(iter(self._results)))
 
     def get(self, job_id: str | None) -> KeptResult | None:
         """The result of a job, if it is kept."""
@@ -152,7 +181,12 @@ class KeptResults:
 
     def drop(self, job_id: str) -> None:
         """Keep it no longer."""
-        self._results.pop(job_id, None)
+        if self._results.pop(job_id, None) is None:
+            return
+        if self._files is not None:
+            self._files.remove(job_id)
+        for listener in self._listeners:
+            listener(job_id)
 
 
 def _is_same(one: KeptResult, other: KeptResult) -> bool:
@@ -163,7 +197,8 @@ def _is_same(one: KeptResult, other: KeptResult) -> bool:
     )
 
 
-def _edited(text: str, edits: Sequence[Edit]) -> str:
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """`text` with edits made, which do not overlap."""
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text

@@ -22,7 +22,6 @@ from adacoder.lsp.jobs import Job
 from adacoder.lsp.kept import KeptResult, KeptResults, read_reply
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, Snapshot, find, take
 from adacoder.source.text import apply_edits
-from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
@@ -46,20 +45,21 @@ class Offering:
 
     def tell(self, job: Job, ending: Ending) -> None:
         """Tell how a job ended; where its result is kept and a question disturbs nobody, by one."""
-        result = self._kept.get(job.id if isinstance(job.work, Mode) else job.work.job_id)
+        result = self._kept.get(job.result_id)
         if self._client.habits.shows_endings:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
             return
         if result is None or not self._client.habits.asks_beside_text:
             self._client.show(ending.message, warning=not ending.is_good)
             return
-        question = asyncio.create_task(self._ask(result, ending.message))
+        question = asyncio.create_task(self._ask(result, ending))
         self._questions.add(question)
         question.add_done_callback(self._questions.discard)
 
-    async def _ask(self, result: KeptResult, message: str) -> None:
+    async def _ask(self, result: KeptResult, ending: Ending) -> None:
+        kind = types.MessageType.Info if ending.is_good else types.MessageType.Warning
         actions = [types.MessageActionItem(title) for title in (_SHOW, _DISCARD, _INSERT)]
-        params = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
+        params = types.ShowMessageRequestParams(kind, ending.message, actions)
         try:
             answer = await self._client.protocol.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, params, seconds=_ASKING)
         except (TimeoutError, JsonRpcException):
@@ -100,6 +100,8 @@ class Offering:
             AdaCoderError: there is none.
         """
         texts = result.evaluated
+        if not texts:
+            raise ParametersError("Only the result of that job is kept: insert it without 'candidate'.")
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(texts):
             raise ParametersError(f"'candidate' must be a number from 1 to {len(texts)}.")
         _, target = await self._placed(result)
@@ -158,7 +160,7 @@ def _text_with(target: Target, result: KeptResult) -> str:
 def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
     """What a client may want to know of a job that ended; the version is that of the text that it worked on."""
     return {
-        "jobId": job.id if result is None else result.job_id,
+        "jobId": job.result_id,
         "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},
         "qualifiedName": job.target.qualname,
         "kept": result is not None,

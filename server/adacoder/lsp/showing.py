@@ -14,6 +14,7 @@ from adacoder.lsp.inlay_hints import inlay_hints
 from adacoder.lsp.lenses import code_lenses
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import FunctionPlace, Snapshot, find, take
+from adacoder.lsp.work import MOMENT
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
     """`textDocument/didOpen`: what is known of the document may be shown again."""
     uri = params.text_document.uri
+    ls.work.restore(uri)
     if (document := ls.work.shown.document(uri)) is not None:
         ls.work.shown.evidence.opened(uri, document.lines)
 
@@ -50,6 +52,7 @@ async def on_code_lens(ls: AdaCoderServer, params: types.CodeLensParams) -> list
     """`textDocument/codeLens`; the text is read in a thread, and only where it is new."""
     uri = params.text_document.uri
     settings = await ls.work.shown.settings(uri)
+    await ls.work.restored(MOMENT)
     document = ls.work.shown.document(uri)
     if document is None or not settings.code_lens or not uri.endswith(".py"):
         return None
@@ -138,8 +141,12 @@ async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None
         return None
     if members.get("format") != "markdown":
         return ls.work.batches.journal(job_id) or ls.work.jobs.journal(job_id)
-    markdown = None if job_id is None else await asyncio.to_thread(ls.work.shown.journals.markdown, job_id)
-    if job_id is None or markdown is None:
+    if job_id is None:
+        return None
+    jobs = ls.work.batches.jobs(job_id) or (job_id,)
+    found = [await asyncio.to_thread(ls.work.shown.journals.markdown, each) for each in jobs]
+    markdown = "\n\n".join(each for each in found if each is not None)
+    if not markdown:
         return None
     if members.get("show") is True:
         await ls.work.documents.show("The journal", f"journal-{job_id[:8]}.md", markdown)

@@ -23,6 +23,7 @@ from adacoder.domain import AdaCoderError
 from adacoder.lsp.diagnostics import Publisher
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.journals import Journals
+from adacoder.lsp.kept import edits_of
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import take
 from adacoder.settings import Settings
@@ -95,11 +96,12 @@ class Shown:
             self._begin(self._publish(uri))
         self.refresh()
 
-    def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool) -> None:
-        """Take in the end of a request on a function of `snapshot`; `is_inserted`: its edits were made."""
+    def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
+        """Take in the end of a request on a function of `snapshot`; `is_inserted`: its edits were made. `job_id` is
+        that of its result."""
         uri = snapshot.uri
         answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
-        evidence = evidence_of(uri, outcome, answer, is_inserted=is_inserted)
+        evidence = evidence_of(uri, outcome, answer, is_inserted=is_inserted, job_id=job_id)
         if evidence is not None:
             document = self.document(uri)
             self.evidence.record(evidence, None if document is None else document.lines)
@@ -107,6 +109,11 @@ class Shown:
     def forget(self, uri: str, qualname: str | None = None) -> int:
         """Forget what was found of a function, or of all of a document; returns of how many."""
         return self.evidence.forget(uri, qualname)
+
+    def dropped(self, job_id: str) -> None:
+        """Show nothing of a result that is kept no longer."""
+        self.evidence.dropped(job_id)
+        self.refresh()
 
     def closed(self, uri: str) -> None:
         """Show nothing of a document that was closed."""
@@ -130,7 +137,9 @@ class Shown:
         if ending is not None:
             if isinstance(job.work, Mode):  # what only inserts has no journal to speak of
                 self.journals.keep(job.id, uri, ending.outcome, job.snapshot.folder)
-            self.found(job.snapshot, ending.outcome, is_inserted=ending.applied)
+            # Of a candidate that nobody here can look at any more, nothing is shown: it was discarded, or a client's.
+            if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
+                self.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
         self.refresh()
 
     def _changed(self, uri: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 from adacoder.lsp.batch import Batches
@@ -12,6 +13,8 @@ from adacoder.lsp.kept import KeptResults
 from adacoder.lsp.offering import Offering
 from adacoder.lsp.saving import Saving
 from adacoder.lsp.shown import Shown
+from adacoder.lsp.snapshot import first_folder
+from adacoder.settings import Unverified
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from adacoder.lsp.client import Client
     from adacoder.lsp.configuration import Configuration
     from adacoder.service import Service
+
+MOMENT = 0.5
+"""Seconds to wait for earlier servers' results where an editor asks at each key."""
+_PATIENCE = 5.0
 
 
 class Work:
@@ -33,14 +40,46 @@ class Work:
         self.batches = Batches(client, self.jobs)
         self.shown = Shown(client, configuration, self.jobs)
         self.saving = Saving(client, self.shown, self.jobs, service)
+        self.kept.listen(self.shown.dropped)
+        self._client = client
+        self._configuration = configuration
+        self._restored: asyncio.Task[None] | None = None
         self.looking_up = asyncio.Lock()
         """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
         self.reading = asyncio.Lock()
         """Held while a thread reads a text for what an editor asks at each key: two at once would each take as long as
         both, and somebody waits for the first."""
 
+    def restore(self, uri: str | None = None) -> asyncio.Task[None]:
+        """Begin to read the results of earlier servers, unless that has begun; `uri` is a document that is at hand."""
+        if self._restored is None:
+            self._restored = asyncio.create_task(self._restore(uri))
+        return self._restored
+
+    async def restored(self, seconds: float = _PATIENCE) -> None:
+        """Wait until the results of earlier servers are read, for at most `seconds`: that takes the client's settings,
+        and some clients answer late."""
+        await asyncio.wait({self.restore()}, timeout=seconds)
+
+    async def _restore(self, uri: str | None) -> None:
+        """Read the results that are kept on disk. Nothing of a workspace that is not trusted is read or written."""
+        folder = first_folder(self._client.workspace)
+        settings = await self._configuration.settings(folder, uri, top=folder)
+        if not settings.trusted or os.name != "posix":
+            return
+        from adacoder.lsp.kept_files import KeptFiles
+
+        files = KeptFiles(folder, self._configuration.storage)
+        if settings.unverified is Unverified.DISCARD:
+            await asyncio.to_thread(files.clear)
+            return
+        self.kept.restore(files, await asyncio.to_thread(files.load))
+        self.shown.refresh()
+
     async def close(self) -> None:
         """End all jobs."""
+        if self._restored is not None:
+            self._restored.cancel()
         self.offering.close()
         await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
         self.shown.close()

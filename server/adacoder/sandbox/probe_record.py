@@ -1,20 +1,19 @@
 """Record of the probe between starts: what was proved, in a file that only this user can have written.
 
-It holds as long as its conditions do. All checks are made on open files and folders, so that nothing can be put in
-their place meanwhile. A record that is not as it must be counts as missing: then the probe proves anew.
+It holds as long as its conditions do. A record that is not as it must be counts as missing: then the probe proves anew.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder import __version__
+from adacoder.private_files import PrivateFolder
 from adacoder.project import home
 from adacoder.sandbox.visible_paths import OUR_PYTHON
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 _FOLDER, _FILE = "adacoder", "isolation.json"
 _MOST_BYTES = 1 << 18
-_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _RIGHTS = ("NoNewPrivs", "Seccomp", "Cap")
 """Lines of `/proc/self/status` about the rights of this process."""
@@ -52,65 +50,24 @@ _STARTED = 19
 
 def read() -> JSON:
     """Read the record; None if there is none that can be relied on."""
-    with suppress(OSError, ValueError, RecursionError), _folder() as folder:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with open(os.open(_FILE, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # of an open folder
-            found = os.fstat(file.fileno())
-            # A file that was replaced just now has no name any more.
-            if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1 and _is_private(found):
-                record: JSON = json.loads(file.read(_MOST_BYTES))
-                return record
+    with suppress(OSError, ValueError, RecursionError):
+        record: JSON = json.loads(_folder().read(_FILE, _MOST_BYTES))
+        return record
     return None
 
 
 def write(record: JSON) -> None:
     """Replace the record, if that is possible."""
-    with suppress(OSError), _folder(make=True) as folder:
-        name = f"{_FILE}.{os.urandom(8).hex()}"
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
-        try:
-            with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123  # of an open folder
-                json.dump(record, file)
-            os.rename(name, _FILE, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError:
-            os.unlink(name, dir_fd=folder)
-            raise
+    with suppress(OSError):
+        _folder().write(_FILE, json.dumps(record).encode())
 
 
-@contextmanager
-def _folder(*, make: bool = False) -> Iterator[int]:
-    """Open our folder in the user's cache.
-
-    Raises:
-        OSError: it is missing, cannot be made, or is not this user's alone.
-    """
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+def _folder() -> PrivateFolder:
+    """Our folder in the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not cache.is_absolute():
         cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    if make:
-        with suppress(FileExistsError):
-            cache.mkdir(0o700)
-    around = os.open(cache, flags)
-    try:
-        if os.fstat(around).st_uid != os.geteuid():  # as under sudo: what root made here would be in its user's way
-            raise PermissionError
-        if make:
-            with suppress(FileExistsError):
-                os.mkdir(_FOLDER, 0o700, dir_fd=around)
-        folder = os.open(_FOLDER, flags | os.O_NOFOLLOW, dir_fd=around)
-    finally:
-        os.close(around)
-    try:
-        if not _is_private(os.fstat(folder)):
-            raise PermissionError
-        yield folder
-    finally:
-        os.close(folder)
-
-
-def _is_private(found: os.stat_result) -> bool:
-    return found.st_uid == os.geteuid() and not found.st_mode & _OF_OTHERS
+    return PrivateFolder(cache, _FOLDER)
 
 
 # --- its conditions --------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class Ollama:
 
     def start(self) -> None:
         installed = [Installed("qwen2.5-coder:7b"), Installed("qwen2.5-coder:1.5b", parameter_size="1.5B")]
-        downloads = {"qwen2.5-coder:3b": Script(token=200, pause=0.2)}
+        downloads = {f"qwen2.5-coder:{size}": Script(token=200, pause=0.2) for size in ("3b", "0.5b")}
         standin = StandIn(self._model, models=installed, library=downloads, port=self.server.port)
         self.server = self._running.enter_context(standin.in_thread())
 
@@ -105,7 +105,11 @@ def editor(
     root = tmp_path_factory.mktemp("code-server")
     (root / "home").mkdir()
     # As a person has it who has installed AdaCoder: VS Code asks the login shell for the PATH.
-    installed = f'PATH="{Path(sys.executable).parent}:$PATH"\n'
+    ollama_program = root / "bin" / "ollama"
+    ollama_program.parent.mkdir()
+    ollama_program.write_text('#!/bin/sh\necho "$*" > "$0.asked"\nexec sleep 600\n', encoding="utf-8")
+    ollama_program.chmod(0o755)
+    installed = f'PATH="{Path(sys.executable).parent}:{ollama_program.parent}:$PATH"\n'
     (root / "home" / ".profile").write_text(installed, encoding="utf-8")
     try:
         with code_server(root, tools, [vsix, agent], {"OLLAMA_HOST": ollama.server.host}, {}) as server:

@@ -168,6 +168,7 @@ async def test_ids_are_checked_and_each_result_comes_as_it_is_there(editor: Clie
         (initials["id"], "verified"),
     ]
     assert "ask for the document's examples again" in found[1]["reason"]
+    assert found[1]["coverage"] is None, "it has the members of every result"
 
 
 async def test_what_is_generated_leaves_evidence(editor: Client) -> None:
@@ -182,6 +183,18 @@ async def test_what_is_generated_leaves_evidence(editor: Client) -> None:
     await editor.change(uri, ".upper()", ".lower()")
     (item,) = (await editor.request("adacoder/evidence", {"textDocument": {"uri": uri}}))["items"]
     assert not item["isCurrent"]
+
+
+async def test_of_a_text_that_changed_meanwhile_there_is_no_coverage(editor: Client) -> None:
+    slow = STUB.replace('    >>> initials("ada', '    >>> import time; time.sleep(1)\n    >>> initials("ada', 1) + BODY
+    uri = await editor.write("slow.py", slow)
+    found = await checked(editor, textDocument={"uri": uri}, coverage=True)
+    assert found["results"][0]["coverage"], "the control"
+    _, answering = await editor.begin("adacoder/check", {"textDocument": {"uri": uri}, "coverage": True})
+    await asyncio.sleep(0.2)
+    await editor.change(uri, "def initials", "A = 1\n\n\ndef initials")
+    (result,) = (await asyncio.wait_for(answering, 20))["results"]
+    assert (result["status"], result["coverage"]) == ("verified", None)
 
 
 async def test_a_run_can_be_cancelled(editor: Client) -> None:

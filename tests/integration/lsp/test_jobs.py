@@ -187,6 +187,43 @@ async def test_nothing_that_failed_is_inserted(editor: Client) -> None:
     assert "return name" in str((await editor.execute("journal"))["journal"]), "the candidate is kept"
 
 
+NOT_RUN = 'def idle(x):\n    """x.\n\n    >>> 1 + 1\n    2\n    """\n    return x\n'
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "kind", "said"),
+    [
+        ("fix", STUB + BODY, INFO, "Nothing to fix in 'initials'. 2/2 examples passed."),
+        ("repair", STUB + BODY, INFO, "Nothing to fix in 'initials'. 2/2 examples passed."),
+        ("fix", (STUB + BODY).replace("\n", "\r\n"), INFO, "Nothing to fix in 'initials'. 2/2 examples passed."),
+        ("generate", STUB + BODY, INFO, "Nothing to fix in 'initials'. 2/2 examples passed."),
+        (
+            "fix",
+            NOT_RUN,
+            WARNING,
+            "Not changed: 'idle' is unverified as it stands. No example that shows",
+        ),
+        ("another", STUB + BODY, WARNING, "No other candidate for 'initials'. The model wrote 'initials' as it was"),
+    ],
+)
+async def test_what_needs_no_change_is_said_to_need_none(
+    editor: Client, command: str, text: str, kind: int, said: str
+) -> None:
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin, maxIterations=0)
+        uri = await editor.write("names.py", text)
+        name = "idle" if text == NOT_RUN else "initials"
+        await editor.execute(command, {"uri": uri, "qualifiedName": name})
+        told = await editor.told()
+        assert (told[0], told[1].startswith(said)) == (kind, True), told
+        assert len(standin.requests) == (command in ("generate", "another"))
+        answer = await editor.execute("journal")
+        assert (answer["kept"], answer["applied"], answer["edits"]) == (False, False, [])
+        assert answer["status"] == ("failed" if command == "another" else "verified" if kind == INFO else "unverified")
+        assert (await editor.request("adacoder/kept", {"textDocument": {"uri": uri}}))["items"] == []
+    assert editor.text(uri) == text
+
+
 async def test_no_model_server_is_one_message(editor: Client) -> None:
     async with StandIn() as standin:
         editor.settings = told_of(standin)

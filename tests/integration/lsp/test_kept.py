@@ -180,6 +180,7 @@ async def test_with_a_preview_even_what_is_verified_is_only_kept(editor: Client)
             "Not inserted: 'initials' is to be looked at first, as adacoder.preview"
         )
         assert answer["remedies"] == [{"kind": "setting", "key": "preview"}]
+        assert answer["isGood"], "the person wanted it so"
         assert editor.text(uri) == STUB
         await editor.execute("insert", {"jobId": answer["jobId"]})
         assert (await editor.told())[1].startswith("Inserted 'initials'.")

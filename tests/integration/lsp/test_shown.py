@@ -190,6 +190,80 @@ async def test_a_failed_candidate_does_not_speak_for_a_text_that_passed(editor: 
     assert shown(editor, uri) == []
 
 
+HALF = f'```python\n{STUB}    return "AL"\n```'
+
+
+async def best_attempt(editor: Client, **settings: Any) -> tuple[str, Any]:
+    """A stub of which a candidate passed half of the examples, and the answer."""
+    async with StandIn([HALF]) as standin:
+        await configure(editor, **told_of(standin, maxIterations=0), inlayHints=True, **settings)
+        uri = await editor.write("names.py", STUB)
+        return uri, await editor.run("names.py", "initials")
+
+
+async def shows_anything(editor: Client, uri: str) -> list[Any]:
+    """What is shown of the function besides what is offered."""
+    found = [*shown(editor, uri), await hovered(editor, uri, "initials"), *await hints(editor, uri)]
+    return [*filter(None, found), *(title for _, title in await lenses(editor, uri) if "/" in title)]
+
+
+@pytest.mark.parametrize("how", ["discarded", "closed", "edited and back", "replaced"])
+async def test_nothing_is_shown_of_a_candidate_that_nobody_sees_any_more(editor: Client, how: str) -> None:
+    uri, answer = await best_attempt(editor)
+    assert answer["kept"]
+    await editor.until(lambda: shown(editor, uri))
+    assert await hovered(editor, uri, "initials"), "the control"
+    assert await hints(editor, uri) == [], "what a candidate gave is no hint of the text"
+    if how == "discarded":
+        await editor.execute("discard", {"jobId": answer["jobId"]})
+    elif how == "closed":
+        await editor.close(uri)
+        await editor.until(lambda: not shown(editor, uri))
+        await editor.open("names.py")
+    elif how == "edited and back":
+        await editor.change(uri, "in capitals", "in large letters")
+        await editor.change(uri, "in large letters", "in capitals")
+    else:
+        async with StandIn([HALF]) as standin:
+            await configure(editor, **told_of(standin, maxIterations=0), unverified="discard")
+            again = await editor.run("names.py", "initials")
+        assert not again["kept"]
+        await editor.execute("discard", {"jobId": answer["jobId"]})
+    await editor.until(lambda: not shown(editor, uri))
+    assert not [each for each in await shows_anything(editor, uri) if "result for" not in str(each)]
+
+
+async def test_nothing_is_shown_of_what_is_discarded_at_once(editor: Client) -> None:
+    uri, answer = await best_attempt(editor, unverified="discard")
+    assert (answer["status"], answer["kept"]) == ("partial", False)
+    assert await shows_anything(editor, uri) == []
+
+
+async def test_nothing_is_shown_of_a_text_that_was_not_saved(editor: Client) -> None:
+    async with StandIn([GOOD]) as standin:
+        await configure(editor, **told_of(standin))
+        uri = await editor.write("names.py", STUB)
+        assert (await editor.run("names.py", "initials"))["applied"]
+    assert await hovered(editor, uri, "initials"), "the control"
+    await editor.close(uri)
+    await editor.open("names.py")
+    assert editor.text(uri) == STUB
+    assert await shows_anything(editor, uri) == []
+
+
+async def test_what_is_known_of_the_text_outlives_a_candidate_that_was_discarded(editor: Client) -> None:
+    async with StandIn([HALF]) as standin:
+        await configure(editor, **told_of(standin, maxIterations=0))
+        uri = await editor.write("names.py", STUB + WRONG_BODY)
+        await check(editor, "names.py")
+        answer = await editor.run("names.py", "initials")
+        assert answer["kept"]
+        await editor.execute("discard", {"jobId": answer["jobId"]})
+    await editor.until(lambda: shown(editor, uri))
+    assert [each["data"]["ofCandidate"] for each in shown(editor, uri)] == [False, False]
+    assert await lenses(editor, uri) == [("def initials(name):", "✗ 0/2 · Fix")]
+
+
 async def test_what_ails_the_module_is_told_once(editor: Client) -> None:
     text = "".join(
         f'def f{n}():\n    """Gives {n}.\n\n    >>> f{n}()\n    {n}\n    """\n    return {n}\n\n\n' for n in (1, 2)

@@ -1,0 +1,15 @@
+/** Messages of one sentence. */
+
+import { commands, window } from "vscode";
+
+import { ONE_LINE } from "./ending";
+
+/** Shows a message; one that would be cut gets a button, and so room for all of it. */
+export async function tell(message: string, { isGood }: { isGood: boolean }): Promise<void> {
+  const log = "Show Log";
+  const buttons = message.length > ONE_LINE ? [log] : [];
+  const answer = isGood
+    ? await window.showInformationMessage(message, ...buttons)
+    : await window.showWarningMessage(message, ...buttons);
+  if (answer === log) await commands.executeCommand("adacoder.showLog");
+}

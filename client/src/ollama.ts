@@ -1,0 +1,40 @@
+/** Ollama's program on this machine: started where the person sees it, or else got from its page. */
+
+import { Uri, commands, env, window, workspace } from "vscode";
+
+import { locate } from "./launch";
+
+const PAGE = "https://ollama.com/download";
+const HERE = /^(?:https?:\/\/)?(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1?\]?|)(?::\d*)?\/?$/i;
+const LOOKS = 20;
+const PAUSE_MS = 500;
+
+/** A button that leads to a running Ollama. */
+export interface OllamaButton {
+  readonly title: "Start Ollama" | "Install Ollama";
+  press(): Promise<void>;
+}
+
+/** The button for this machine; undefined if Ollama is to run on another. No program is started of an untrusted folder. */
+export function ollamaButton(): OllamaButton | undefined {
+  const host = workspace.getConfiguration("adacoder").get<string>("ollama.host") ?? "";
+  if (!HERE.test(host === "" ? (process.env["OLLAMA_HOST"] ?? "") : host)) return undefined;
+  const program = workspace.isTrusted ? locate("ollama", process.env["PATH"] ?? "", []) : undefined;
+  return program === undefined
+    ? { title: "Install Ollama", press: install }
+    : { title: "Start Ollama", press: () => start(program, host) };
+}
+
+async function install(): Promise<void> {
+  await env.openExternal(Uri.parse(PAGE));
+}
+
+/** Starts it in a terminal, and waits until the status has seen that it answers. */
+async function start(program: string, host: string): Promise<void> {
+  const variables = host === "" ? {} : { OLLAMA_HOST: host };
+  window.createTerminal({ name: "Ollama", shellPath: program, shellArgs: ["serve"], env: variables }).show();
+  for (let look = 0; look < LOOKS; look++) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    if ((await commands.executeCommand("adacoder.refreshStatus")) === true) return;
+  }
+}

@@ -1,0 +1,90 @@
+"""Files that only this user can have written, in folders that AdaCoder makes.
+
+All checks are made on open files and folders, so that nothing can be put in their place meanwhile. No link is followed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class PrivateFolder:
+    """A folder of this user alone: mode 0700, its files 0600. Each method raises OSError where that does not hold."""
+
+    def __init__(self, around: Path, *names: str) -> None:
+        """`around` is a folder of the user. Below it AdaCoder makes the folders `names`, one in the other."""
+        self._around = around
+        self._names = names
+
+    def read(self, name: str, most: int) -> bytes:
+        """Read at most `most` bytes of a file."""
+        with self._open() as folder:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            with open(os.open(name, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # of an open folder
+                found = os.fstat(file.fileno())
+                # A file that was replaced just now has no name any more.
+                if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not _is_private(found):
+                    raise PermissionError(f"{name} is not a file of this user alone")
+                return file.read(most)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write or replace a file, at once."""
+        with self._open(make=True) as folder:
+            unfinished = f"{name}.{os.urandom(8).hex()}"
+            handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+            try:
+                with open(handle, "wb") as file:  # noqa: PTH123  # of an open folder
+                    file.write(data)
+                os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:
+                os.unlink(unfinished, dir_fd=folder)
+                raise
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        with suppress(FileNotFoundError), self._open() as folder:
+            os.unlink(name, dir_fd=folder)
+
+    def sizes(self) -> dict[str, int]:
+        """Size of each file in bytes, the oldest first; none where the folder is missing."""
+        found: list[tuple[int, str, int]] = []
+        with suppress(FileNotFoundError), self._open() as folder:
+            for name in os.listdir(folder):  # noqa: PTH208  # of an open folder
+                with suppress(FileNotFoundError):
+                    known = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                    found.append((known.st_mtime_ns, name, known.st_size))
+        return {name: size for _, name, size in sorted(found)}
+
+    @contextmanager
+    def _open(self, *, make: bool = False) -> Iterator[int]:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        if make:
+            self._around.mkdir(0o700, parents=True, exist_ok=True)
+        folder = os.open(self._around, flags)
+        try:
+            if os.fstat(folder).st_uid != os.geteuid():  # as under sudo: root's files would be in its user's way
+                raise PermissionError(f"{self._around} is another user's")
+            for name in self._names:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(name, 0o700, dir_fd=folder)
+                around, folder = folder, os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
+                os.close(around)
+                if not _is_private(os.fstat(folder)):
+                    raise PermissionError(f"{name} is not a folder of this user alone")
+            yield folder
+        finally:
+            os.close(folder)
+
+
+def _is_private(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid() and not found.st_mode & _OF_OTHERS

@@ -1,0 +1,179 @@
+"""What AdaCoder says stays true: of what is right, of what was discarded or not saved, and after a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from editors.vscode.code_server import CodeServer, wait_until
+from editors.vscode.conftest import Ollama
+from editors.vscode.samples import ROUNDED, TRUNCATED, Model, file, function, reply
+from editors.vscode.workbench import Workbench, window
+
+pytestmark = pytest.mark.isolation
+
+UNDOCUMENTED = "def plain(number: int) -> int:\n    return number\n\n\n"
+
+
+def test_fix_on_a_right_function(bench: Workbench, model: Model) -> None:
+    """Nothing needs fixing: that is said, as information, and no model is asked."""
+    right = file(bench.folder, "right", ROUNDED)
+    bench.open(right)
+    bench.put_cursor("def right")
+    bench.command("Fix with AdaCoder")
+    told = bench.notification("Nothing to fix in 'right'. 3/3 examples passed.")
+    expect(told).to_be_visible()
+    expect(told.locator(".codicon-info")).to_be_visible()
+    bench.picture("nothing-to-fix")
+    expect(bench.lens("✓ 3/3 examples")).to_be_visible()
+    expect(bench.lens("Insert")).to_be_hidden()
+    assert right.read_text(encoding="utf-8") == function("right", ROUNDED)
+
+
+def test_a_discarded_result_leaves_nothing(bench: Workbench, model: Model) -> None:
+    gone = file(bench.folder, "gone", ROUNDED.replace("round(", "float("))
+    model.says("gone", reply("gone", TRUNCATED))
+    bench.open(gone)
+    bench.put_cursor("def gone")
+    bench.command("AdaCoder: Generate Function")
+    expect(bench.notification("Not inserted: 'gone' passes only 2/3 examples; its result is kept.")).to_be_visible()
+    expect(bench.page.locator(".squiggly-error").first).to_be_visible()
+    bench.title_button("Discard").click()
+    expect(bench.lens("Insert")).to_be_hidden()
+    expect(bench.page.locator(".squiggly-error")).to_have_count(0)
+    expect(bench.lens("✗")).to_be_hidden()
+
+
+def test_a_kept_result_outlives_the_server(bench: Workbench, model: Model) -> None:
+    """What is on the screen can still be inserted when the server has been started again."""
+    outlived = file(bench.folder, "outlived")
+    model.says("outlived", reply("outlived", TRUNCATED))
+    bench.open(outlived)
+    bench.lens("Generate").click()
+    expect(bench.notification("its result is kept")).to_be_visible()
+    bench.command("AdaCoder: Restart Server")
+    bench.title_button("Insert").click()
+    expect(bench.notification("Inserted 'outlived', unverified.")).to_be_visible()
+    bench.save(outlived, TRUNCATED)
+
+
+def test_a_kept_result_outlives_the_window(
+    browser: Browser, editor: CodeServer, pictures: Path, tmp_path: Path, model: Model
+) -> None:
+    reloaded = file(tmp_path, "reloaded")
+    model.says("reloaded", reply("reloaded", TRUNCATED))
+    with window(browser, editor, tmp_path, pictures, name="reloaded") as bench:
+        bench.open(reloaded)
+        bench.lens("Generate").click()
+        expect(bench.notification("its result is kept")).to_be_visible()
+        bench.page.reload()
+        expect(bench.page.locator(".monaco-workbench .part.statusbar")).to_be_visible()
+        bench.open(reloaded)
+        expect(bench.lens("Show AdaCoder's result for 'reloaded' (unverified)")).to_be_visible()
+        bench.picture("outlived")
+        bench.lens("Insert").click()
+        expect(bench.notification("Inserted 'reloaded', unverified.")).to_be_visible()
+        bench.save(reloaded, TRUNCATED)
+
+
+def test_the_setting_that_a_message_names_is_shown(bench: Workbench, ollama: Ollama) -> None:
+    """Also in a remote window, as this one is, where machine settings are not among the user's."""
+    unset = file(bench.folder, "unset")
+    bench.open(unset)
+    bench.put_cursor("def unset")
+    with ollama.stopped():
+        bench.command("AdaCoder: Generate Function")
+        told = bench.notification("No Ollama server answers at")
+        bench.press(told, "Open Settings")
+        settings = bench.page.locator(".settings-editor")
+        expect(settings.locator(".setting-item-label", has_text="Host").first).to_be_visible()
+        expect(settings.get_by_text("No Settings Found")).to_be_hidden()
+        bench.picture("remote-settings")
+
+
+def test_ollama_is_started_where_the_person_sees_it(bench: Workbench, ollama: Ollama) -> None:
+    unstarted = file(bench.folder, "unstarted")
+    bench.open(unstarted)
+    bench.put_cursor("def unstarted")
+    with ollama.stopped():
+        bench.command("AdaCoder: Restart Server")
+        expect(bench.status_bar).to_contain_text("AdaCoder: no model server")
+        bench.command("AdaCoder: Generate Function")
+        bench.press(bench.notification("No Ollama server answers at"), "Start Ollama")
+        expect(bench.page.locator(".part.panel").get_by_text("Ollama", exact=True)).to_be_visible()
+        asked = bench.server.root / "bin" / "ollama.asked"
+        wait_until(lambda: asked.exists() and asked.read_text(encoding="utf-8") == "serve\n", "it is started")
+        bench.picture("start-ollama")
+    expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:7b")
+    bench.command("Terminal: Kill All Terminals")
+
+
+def test_a_model_that_was_missing_is_in_the_status_once_it_is_pulled(bench: Workbench) -> None:
+    missing = file(bench.folder, "missing")
+    with _settings(bench.folder, {"adacoder.model": "qwen2.5-coder:0.5b"}):
+        bench.open(missing)
+        expect(bench.status_bar).to_contain_text("AdaCoder: model missing")
+        bench.put_cursor("def missing")
+        bench.command("AdaCoder: Generate Function")
+        bench.press(bench.notification("ollama pull qwen2.5-coder:0.5b"), "Pull Model")
+        expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:0.5b")
+    expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:7b")
+
+
+@contextmanager
+def _settings(folder: Path, settings: dict[str, object]) -> Iterator[None]:
+    place = folder / ".vscode" / "settings.json"
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(json.dumps(settings), encoding="utf-8")
+    try:
+        yield
+    finally:
+        place.unlink()
+
+
+def test_tests_of_what_was_not_saved_go(bench: Workbench) -> None:
+    """So do those of a file that is deleted."""
+    phantom = file(bench.folder, "phantom", ROUNDED)
+    rows = _tests(bench)
+    bench.open(phantom)
+    bench.put_cursor("def phantom")
+    bench.page.keyboard.insert_text(function("unsaved", ROUNDED) + "\n\n")
+    rows.filter(has_text="phantom.py").locator(".monaco-tl-twistie").click()
+    expect(rows.filter(has_text="unsaved").first).to_be_visible()
+    bench.picture("unsaved-test")
+    bench.clear()
+    expect(rows.filter(has_text="unsaved")).to_have_count(0)
+    expect(rows.filter(has_text="phantom.py")).to_be_visible()
+    phantom.unlink()
+    expect(rows.filter(has_text="phantom")).to_have_count(0)
+    bench.command("View: Show Explorer")
+
+
+def _tests(bench: Workbench) -> Locator:
+    bench.command("View: Show Testing")
+    return bench.page.locator(".test-explorer .monaco-list-row")
+
+
+def test_coverage_after_a_docstring_that_was_not_saved(bench: Workbench) -> None:
+    covered = file(bench.folder, "covered", ROUNDED)
+    covered.write_text(UNDOCUMENTED + covered.read_text(encoding="utf-8"), encoding="utf-8")
+    bench.open(covered)
+    bench.put_cursor("def plain")
+    bench.offered("'plain' has no docstring: write the skeleton of one")
+    expect(bench.line('"""')).to_be_visible()
+    rows = _tests(bench)
+    rows.filter(has_text="covered.py").locator(".monaco-tl-twistie").click()
+    expect(rows.filter(has_text="covered").nth(1)).to_be_visible()
+    bench.clear()
+    bench.open(covered)
+    bench.command("Test: Run Tests with Coverage in Current File")
+    expect(bench.page.locator(".pane", has_text="Test Coverage").first).to_be_visible()
+    bench.open(covered)
+    expect(bench.editor.locator(".coverage-deco-gutter.coverage-deco-hit").first).to_be_visible()
+    expect(bench.notification("could not run the examples")).to_be_hidden()
+    bench.command("View: Show Explorer")
