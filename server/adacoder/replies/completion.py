@@ -72,10 +72,10 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
     text = normalize(text)
     if is_thinking(text):
         return True
-    found, others = find(unwrapped(text), target)
-    if found is None:
+    versions, others = find(unwrapped(text), target)
+    if not versions:
         return not ends_in_fence_line(text) and _ANNOUNCES.search(text) is not None
-    return is_inside_fence(text) and not (_may_hold(text, target) and _is_whole(found, others, target, is_known))
+    return is_inside_fence(text) and not (_may_hold(text, target) and _is_whole(versions[0], others, target, is_known))
 
 
 def _may_hold(text: str, target: Target) -> bool:
@@ -85,10 +85,10 @@ def _may_hold(text: str, target: Target) -> bool:
 
 
 def _is_complete(text: str, target: Target) -> bool:
-    found, others = find(unwrapped(text), target)
-    if found is None or not (found.passage.ended or _is_followed(found, target)):
+    versions, others = find(unwrapped(text), target)
+    if not versions or not (versions[0].passage.ended or _is_followed(versions[0], target)):
         return False
-    return _is_whole(found, others, target)
+    return _is_whole(versions[0], others, target)
 
 
 def _is_whole(

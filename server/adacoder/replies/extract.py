@@ -6,6 +6,8 @@ whatever the reply says.
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -27,21 +29,49 @@ if TYPE_CHECKING:
 
 _MOST = 200
 """Most imports, and most definitions, that come with a function."""
+_MOST_VERSIONS = 8
+"""Most versions of a function in one reply: each one that fails costs an evaluation."""
+_BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
+_FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$", re.MULTILINE)
 
 
 def extract(reply: Reply, target: Target) -> Candidate:
     """The target as `reply` has it; a Candidate without function where the reply holds no such thing.
 
-    Of several versions the first is taken that is whole and not lazy; within one passage of code, as in Python,
-    the last. What stands behind it comes along if it is named, and other passages lend what its own lacks. A body
-    alone gets the target's own signature.
+    A model that shows a draft first ends with its answer, so of several whole versions the last is taken, and those
+    above it are its `others`. What stands behind a version comes along if it is named, and other passages lend what
+    its own lacks. A body alone gets the target's own signature.
     The Candidate is `cut` where the reply broke off in it, or leaves parts of the function out.
     """
     text = unwrapped(reply.text)
-    found, others = find(text, target)
+    found, passages = find(text, target)
+    if not found:
+        return Candidate("", notes=("The reply was empty.",) if _is_empty(text) else ())
     is_cut = len(reply.text) > LONGEST_ANSWER and len(answer(reply.text)) == LONGEST_ANSWER
     ended = Ended.LENGTH if is_cut else reply.ended
-    return Candidate("") if found is None else candidate(found, others, ended, target)
+    distinct = [*{(each.span.of(each.passage.text), each.passage.text): each for each in found}.values()]
+    made = (candidate(each, _lenders(each, distinct, passages), ended, target) for each in distinct[:_MOST_VERSIONS])
+    last, *others = dict.fromkeys(made)
+    notes = ()
+    if len(distinct) > _MOST_VERSIONS:
+        notes = (f"The reply holds {len(distinct)} versions of '{target.name}': only the last {_MOST_VERSIONS} count.",)
+    return replace(last, others=tuple(others), notes=(*last.notes, *notes))
+
+
+def _is_empty(text: str) -> bool:
+    """Tell whether a reply consists of nothing but white space, invisible characters and fences."""
+    return _BLANK.fullmatch(_FENCE_LINES.sub("", text)) is not None
+
+
+def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
+    """Order the passages that may lend something to one of several versions: like the function, a helper may be there
+    in several versions, and each version goes with what stands nearest above the next one."""
+    if len(versions) == 1 or not found.is_sound:
+        return passages
+    places = [index for index, each in enumerate(passages) if any(other.passage is each for other in versions)]
+    own = next((index for index in places if passages[index] is found.passage), 0)
+    end = next((index for index in places if index > own), len(passages))
+    return [*reversed(passages[:end]), *passages[end:]]
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
@@ -58,6 +88,7 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
         imports=tuple(islice(imports, _MOST)),
         definitions=tuple(islice(definitions, _MOST)),
         cut=found.is_lazy or broke_off,
+        notes=found.passage.notes,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -50,9 +51,9 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
     begin = 0
     for statement in statements(text):
         if _is_use(statement.of(text), target):
-            yield Block(text[begin : statement.start], ended=True)
+            yield replace(run, text=text[begin : statement.start], ended=True)
             begin = statement.end
-    yield Block(text[begin:], run.ended)
+    yield replace(run, text=text[begin:])
 
 
 def _without_lambda(text: str, target: Target) -> str:

@@ -119,7 +119,7 @@ CASES = {
     "prose before and after": Case(f"Sure! Here's the code (as you asked:\n\n{MEAN}\n\nThis function's fine."),
     "usage sample first": Case(f"Use it so:\n```python\nprint(mean([1, 2]))\n```\nCode:\n```python\n{MEAN}\n```"),
     "bash first": Case(f"```bash\npip install numpy\n```\n```python\n{MEAN}\n```"),
-    "first of two alternatives": Case(f"```python\n{MEAN}\n```\nOr, with a loop:\n```python\n{LOOPING}\n```"),
+    "the last of two alternatives": Case(f"```python\n{LOOPING}\n```\nOr in short:\n```python\n{MEAN}\n```"),
     "lazy first alternative": Case(f"```python\n{STUB}\n```\nComplete:\n```python\n{MEAN}\n```"),
     "echoed stub in the same block": Case(f"```python\n{STUB}\n\n\n{MEAN}\n```"),
     "the last of two in one block": Case(f"{LOOPING}\n\n\n{MEAN}\n"),
