@@ -15,7 +15,7 @@ from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"messages", "visible", "domain", "traces", "journal", "settings", "project", "task"})
-    | {"pytext", "privacy", "aside"},
+    | {"pytext", "privacy", "aside", "thoughts"},
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),

@@ -122,6 +122,8 @@ class Calibration:
         """Seconds per prompt token, minimum and maximum: part of the prompt may have been cached."""
         self._last = ""
         """Prompt that the server read last."""
+        self.thinks_aloud: bool | None = None
+        """True if thoughts stood in the last reply that was read to its end; None: there was none yet."""
 
     @property
     def ratio(self) -> float:

@@ -25,9 +25,7 @@ class Block:
     """As `Candidate.notes`, about this block."""
 
 
-_PATCH = re.compile(
-    r"^(?:@@(?: |$)|<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b|--- .*\n\+\+\+ |\*{3} Begin Patch)", re.MULTILINE
-)
+_PATCH = re.compile(r"^(?:@@(?: |$)|<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b|--- .*\n\+\+\+ |\*{3} Begin Patch)", re.MULTILINE)
 
 
 def is_patch(text: str) -> bool:

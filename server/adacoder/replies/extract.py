@@ -12,10 +12,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Candidate, Ended
-from adacoder.pytext import dedent, leaves_string_open
+from adacoder.pytext import dedent, definitions, leaves_string_open, normalize
+from adacoder.replies.decorators import changes_results, may_be_kept, new_decorators
 from adacoder.replies.dependencies import dependencies, is_as_in_module
 from adacoder.replies.filters import LONGEST_ANSWER, answer, unwrapped
 from adacoder.replies.find import find
+from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import free_names
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 _MOST = 200
 """Most imports, and most definitions, that come with a function."""
+_MOST_TOLD = 5
+"""Most names of what was left out that are listed."""
 _MOST_VERSIONS = 8
 """Most versions of a function in one reply: each one that fails costs an evaluation."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
@@ -50,12 +54,60 @@ def extract(reply: Reply, target: Target) -> Candidate:
     is_cut = len(reply.text) > LONGEST_ANSWER and len(answer(reply.text)) == LONGEST_ANSWER
     ended = Ended.LENGTH if is_cut else reply.ended
     distinct = [*{(each.span.of(each.passage.text), each.passage.text): each for each in found}.values()]
-    made = (candidate(each, _lenders(each, distinct, passages), ended, target) for each in distinct[:_MOST_VERSIONS])
-    last, *others = dict.fromkeys(made)
-    notes = ()
+    made = [candidate(each, _lenders(each, distinct, passages), ended, target) for each in distinct[:_MOST_VERSIONS]]
+    last, *others = dict.fromkeys(each for one in made for each in _decorated(one, target))
+    notes = _left_out(last.function, passages, target)
     if len(distinct) > _MOST_VERSIONS:
-        notes = (f"The reply holds {len(distinct)} versions of '{target.name}': only the last {_MOST_VERSIONS} count.",)
-    return replace(last, others=tuple(others), notes=(*last.notes, *notes))
+        most = f"only the last {_MOST_VERSIONS} were read"
+        notes += (f"The reply holds {len(distinct)} versions of '{target.name}': {most}.",)
+    return replace(
+        last,
+        others=tuple(replace(each, notes=(*each.notes, *notes)) for each in others),
+        notes=(*last.notes, *notes),
+    )
+
+
+def _decorated(made: Candidate, target: Target) -> list[Candidate]:
+    """A candidate with the decorators that it brings, and without them; the first is tried first."""
+    found = new_decorators(made.function, target)
+    brought = frozenset(each.name for text in made.definitions for each in definitions(text)[:1])
+    kept = [each for each in found if may_be_kept(each, brought)]
+
+    def noted(decorators: list[str]) -> Candidate:
+        told = [f"The decorator {each} of the reply was left out." for each in found if each not in decorators]
+        told += [f"The decorator {each} of the reply was added." for each in decorators]
+        return replace(made, decorators=tuple(decorators), notes=(*made.notes, *told))
+
+    if not kept:
+        return [noted([])]
+    is_needed = not any(
+        changes_results(each, made.function, target) or not may_be_kept(each, frozenset()) for each in kept
+    )
+    return [noted(kept), noted([])] if is_needed else [noted([]), noted(kept)]
+
+
+def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
+    """Say which functions and classes of a reply do not come along with `function`: those that it does not need, and
+    other versions of those that the module has."""
+    module = {each.qualname: each for each in definitions(normalize(target.text))}
+    offered = [each for passage in passages for each in dependencies(passage.text) if not each.is_import]
+    needed = {name for each in _needed(offered, [function]) for name in each.binds}
+    found: dict[str, None] = {}
+    for each in (each for passage in passages for each in definitions(passage.text)):
+        is_around = f"{target.qualname}.".startswith(f"{each.qualname}.") or each.name == target.name
+        if is_around or each.in_function or is_lazy(each, target):
+            continue
+        own = module.get(each.qualname)
+        if own is None:
+            is_told = not each.parents and each.name not in needed
+        else:
+            is_told = "".join(each.span.of(each.text).split()) != "".join(own.span.of(own.text).split())
+        if is_told:
+            found[f"'{each.qualname}'"] = None
+    if not found:
+        return ()
+    more = f" and {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else ""
+    return (f"Left out of the reply: {', '.join(islice(found, _MOST_TOLD))}{more}.",)
 
 
 def _is_empty(text: str) -> bool:
@@ -82,11 +134,11 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
     is_open = not (found.passage.ended or goes_on)
     broke_off = is_open and (ended is Ended.LENGTH or (end == found.span.end and not found.is_closed))
     imports = dict.fromkeys(each.text for each in chosen if each.is_import)
-    definitions = dict.fromkeys(each.text for each in chosen if not each.is_import)
+    brought = dict.fromkeys(each.text for each in chosen if not each.is_import)
     return Candidate(
         function=dedent(found.span.of(text)).rstrip(),
         imports=tuple(islice(imports, _MOST)),
-        definitions=tuple(islice(definitions, _MOST)),
+        definitions=tuple(islice(brought, _MOST)),
         cut=found.is_lazy or broke_off,
         notes=found.passage.notes,
     )

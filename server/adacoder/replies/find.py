@@ -143,7 +143,8 @@ def _rank(definition: Definition, target: Target) -> int:
 
 
 def _renamed(candidates: Iterable[Block], target: Target) -> list[Found]:
-    """The versions of the only function with as many parameters as the target; of several the only one with their names."""
+    """The versions of the only function with as many parameters as the target; of several functions, of the one whose
+    parameters have the same names."""
     wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []
     for passage in candidates:

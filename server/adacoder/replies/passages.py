@@ -58,13 +58,13 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
 
 def _without_lambda(text: str, target: Target) -> str:
     """`text` with `name = lambda …: …`, where that is the target's name, written as a function."""
-    assigned = re.search(rf"^{re.escape(target.name)}[ \t]*=[ \t]*lambda\b", text, re.MULTILINE)
+    assigned = re.search(rf"^{re.escape(target.name)}[ \t]*(?::[^=\n]+)?=[ \t]*\(?lambda\b", text, re.MULTILINE)
     line = None if assigned is None else next(logical_lines(text, assigned.start()), None)
     if line is None:
         return text
     code = text[line.start : line.code_end]
     tree = parsed(code)
-    value = tree.body[0].value if tree is not None and isinstance(tree.body[0], ast.Assign) else None
+    value = tree.body[0].value if tree is not None and isinstance(tree.body[0], ast.Assign | ast.AnnAssign) else None
     if not isinstance(value, ast.Lambda):
         return text
     body = ast.get_source_segment(code, value.body) or ""
