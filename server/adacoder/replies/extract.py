@@ -50,7 +50,7 @@ def extract(reply: Reply, target: Target) -> Candidate:
     text = unwrapped(reply.text)
     found, passages = find(text, target)
     if not found:
-        return Candidate("", notes=("The reply was empty.",) if _is_empty(text) else ())
+        return Candidate("", notes=(f"The reply for '{target.name}' was empty.",) if _is_empty(text) else ())
     is_cut = len(reply.text) > LONGEST_ANSWER and len(answer(reply.text)) == LONGEST_ANSWER
     ended = Ended.LENGTH if is_cut else reply.ended
     distinct = [*{(each.span.of(each.passage.text), each.passage.text): each for each in found}.values()]

@@ -10,6 +10,7 @@ from adacoder.domain import Span
 from adacoder.pytext import definitions, logical_lines
 from adacoder.replies.blocks import Block, code_blocks, is_patch, runs
 from adacoder.replies.dependencies import is_in_module
+from adacoder.replies.elision import filled
 from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import parameters
 from adacoder.replies.passages import (
@@ -70,10 +71,11 @@ def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
     """
     by_name = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
     blocks = [block for block in code_blocks(text) if block.is_marked or by_name.search(block.text)]
-    patches = [block.text for block in blocks if is_patch(block.text)]
-    blocks = [block for block in blocks if not is_patch(block.text)]
-    if patches:
-        blocks += patched("\n```\n".join(patches), target)
+    places = [index for index, block in enumerate(blocks) if is_patch(block.text)]
+    if places:
+        made = patched("\n```\n".join(blocks[index].text for index in places), target)
+        before, after = blocks[: places[-1]], blocks[places[-1] + 1 :]
+        blocks = [*(block for block in before if not is_patch(block.text)), *made, *after]
     in_marks = _passages([run for block in blocks for run in _runs(block, target)], target)
     named = _named(in_marks, target)
     if found := _ranked(each for each in named if each.is_sound or each.passage.is_marked):
@@ -174,6 +176,13 @@ def _header(definition: Definition) -> str:
 
 
 def _found(passage: Block, definition: Definition, target: Target, *, is_in_place: bool = True) -> Found:
+    lazy = is_lazy(definition, target)
+    if lazy and (text := filled(definition, target)) is not None:
+        note = "What the reply leaves out was taken from the function as it stands."
+        others = passage.text[: definition.span.start], passage.text[definition.span.end :]
+        passage = replace(passage, text=text.join(others), notes=(*passage.notes, note))
+        definition = next(each for each in definitions(passage.text) if each.span.start == definition.span.start)
+        lazy = is_lazy(definition, target)
     is_closed = _is_closed(definition)
     end = _end_with_lost_lines(definition)
     if end > definition.span.end:
@@ -185,7 +194,7 @@ def _found(passage: Block, definition: Definition, target: Target, *, is_in_plac
         definition.name,
         is_closed=is_closed,
         is_in_place=is_in_place,
-        is_lazy=is_lazy(definition, target),
+        is_lazy=lazy,
     )
 
 

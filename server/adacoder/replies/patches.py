@@ -79,7 +79,7 @@ def patched(text: str, target: Target) -> list[Block]:
             ended, lost = True, False
         if applied is not None:
             current, ended = applied, ended and hunk.ended
-        elif target.is_stub or not hunk.old:
+        elif not any(map(str.strip, hunk.old)):
             found.append(Block("\n".join(hunk.new), hunk.ended))
         else:
             lost = True

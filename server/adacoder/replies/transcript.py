@@ -14,7 +14,7 @@ from adacoder.replies.filters import Filter, filtered
 
 def readable(code: str) -> str:
     """`code` as Python would have it: without line numbers, prompts and a typesetter's characters."""
-    return filtered(code, TRANSCRIBING)
+    return filtered(code, (*TRANSCRIBING, without_prompts))
 
 
 _SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -158,7 +158,6 @@ def with_files_apart(code: str) -> str:
 TRANSCRIBING: tuple[Filter, ...] = (
     without_line_numbers,
     with_plain_characters,
-    without_prompts,
     without_entities,
     with_files_apart,
 )

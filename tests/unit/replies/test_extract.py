@@ -102,6 +102,7 @@ class Case:
     imports: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     cut: bool = False
+    decorators: tuple[str, ...] = ()
 
 
 CASES = {
@@ -182,6 +183,7 @@ CASES = {
         "from functools import cache\n\n@cache\ndef mean(values: list, weights=None) -> float:\n    return 1.0",
         "@cache\ndef mean(values: list, weights=None) -> float:\n    return 1.0",
         imports=("from functools import cache",),
+        decorators=("@cache",),
     ),
     "imports, constants, helpers, and what is no part of it": Case(
         "import math\nfrom typing import (\n    List,\n    Dict,\n)\nimport os, sys; sys.setrecursionlimit(9)\n"
@@ -324,7 +326,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_replies_as_models_write_them(case: Case) -> None:
-    assert read(case.reply) == Candidate(case.function, case.imports, case.definitions, case.cut)
+    assert read(case.reply) == Candidate(case.function, case.imports, case.definitions, case.cut, case.decorators)
 
 
 AREA = "@property\ndef area(self):\n    return self.side**2"
