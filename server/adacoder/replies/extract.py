@@ -35,6 +35,8 @@ _MOST_TOLD = 5
 """Most names of what was left out that are listed."""
 _MOST_VERSIONS = 8
 """Most versions of a function in one reply: each one that fails costs an evaluation."""
+_MOST_READ = 2 * _MOST_VERSIONS
+"""Most versions that are read, those that come twice included."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
 _FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$", re.MULTILINE)
 
@@ -53,13 +55,15 @@ def extract(reply: Reply, target: Target) -> Candidate:
         return Candidate("", notes=(f"The reply for '{target.name}' was empty.",) if _is_empty(text) else ())
     is_cut = len(reply.text) > LONGEST_ANSWER and len(answer(reply.text)) == LONGEST_ANSWER
     ended = Ended.LENGTH if is_cut else reply.ended
-    distinct = [*{(each.span.of(each.passage.text), each.passage.text): each for each in found}.values()]
-    made = [candidate(each, _lenders(each, distinct, passages), ended, target) for each in distinct[:_MOST_VERSIONS]]
-    last, *others = dict.fromkeys(each for one in made for each in _decorated(one, target))
+    read = found[:_MOST_READ]
+    made = dict.fromkeys(candidate(each, _lenders(each, read, passages), ended, target) for each in read)
+    tried = islice(made, _MOST_VERSIONS)
+    last, *others = dict.fromkeys(each for one in tried for each in _decorated(one, target))
     notes = _left_out(last.function, passages, target)
-    if len(distinct) > _MOST_VERSIONS:
+    distinct = len({each.span.of(each.passage.text) for each in found})
+    if distinct > _MOST_VERSIONS:
         most = f"only the last {_MOST_VERSIONS} were read"
-        notes += (f"The reply holds {len(distinct)} versions of '{target.name}': {most}.",)
+        notes += (f"The reply holds {distinct} versions of '{target.name}': {most}.",)
     return replace(
         last,
         others=tuple(replace(each, notes=(*each.notes, *notes)) for each in others),

@@ -129,7 +129,7 @@ def test_an_empty_reply_is_named(desk: Desk, reply: str) -> None:
 def test_a_model_that_only_thought_is_told_of(desk: Desk, server: str, reason: str) -> None:
     thinker = THINKER if server == "ollama" else standin_openai.Model(MODEL, thinks=True)
     only = Script("", thinking="Hm, what is the longest side? Let me see.", done_reason=reason)
-    refusing = {} if server == "ollama" else {"unknown": ("chat_template_kwargs",)}
+    refusing: dict[str, Any] = {} if server == "ollama" else {"unknown": ("chat_template_kwargs",)}
     ran, _ = generate(desk, server, only, only, models=(thinker,), **refusing)
     assert (ran.code, "thought" in ran.err or "thinking" in ran.err) == (2, True)
     assert "does not think with --model" in ran.err
@@ -139,7 +139,7 @@ def test_a_model_that_only_thought_is_told_of(desk: Desk, server: str, reason: s
 def test_a_reply_that_a_server_took_for_thoughts_is_found(desk: Desk, server: str) -> None:
     thinker = THINKER if server == "ollama" else standin_openai.Model(MODEL, thinks=True)
     taken = Script("", thinking=f"Hm, what is the longest side? Let me see.\n</seed:think>\n{TALK}")
-    refusing = {} if server == "ollama" else {"unknown": ("chat_template_kwargs",)}
+    refusing: dict[str, Any] = {} if server == "ollama" else {"unknown": ("chat_template_kwargs",)}
     ran, _ = generate(desk, server, taken, taken, models=(thinker,), **refusing)
     (result,) = ran.objects
     assert (ran.code, result["status"], result["rounds"]) == (0, "verified", 1)
