@@ -167,6 +167,12 @@ class Candidate:
     """Module-level helpers, classes and constants, one statement a string."""
     cut: bool = False
     """True if the reply broke off or left parts out; such a candidate is never inserted unchanged."""
+    decorators: tuple[str, ...] = ()
+    """Decorators of `function` that go above the target, one a string. The others are not inserted."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """Sentences about its reply: which parts were left out, or why there is no function."""
+    others: tuple[Candidate, ...] = field(default=(), compare=False)
+    """Other versions in the same reply, to be tried in this order if it fails."""
 
     @property
     def text(self) -> str:
@@ -601,7 +607,8 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     else:
         status, reason = Status.FAILED, verdict.failure.message
     edits = verdict.edits if status in _OFFERED else ()
-    return Outcome(status, target, reason, attempt.candidate, verdict, rounds, edits)
+    notes = attempt.candidate.notes if attempt.candidate.function else ()
+    return Outcome(status, target, reason, attempt.candidate, verdict, rounds, edits, notes=notes)
 
 
 def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"messages", "visible", "domain", "traces", "journal", "settings", "project", "task"})
-    | {"private_files", "pytext", "privacy", "aside", "foreign_json"},
+    | {"private_files", "pytext", "privacy", "aside", "foreign_json", "thoughts"},
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
     frozenset({"strategies"}),

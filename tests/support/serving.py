@@ -62,6 +62,13 @@ def never(text: str) -> bool:
     return False
 
 
+def does_not_think() -> Calibration:
+    """What is known of a model whose first reply was read to its end and held no thoughts."""
+    calibration = Calibration()
+    calibration.thinks_aloud = False
+    return calibration
+
+
 def model_at(
     host: str | None,
     name: str = CODER,
@@ -88,7 +95,7 @@ def model_at(
         keep_alive=keep_alive,
         allow_cloud=allow_cloud,
         deadlines=deadlines,
-        calibration=calibration or Calibration(),
+        calibration=calibration or does_not_think(),
         on_wait=on_wait,
     )
 

@@ -173,7 +173,8 @@ class CodeEvaluator:
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
         """Run the examples on a candidate; return its splice, if there is one, and the text that ran too."""
         if not candidate.function:
-            return _not_run(FailureKind.NO_FUNCTION, f"The reply holds no function '{target.name}'."), None, None
+            message = " ".join(candidate.notes) or f"The reply holds no function '{target.name}'."
+            return _not_run(FailureKind.NO_FUNCTION, message), None, None
         if candidate.cut:
             message = "The reply broke off or left parts of the function out."
             return _not_run(FailureKind.CUT_OFF, message), None, None

@@ -53,6 +53,12 @@ class Request:
         self._rounds = self._calls = 0
         self._attempts: dict[Candidate, Attempt] = {}
         """By candidate, in the order of their first evaluation."""
+        self._versions: dict[Candidate, list[Attempt]] = {}
+        """Attempts of one reply, by the candidate that was taken."""
+        self._replaced: set[Candidate] = set()
+        """Versions that passed, and that a later one of the same reply replaced."""
+        self._extra = 0
+        """Attempts that count for no program of the budget: further versions in a reply."""
         self._values: dict[Candidate, float] = {}
 
     @property
@@ -60,6 +66,8 @@ class Request:
         """The attempt that got furthest by the docstring's Examples; among equals the preferred one, then the first."""
         best: Attempt | None = None
         for attempt in self._attempts.values():
+            if attempt.candidate in self._replaced:
+                continue
             best = attempt if best is None else self._better(best, attempt)
         return best
 
@@ -146,12 +154,28 @@ class Request:
     async def evaluate(self, candidate: Candidate) -> Attempt:
         """Run the docstring's Examples on a candidate: the only thing that decides.
 
+        Of several versions in one reply the first that passes is returned, the last of the reply being tried first; if
+        none passes, the one that got furthest.
+
         Raises:
             BudgetSpent: no more candidates may be evaluated.
             SandboxError: nothing could be run.
         """
+        taken = await self._evaluated(candidate)
+        tried = [taken]
+        for version in candidate.others:
+            if taken.verdict.final:
+                break
+            known = len(self._attempts)
+            tried.append(await self._evaluated(version, is_extra=True))
+            self._extra += len(self._attempts) - known
+            taken = tried[-1] if tried[-1].verdict.final else further(taken, tried[-1])
+        self._versions[taken.candidate] = tried
+        return taken
+
+    async def _evaluated(self, candidate: Candidate, *, is_extra: bool = False) -> Attempt:
         if candidate not in self._attempts:
-            if len(self._attempts) == self.budget.programs:
+            if not is_extra and len(self._attempts) - self._extra == self.budget.programs:
                 raise BudgetSpent
             if limit := self._ceiling.reached(self._journal, by_program=True):
                 raise BudgetSpent(limit)
@@ -161,13 +185,25 @@ class Request:
     async def repaired(self, attempt: Attempt) -> Attempt:
         """Fix superficial errors by rule and evaluate the result; return the attempt that got further.
 
+        Of several versions in one reply each one that stands below what passed is repaired too, the last one first: the
+        first that passes then is returned.
+
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
         """
-        if attempt.verdict.final:
-            return attempt
-        candidate = await self._specialist.repair(self.target, attempt.candidate, attempt.verdict)
-        return attempt if candidate == attempt.candidate else further(attempt, await self.evaluate(candidate))
+        best = attempt
+        for each in self._versions.get(attempt.candidate, [attempt]):
+            if each.verdict.final:
+                break
+            candidate = await self._specialist.repair(self.target, each.candidate, each.verdict)
+            if candidate == each.candidate:
+                continue
+            fixed = await self._evaluated(candidate)
+            if fixed.verdict.passed:
+                self._replaced |= {best.candidate} - {fixed.candidate}
+                return fixed
+            best = further(best, fixed)
+        return best
 
     async def probe(self, candidate: Candidate, tests: Sequence[Example]) -> Feedback:
         """Run designed tests on a candidate. What they tell can send it back or rank it, never verify it.

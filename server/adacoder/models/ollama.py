@@ -34,6 +34,7 @@ from adacoder.models.errors import (
 from adacoder.models.names import canonical, may_chat, suggestions
 from adacoder.models.numbers import count, seconds
 from adacoder.models.server import Chat, Connection, Deadlines, End, Facts, Part, Pulled, Running, Thinking
+from adacoder.thoughts import has_thoughts
 
 if TYPE_CHECKING:
     import httpx
@@ -313,6 +314,7 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
         window=min(windows, default=None),
         remote=is_remote,
         chats="completion" in can,
+        may_think_aloud="thinking" in can or not template or has_thoughts(template),
         reads_system=".Prompt" not in template or bool(is_rendered or _SYSTEM.search(template)),
         stop=tuple(_stops(str(shown.get("parameters") or ""))),
     )

@@ -29,6 +29,7 @@ from adacoder.models.errors import (
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
 from adacoder.models.waiting import Begun, FirstPart, Parts
 from adacoder.models.window import Bound, Calibration, Window, lower_estimate
+from adacoder.thoughts import has_thoughts
 
 T = TypeVar("T")
 
@@ -131,7 +132,8 @@ class ServedModel:
                 ):
                     raise ContextOverflow.by(self._model)
                 chat = self._chat(tuple(messages), facts, window, max_tokens, stop, sampling or Sampling())
-                return await self._patiently(lambda: self._read(chat, window, enough))
+                thinks = self._may_think(facts)
+                return await self._patiently(lambda: self._read(chat, window, enough, may_think=thinks))
         except ContextOverflow:  # servers do not know what makes the window so small
             bound = Bound.SETTING if self._window is None else self._window.bound
             raise ContextOverflow.by(self._model, bound) from None
@@ -178,11 +180,16 @@ class ServedModel:
             temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             top_p=sampling.top_p,
             seed=None if self._seed is None else self._seed + again,
-            # A model that thinks all the same may think of such a text, and would be stopped there.
-            stop=(*facts.stop, *stop) if stop and facts.thinking is not Thinking.ALWAYS else (),
+            # A model that thinks may think of such a text, and would be stopped there.
+            stop=(*facts.stop, *stop) if stop and not self._may_think(facts) else (),
             thinking=facts.thinking,
             keep_alive=self._keep_alive,
         )
+
+    def _may_think(self, facts: Facts) -> bool:
+        """True while thoughts may come before the reply: the first reply shows that, where facts do not."""
+        is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
+        return is_possible or facts.thinking is Thinking.ALWAYS
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Await `ask`, and repeat it while the server is busy or loading."""
@@ -204,7 +211,7 @@ class ServedModel:
                 self._on_wait(f"the server has too many requests waiting, asking again in {pause:g} s")
             await asyncio.sleep(pause)
 
-    async def _read(self, chat: Chat, window: Window, enough: Enough) -> Reply:
+    async def _read(self, chat: Chat, window: Window, enough: Enough, *, may_think: bool) -> Reply:
         # Only a reply that was read to its end tells how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, thoughts, parts = "", "", 0
@@ -226,11 +233,16 @@ class ServedModel:
                 ):
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
-                if part.text and not part.thought and enough(_encodable(text)) and (may_stop or so_far.prompt):
+                # A template may have written the opening mark of thoughts: until they close there is no reply.
+                opening = _THINKS if may_think and not thoughts else ""
+                can_end = part.text and not part.thought and enough(opening + _encodable(text))
+                if can_end and (may_stop or so_far.prompt):
                     spent = self._clocked(chat, begun, began, first)
                     return self._concluded(chat, _encodable(text), parts, so_far, spent)
                 part = await self._next(begun.rest, until)
         text += part.text
+        if text.strip() and (part.end.ended is Ended.STOP or thoughts or has_thoughts(text)):
+            self._calibration.thinks_aloud = bool(thoughts) or has_thoughts(text)
         if part.end.repeats_itself:
             self._warmth += _WARMER
         elif thoughts.strip() and not text.strip():

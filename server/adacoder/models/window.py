@@ -128,6 +128,8 @@ class Calibration:
         """Prompt of the last reply that began."""
         self.closed = False
         """True if this process closed a stream before its end, and the server has begun no reply since."""
+        self.thinks_aloud: bool | None = None
+        """True if thoughts stood in the last reply that was read to its end; None: there was none yet."""
 
     @property
     def ratio(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adacoder.pytext import leaves_string_open, logical_lines, parsed
 from adacoder.pytext.lines import content_end
@@ -19,9 +19,13 @@ class Block:
     text: str
     ended: bool
     """True if something stands behind it, so that it cannot go on: a closing fence, prose."""
+    is_marked: bool = True
+    """False for text between fences, which is mostly prose."""
+    notes: tuple[str, ...] = ()
+    """As `Candidate.notes`, about this block."""
 
 
-_PATCH = re.compile(r"^(?:@@ -\d|<{7} |--- .*\n\+\+\+ |\*{3} Begin Patch|[ \t]*```(?:diff|patch)\b)", re.MULTILINE)
+_PATCH = re.compile(r"^(?:@@(?: |$)|<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b|--- .*\n\+\+\+ |\*{3} Begin Patch)", re.MULTILINE)
 
 
 def is_patch(text: str) -> bool:
@@ -29,25 +33,34 @@ def is_patch(text: str) -> bool:
     return _PATCH.search(text) is not None
 
 
-def marked_blocks(text: str) -> list[Block]:
-    """Find what is marked as code in `text`, by fences or else as a text in JSON; patches are left out."""
-    blocks = fenced_blocks(text)
+def code_blocks(text: str) -> list[Block]:
+    """Find what is marked as code in `text`, by fences or else as a text in JSON, and the unmarked text between
+    fences; a patch without a fence is one block."""
+    blocks = _fenced(text)
     if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):
         blocks = [block for code in texts_in_json(text) for block in fenced_blocks(code) or [_whole(code)]]
-    return [block for block in blocks if not is_patch(block.text)]
+    if not blocks and is_patch(text):
+        return [Block(text, ended=False)]
+    return blocks
+
+
+def marked_blocks(text: str) -> list[Block]:
+    """Find what is marked as code in `text`; patches are left out."""
+    return [block for block in code_blocks(text) if block.is_marked and not is_patch(block.text)]
 
 
 def _whole(code: str) -> Block:
-    return Block(readable(code), ended=True)
+    return Block(code if is_patch(code) else readable(code), ended=True)
 
 
 _FENCE = re.compile(r"(?P<indent>[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?)(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
 _FENCE_BEHIND_CODE = re.compile(r"(?P<code>[^`]*[^`\s])[ \t]*`{3,}[ \t]*")
 _CODE_AS_INFO = re.compile(r"(?:@|(?:async[ \t]+)?def[ \t]|import[ \t]|from[ \t]|class[ \t]|return\b)")
+_DIFF = re.compile(r"(?:diff|patch)\b", re.IGNORECASE)
 _OTHER_LANGUAGE = re.compile(
     r"(?:bash|sh|shell|zsh|fish|console|powershell|ps1|bat|cmd|javascript|jsx?|typescript|tsx?|java|c|h|cpp|c\+\+|cc|cs"
     r"|csharp|c#|go|golang|rust|rs|ruby|rb|php|perl|kotlin|swift|scala|haskell|lua|r|julia|sql|html|css|ya?ml"
-    r"|toml|ini|diff|patch|makefile|dockerfile|mermaid|latex|tex)\b",
+    r"|toml|ini|makefile|dockerfile|mermaid|latex|tex)\b",
     re.IGNORECASE,
 )
 
@@ -58,25 +71,41 @@ def fenced_blocks(text: str) -> list[Block]:
     A fence inside a string (a docstring with Markdown in it) neither opens nor closes a block. A fence that is
     never closed holds the rest of the text.
     """
+    return [block for block in _fenced(text) if block.is_marked]
+
+
+def _fenced(text: str) -> list[Block]:
+    """The fenced blocks and the text between them; none if there is no such block."""
     if ("```" not in text and "~~~" not in text) or parsed(text) is not None:
         return []
-    return list(_blocks(text.split("\n")))
+    blocks = list(_blocks(text.split("\n")))
+    return blocks if any(block.is_marked for block in blocks) else []
 
 
 def _blocks(lines: list[str]) -> Iterator[Block]:
-    index = 0
+    index = begin = 0
     while index < len(lines):
         opening = _fence(lines[index])
         index += 1
         if opening is None:
             continue
+        yield _beside(lines[begin : index - 1], ended=True)
         content, ended, index = _content(lines, index, opening["marks"])
+        begin = index
         info = opening["info"].strip()
         if _CODE_AS_INFO.match(info):
             content.insert(0, info)
+        elif _DIFF.match(info):
+            yield Block("\n".join(content if is_patch("\n".join(content)) else ["@@", *content]), ended)
+            continue
         elif _OTHER_LANGUAGE.match(info):
             continue
         yield from _contents(_moved_left(content, opening), ended=ended)
+    yield _beside(lines[begin:], ended=False)
+
+
+def _beside(lines: list[str], *, ended: bool) -> Block:
+    return Block("\n".join(lines), ended, is_marked=False)
 
 
 def _fence(line: str) -> re.Match[str] | None:
@@ -86,7 +115,7 @@ def _fence(line: str) -> re.Match[str] | None:
 def _contents(text: str, *, ended: bool) -> list[Block]:
     """The block of a fence, or where it holds JSON the code in there."""
     codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
-    return [_whole(code) for code in codes] or [Block(readable(text), ended)]
+    return [_whole(code) for code in codes] or [Block(text if is_patch(text) else readable(text), ended)]
 
 
 def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool, int]:
@@ -177,7 +206,7 @@ def runs(block: Block) -> list[Block]:
         position = line.end
         if line.width == 0 and is_prose(first := text[line.start : content_end(text, line.start)]):
             run = text[begin : line.start]
-            found.append(Block(run, ended=block.ended or not leaves_string_open(run)))
+            found.append(replace(block, text=run, ended=block.ended or not leaves_string_open(run)))
             begin = position = min(line.start + len(first) + 1, len(text))
-    found.append(Block(text[begin:], block.ended))
+    found.append(replace(block, text=text[begin:]))
     return [run for run in found if run.text.strip()]

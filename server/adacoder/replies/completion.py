@@ -28,6 +28,11 @@ _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )
 """The end of words that a block of code may have followed."""
+_IS_DRAFT = re.compile(
+    r"\b(?:draft|sketch|first (?:attempt|try|version|cut|idea)|na[iï]ve|brute[- ]force|wrong|incorrect|hmm|wait)\b",
+    re.IGNORECASE,
+)
+"""Words before code that another version will follow: in 4 of 733 recorded replies of chats."""
 _EAGER = 8
 """Looks at a reply whenever its code may have ended; after these it must have grown."""
 _LONGEST = 100_000
@@ -72,10 +77,13 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
     text = normalize(text)
     if is_thinking(text):
         return True
-    found, others = find(unwrapped(text), target)
-    if found is None:
+    versions, others = find(unwrapped(text), target)
+    if not versions:
         return not ends_in_fence_line(text) and _ANNOUNCES.search(text) is not None
-    return is_inside_fence(text) and not (_may_hold(text, target) and _is_whole(found, others, target, is_known))
+    if not is_inside_fence(text):
+        return False
+    is_whole = _may_hold(text, target) and _is_whole(versions[0], others, target, is_known)
+    return not is_whole or _is_draft(text, target)
 
 
 def _may_hold(text: str, target: Target) -> bool:
@@ -85,10 +93,20 @@ def _may_hold(text: str, target: Target) -> bool:
 
 
 def _is_complete(text: str, target: Target) -> bool:
-    found, others = find(unwrapped(text), target)
-    if found is None or not (found.passage.ended or _is_followed(found, target)):
+    versions, others = find(unwrapped(text), target)
+    if not versions or not (versions[0].passage.ended or _is_followed(versions[0], target)):
         return False
-    return _is_whole(found, others, target)
+    if _is_draft(text, target):
+        return False
+    return _is_whole(versions[0], others, target)
+
+
+def _is_draft(text: str, target: Target) -> bool:
+    """Tell whether the words before the first block announce that another version follows it."""
+    words = re.split(
+        rf"^[ \t]*(?:`{{3,}}|~{{3,}})|\bdef[ \t]+{re.escape(target.name)}\b", text, maxsplit=1, flags=re.MULTILINE
+    )
+    return len(words) > 1 and _IS_DRAFT.search(words[0]) is not None
 
 
 def _is_whole(

@@ -12,7 +12,7 @@ from adacoder.pytext import definitions, logical_lines, normalize, parsed, state
 from adacoder.replies.names import parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from adacoder.domain import Span, Target
 
@@ -55,7 +55,43 @@ def dependencies(text: str) -> list[Dependency]:
         elif names := _ASSIGNMENT.match(statement, 0, _LONGEST_TARGETS):
             binds = frozenset(re.split(r"[ \t]*,[ \t]*", names["names"]))
             found.append(Dependency(statement, binds, False, place))
+        elif binds := _made(statement):
+            found.append(Dependency(statement, binds, False, place))
     return found
+
+
+def _made(statement: str) -> frozenset[str]:
+    """The names that another statement gives a value or may change: a loop that fills a table, `try:` around an import,
+    `table[key] = …`, `table.extend(…)`, `fill(table)`."""
+    tree = parsed(statement)
+    waiting: list[ast.AST] = [*(() if tree is None else tree.body)]
+    names: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+                continue
+            case ast.Lambda():
+                continue
+            case ast.Import() | ast.ImportFrom():
+                names.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                names.add(name)
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                names.update(_owner(node))
+            case ast.Expr(value=ast.Call(func=called, args=arguments)):
+                names.update(*map(_owner, (called, *arguments)))
+        waiting += ast.iter_child_nodes(node)
+    return frozenset(names)
+
+
+def _owner(node: ast.expr) -> Iterator[str]:
+    """The name that `name.attribute[key]` begins with."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    if isinstance(node, ast.Name):
+        yield node.id
 
 
 def _imports(statement: str) -> list[str]:

@@ -6,14 +6,18 @@ whatever the reply says.
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Candidate, Ended
-from adacoder.pytext import dedent, leaves_string_open
+from adacoder.pytext import dedent, definitions, leaves_string_open, normalize
+from adacoder.replies.decorators import changes_results, may_be_kept, new_decorators
 from adacoder.replies.dependencies import dependencies, is_as_in_module
 from adacoder.replies.filters import LONGEST_ANSWER, answer, unwrapped
 from adacoder.replies.find import find
+from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import free_names
 
 if TYPE_CHECKING:
@@ -27,21 +31,103 @@ if TYPE_CHECKING:
 
 _MOST = 200
 """Most imports, and most definitions, that come with a function."""
+_MOST_TOLD = 5
+"""Most names of what was left out that are listed."""
+_MOST_VERSIONS = 8
+"""Most versions of a function in one reply: each one that fails costs an evaluation."""
+_MOST_READ = 2 * _MOST_VERSIONS
+"""Most versions that are read, those that come twice included."""
+_BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
+_FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$", re.MULTILINE)
 
 
 def extract(reply: Reply, target: Target) -> Candidate:
     """The target as `reply` has it; a Candidate without function where the reply holds no such thing.
 
-    Of several versions the first is taken that is whole and not lazy; within one passage of code, as in Python,
-    the last. What stands behind it comes along if it is named, and other passages lend what its own lacks. A body
-    alone gets the target's own signature.
+    A model that shows a draft first ends with its answer, so of several whole versions the last is taken, and those
+    above it are its `others`. What stands behind a version comes along if it is named, and other passages lend what
+    its own lacks. A body alone gets the target's own signature.
     The Candidate is `cut` where the reply broke off in it, or leaves parts of the function out.
     """
     text = unwrapped(reply.text)
-    found, others = find(text, target)
+    found, passages = find(text, target)
+    if not found:
+        return Candidate("", notes=(f"The reply for '{target.name}' was empty.",) if _is_empty(text) else ())
     is_cut = len(reply.text) > LONGEST_ANSWER and len(answer(reply.text)) == LONGEST_ANSWER
     ended = Ended.LENGTH if is_cut else reply.ended
-    return Candidate("") if found is None else candidate(found, others, ended, target)
+    read = found[:_MOST_READ]
+    made = dict.fromkeys(candidate(each, _lenders(each, read, passages), ended, target) for each in read)
+    tried = islice(made, _MOST_VERSIONS)
+    last, *others = dict.fromkeys(each for one in tried for each in _decorated(one, target))
+    notes = _left_out(last.function, passages, target)
+    distinct = len({each.span.of(each.passage.text) for each in found})
+    if distinct > _MOST_VERSIONS:
+        most = f"only the last {_MOST_VERSIONS} were read"
+        notes += (f"The reply holds {distinct} versions of '{target.name}': {most}.",)
+    return replace(
+        last,
+        others=tuple(replace(each, notes=(*each.notes, *notes)) for each in others),
+        notes=(*last.notes, *notes),
+    )
+
+
+def _decorated(made: Candidate, target: Target) -> list[Candidate]:
+    """A candidate with the decorators that it brings, and without them; the first is tried first."""
+    found = new_decorators(made.function, target)
+    brought = frozenset(each.name for text in made.definitions for each in definitions(text)[:1])
+    kept = [each for each in found if may_be_kept(each, brought)]
+
+    def noted(decorators: list[str]) -> Candidate:
+        told = [f"The decorator {each} of the reply was left out." for each in found if each not in decorators]
+        told += [f"The decorator {each} of the reply was added." for each in decorators]
+        return replace(made, decorators=tuple(decorators), notes=(*made.notes, *told))
+
+    if not kept:
+        return [noted([])]
+    is_needed = not any(
+        changes_results(each, made.function, target) or not may_be_kept(each, frozenset()) for each in kept
+    )
+    return [noted(kept), noted([])] if is_needed else [noted([]), noted(kept)]
+
+
+def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
+    """Say which functions and classes of a reply do not come along with `function`: those that it does not need, and
+    other versions of those that the module has."""
+    module = {each.qualname: each for each in definitions(normalize(target.text))}
+    offered = [each for passage in passages for each in dependencies(passage.text) if not each.is_import]
+    needed = {name for each in _needed(offered, [function]) for name in each.binds}
+    found: dict[str, None] = {}
+    for each in (each for passage in passages for each in definitions(passage.text)):
+        is_around = f"{target.qualname}.".startswith(f"{each.qualname}.") or each.name == target.name
+        if is_around or each.in_function or is_lazy(each, target):
+            continue
+        own = module.get(each.qualname)
+        if own is None:
+            is_told = not each.parents and each.name not in needed
+        else:
+            is_told = "".join(each.span.of(each.text).split()) != "".join(own.span.of(own.text).split())
+        if is_told:
+            found[f"'{each.qualname}'"] = None
+    if not found:
+        return ()
+    more = f" and {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else ""
+    return (f"Left out of the reply: {', '.join(islice(found, _MOST_TOLD))}{more}.",)
+
+
+def _is_empty(text: str) -> bool:
+    """Tell whether a reply consists of nothing but white space, invisible characters and fences."""
+    return _BLANK.fullmatch(_FENCE_LINES.sub("", text)) is not None
+
+
+def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
+    """Order the passages that may lend something to one of several versions: like the function, a helper may be there
+    in several versions, and each version goes with what stands nearest above the next one."""
+    if len(versions) == 1 or not found.is_sound:
+        return passages
+    places = [index for index, each in enumerate(passages) if any(other.passage is each for other in versions)]
+    own = next((index for index in places if passages[index] is found.passage), 0)
+    end = next((index for index in places if index > own), len(passages))
+    return [*reversed(passages[:end]), *passages[end:]]
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
@@ -52,12 +138,13 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
     is_open = not (found.passage.ended or goes_on)
     broke_off = is_open and (ended is Ended.LENGTH or (end == found.span.end and not found.is_closed))
     imports = dict.fromkeys(each.text for each in chosen if each.is_import)
-    definitions = dict.fromkeys(each.text for each in chosen if not each.is_import)
+    brought = dict.fromkeys(each.text for each in chosen if not each.is_import)
     return Candidate(
         function=dedent(found.span.of(text)).rstrip(),
         imports=tuple(islice(imports, _MOST)),
-        definitions=tuple(islice(definitions, _MOST)),
+        definitions=tuple(islice(brought, _MOST)),
         cut=found.is_lazy or broke_off,
+        notes=found.passage.notes,
     )
 
 

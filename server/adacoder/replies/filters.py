@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from adacoder.pytext import normalize, parsed
+from adacoder.thoughts import CHANNEL, CLOSING, OPENING
 
 Filter = Callable[[str], str]
 
@@ -57,34 +58,31 @@ def without_byte_order_mark(text: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-_THOUGHT = r"(?:(?:seed:)?think|thinking|thoughts?|reasoning|reflection|scratchpad)"
-_OPENING = rf"(?:<{_THOUGHT}>|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought\b|◁think▷)"
-_CLOSING = rf"(?:</{_THOUGHT}>|\[/THINK\]|<\|end_of_thought\|>|<channel\|>|◁/think▷)"
-_THINKING_OPENS = re.compile(rf"(?:\s*{_OPENING})+", re.IGNORECASE)
-_THINKING_CLOSES = re.compile(rf"(?<![\"'`]){_CLOSING}(?![\"'`])", re.IGNORECASE)
-_CLOSES_ON_ITS_OWN = re.compile(rf"^[ \t]*{_CLOSING}|{_CLOSING}[ \t\r]*$", re.IGNORECASE | re.MULTILINE)
+_THINKING_OPENS = re.compile(rf"(?:\s*{OPENING})+", re.IGNORECASE)
+_THINKING_CLOSES = re.compile(rf"(?<![\"'`]){CLOSING}(?![\"'`])", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
-_CHANNEL = re.compile(r"<\|channel\|>(?P<name>\w*+)[^<\n]*+<\|message\|>")
+_CHANNEL = re.compile(CHANNEL)
 
 
 def without_thinking(text: str) -> str:
     """`text` without what the model thought before it answered.
 
-    Thinking whose opening tag is missing (a template wrote it) ends at the closing tag. Thinking that is
-    never closed loses its tag only: a model that forgets to close it has often gone on to answer.
+    Thinking whose opening tag is missing (a template wrote it) ends at the last closing tag outside of fences that
+    anything follows. Thinking that is never closed loses its tag only: a model that forgets to close it has often gone
+    on to answer.
     """
     text = _from_last_channel(text)
     position = 0
     while opens := _THINKING_OPENS.match(text, position):
         position = (_THINKING_CLOSES.search(text, opens.end()) or opens).end()
     text = text[position:]
-    fences = counted = 0
-    for closes in _CLOSES_ON_ITS_OWN.finditer(text):
+    fences = counted = begin = 0
+    for closes in _THINKING_CLOSES.finditer(text):
         fences += len(_FENCE_LINE.findall(text, counted, closes.start()))
         counted = closes.start()
-        if fences % 2 == 0:
-            return text[closes.end() :]
-    return text
+        if fences % 2 == 0 and not text[closes.end() :].isspace():
+            begin = closes.end()
+    return text[begin:]
 
 
 def is_thinking(text: str) -> bool:

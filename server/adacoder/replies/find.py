@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Span
 from adacoder.pytext import definitions, logical_lines
-from adacoder.replies.blocks import Block, is_patch, marked_blocks, runs
+from adacoder.replies.blocks import Block, code_blocks, is_patch, runs
 from adacoder.replies.dependencies import is_in_module
+from adacoder.replies.elision import filled
 from adacoder.replies.laziness import is_lazy
 from adacoder.replies.names import parameters
 from adacoder.replies.passages import (
@@ -20,6 +21,7 @@ from adacoder.replies.passages import (
     with_signature,
     without_echo,
 )
+from adacoder.replies.patches import patched
 from adacoder.replies.transcript import readable
 
 if TYPE_CHECKING:
@@ -59,19 +61,29 @@ class Found:
         return self.is_closed and self.is_in_place and not self.is_lazy
 
 
-def find(text: str, target: Target) -> tuple[Found | None, Sequence[Block]]:
-    """The target's function in the unwrapped text of a reply, and all the passages among which it was found.
+def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
+    """Find the versions of the target's function in the unwrapped text of a reply, and all passages among which they
+    were found.
 
-    Sought in this order: by name, in what is marked as code and in the whole text; as a body that returns; as a
-    function with another name; as a body that returns nothing.
+    Sound versions come first, the last of them before those above it; the others follow in the order of the reply.
+    They are sought by name, in what is marked as code and beside it, else in the whole text; then as a body that
+    returns; as a function with another name; as a body that returns nothing.
     """
-    marked = [run for block in marked_blocks(text) for run in _runs(block, target)]
-    in_marks = _passages(marked, target)
-    if found := _first_sound(_named(in_marks, target)):
+    by_name = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
+    blocks = [block for block in code_blocks(text) if block.is_marked or by_name.search(block.text)]
+    places = [index for index, block in enumerate(blocks) if is_patch(block.text)]
+    if places:
+        made = patched("\n```\n".join(blocks[index].text for index in places), target)
+        before, after = blocks[: places[-1]], blocks[places[-1] + 1 :]
+        blocks = [*(block for block in before if not is_patch(block.text)), *made, *after]
+    in_marks = _passages([run for block in blocks for run in _runs(block, target)], target)
+    named = _named(in_marks, target)
+    if found := _ranked(each for each in named if each.is_sound or each.passage.is_marked):
         return found, in_marks
+    marked = [run for block in blocks if block.is_marked for run in _runs(block, target)]
     plain = [] if is_patch(text) else _runs(Block(readable(text), ended=False), target)
     anywhere = _passages(plain, target)
-    if found := _first_sound(_named(anywhere, target)):
+    if found := _ranked(_named(anywhere, target)):
         return found, anywhere
     candidates = marked or plain
     bodies = [run for run in candidates if is_body(run.text)]
@@ -81,28 +93,25 @@ def find(text: str, target: Target) -> tuple[Found | None, Sequence[Block]]:
     whole = [Block(with_signature(body.text, target), body.ended) for body in bodies]
     taken = set(bodies)
     others = [run for run in candidates if run not in taken]
-    return _first_sound(_named(whole, target)), _passages(others, target)
+    return _ranked(_named(whole, target)), _passages(others, target)
 
 
 def _runs(block: Block, target: Target) -> list[Block]:
-    return runs(Block(without_echo(block.text, target), block.ended))
+    return runs(replace(block, text=without_echo(block.text, target)))
 
 
 def _passages(of: Iterable[Block], target: Target) -> list[Block]:
     return [passage for run in of for passage in passages(run, target)]
 
 
-def _first_sound(found: Iterable[Found]) -> Found | None:
-    first = None
-    for each in found:
-        if each.is_sound:
-            return each
-        first = first or each
-    return first
+def _ranked(found: Iterable[Found]) -> list[Found]:
+    """Sound versions, the last one first; then the others in their order."""
+    every = list(found)
+    return [each for each in reversed(every) if each.is_sound] + [each for each in every if not each.is_sound]
 
 
 def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
-    """Find the target by its name: of each passage the version that Python would take, if it is whole."""
+    """Find the target by its name: of each passage all whole versions, else the one that is closest to it."""
     for passage in candidates:
         if target.name not in passage.text:
             continue
@@ -117,7 +126,7 @@ def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
         versions = [_found(passage, each, target, is_in_place=rank < _ELSEWHERE) for each in alike]
         sound = [each for each in versions if each.is_sound]
         closed = [each for each in versions if each.is_closed]
-        yield (sound or closed or versions[:1])[-1]
+        yield from sound or (closed or versions[:1])[-1:]
 
 
 def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> bool:
@@ -135,8 +144,9 @@ def _rank(definition: Definition, target: Target) -> int:
     return _ELSEWHERE if definition.parents else 1
 
 
-def _renamed(candidates: Iterable[Block], target: Target) -> Found | None:
-    """The only function with as many parameters as the target; of several the only one with their names."""
+def _renamed(candidates: Iterable[Block], target: Target) -> list[Found]:
+    """The versions of the only function with as many parameters as the target; of several functions, of the one whose
+    parameters have the same names."""
     wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []
     for passage in candidates:
@@ -149,8 +159,8 @@ def _renamed(candidates: Iterable[Block], target: Target) -> Found | None:
     if len({each.name for _, each, _ in pool}) > 1:
         pool = [found for found in pool if found[2] == wanted]
     if len({each.name for _, each, _ in pool}) != 1:
-        return None
-    return _first_sound(_found(passage, each, target) for passage, each, _ in pool)
+        return []
+    return _ranked(_found(passage, each, target) for passage, each, _ in pool)
 
 
 def _may_be_renamed(definition: Definition, target: Target) -> bool:
@@ -166,6 +176,13 @@ def _header(definition: Definition) -> str:
 
 
 def _found(passage: Block, definition: Definition, target: Target, *, is_in_place: bool = True) -> Found:
+    lazy = is_lazy(definition, target)
+    if lazy and (text := filled(definition, target)) is not None:
+        note = "What the reply leaves out was taken from the function as it stands."
+        others = passage.text[: definition.span.start], passage.text[definition.span.end :]
+        passage = replace(passage, text=text.join(others), notes=(*passage.notes, note))
+        definition = next(each for each in definitions(passage.text) if each.span.start == definition.span.start)
+        lazy = is_lazy(definition, target)
     is_closed = _is_closed(definition)
     end = _end_with_lost_lines(definition)
     if end > definition.span.end:
@@ -177,7 +194,7 @@ def _found(passage: Block, definition: Definition, target: Target, *, is_in_plac
         definition.name,
         is_closed=is_closed,
         is_in_place=is_in_place,
-        is_lazy=is_lazy(definition, target),
+        is_lazy=lazy,
     )
 
 

@@ -54,6 +54,11 @@ def is_lazy(function: Definition, target: Target) -> bool:
     return is_unfinished and any(_TO_BE_WRITTEN.match(comment) for comment in comments)
 
 
+def leaves_out(line: str) -> bool:
+    """Tell whether a line only stands for code that is not written: `# ... existing code ...`, `...`."""
+    return line.strip() == "..." or _LEFT_OUT.fullmatch(line.strip()) is not None
+
+
 def _statements(function: Definition) -> list[str]:
     """The statements of the body itself, of a compound one its first line; without docstring and comments."""
     text = function.text

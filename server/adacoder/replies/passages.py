@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -50,20 +51,20 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
     begin = 0
     for statement in statements(text):
         if _is_use(statement.of(text), target):
-            yield Block(text[begin : statement.start], ended=True)
+            yield replace(run, text=text[begin : statement.start], ended=True)
             begin = statement.end
-    yield Block(text[begin:], run.ended)
+    yield replace(run, text=text[begin:])
 
 
 def _without_lambda(text: str, target: Target) -> str:
     """`text` with `name = lambda …: …`, where that is the target's name, written as a function."""
-    assigned = re.search(rf"^{re.escape(target.name)}[ \t]*=[ \t]*lambda\b", text, re.MULTILINE)
+    assigned = re.search(rf"^{re.escape(target.name)}[ \t]*(?::[^=\n]+)?=[ \t]*\(?lambda\b", text, re.MULTILINE)
     line = None if assigned is None else next(logical_lines(text, assigned.start()), None)
     if line is None:
         return text
     code = text[line.start : line.code_end]
     tree = parsed(code)
-    value = tree.body[0].value if tree is not None and isinstance(tree.body[0], ast.Assign) else None
+    value = tree.body[0].value if tree is not None and isinstance(tree.body[0], ast.Assign | ast.AnnAssign) else None
     if not isinstance(value, ast.Lambda):
         return text
     body = ast.get_source_segment(code, value.body) or ""

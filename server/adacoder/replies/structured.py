@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -13,7 +14,10 @@ from adacoder.pytext import normalize
 if TYPE_CHECKING:
     from adacoder.domain import JSON
 
-_IS_CODE = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+|return\b|yield\b)", re.MULTILINE)
+_IS_CODE = re.compile(
+    r"^[ \t]*[+-]?[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+|return\b|yield\b)|^(?:\*{3} Begin Patch|@@|<{5,})", re.MULTILINE
+)
+"""A line of a function or of a patch."""
 _VALUE_BEGINS = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _ATTEMPTS = 32
 """Most JSON values of one reply that are read."""
@@ -33,12 +37,19 @@ def texts_in_json(text: str) -> Iterator[str]:
 
 
 def _codes(value: JSON) -> Iterator[str]:
+    """Yield the texts of code in a value. A list of lines is one text; a text may itself be JSON, as `arguments` of a
+    tool call often are."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
             waiting += reversed(value.values())
         elif isinstance(value, list):
-            waiting += reversed(value)
+            lines = [each.removesuffix("\n") for each in value if isinstance(each, str)]
+            is_text = len(lines) == len(value) > 1 and not any("\n" in line for line in lines)
+            waiting += ["\n".join(lines)] if is_text else reversed(value)
+        elif isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+            with suppress(ValueError, RecursionError):
+                waiting.append(cast("JSON", _DECODER.decode(value)))
         elif isinstance(value, str) and _IS_CODE.search(normalize(value)):
             yield normalize(value)

@@ -1,4 +1,4 @@
-"""Transcripts of code: from a typesetter, a listing with line numbers, a web page.
+"""Transcripts of code: from a typesetter, a session, a listing with line numbers, a web page.
 
 Each step is a filter as those of `filters.py`, and is tried only on what is no Python yet.
 """
@@ -13,8 +13,8 @@ from adacoder.replies.filters import Filter, filtered
 
 
 def readable(code: str) -> str:
-    """`code` as Python would have it: without line numbers and a typesetter's characters."""
-    return filtered(code, TRANSCRIBING)
+    """`code` as Python would have it: without line numbers, prompts and a typesetter's characters."""
+    return filtered(code, (*TRANSCRIBING, without_prompts))
 
 
 _SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -74,8 +74,23 @@ def _plain(match: re.Match[str]) -> str:
 
 
 _DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
-_NUMBERED = re.compile(r"[ \t]*(?P<number>\d{1,6})(?P<mark>[ \t]*[|│:.)]|(?=[ \t]|$))(?P<space>[ \t]*)(?P<code>.*)")
-_NUMBERED_DEFINITION = re.compile(r"^[ \t]*\d+[ \t]*[|│:.)]?[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
+_PROMPT = r"(?:>>>|\.\.\.|In \[\d+\]:|\.{3,}:)"
+_PROMPTED_DEFINITION = re.compile(r"^[ \t]*(?:>>>|In \[\d+\]:) ?(?:async[ \t]+def|def|class|@)", re.MULTILINE)
+_PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
+
+
+def without_prompts(code: str) -> str:
+    """The statements of an interactive session that defines something, without prompts and output.
+
+    None of 7,037 recorded replies holds one; chats in which a session was pasted do.
+    """
+    if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
+        return code
+    return "\n".join(match["code"] or "" for match in _PROMPTED.finditer(code))
+
+
+_NUMBERED = re.compile(r"[ \t]*L?(?P<number>\d{1,6})(?P<mark>[ \t]*[|│:.)→]|(?=[ \t]|$))(?P<space>[ \t]*)(?P<code>.*)")
+_NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+[ \t]*[|│:.)→]?[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 
 
 def without_line_numbers(code: str) -> str:
@@ -141,8 +156,8 @@ def with_files_apart(code: str) -> str:
 
 
 TRANSCRIBING: tuple[Filter, ...] = (
-    with_plain_characters,
     without_line_numbers,
+    with_plain_characters,
     without_entities,
     with_files_apart,
 )

@@ -124,7 +124,8 @@ class Bindings:
     for_typing: set[str] = field(default_factory=set)
     """Names imported only for type checkers, or only when run as a script."""
     changed: set[str] = field(default_factory=set)
-    """Names whose value is changed in place: `name[key] = …`, `name.attribute = …`, `name += …`."""
+    """Names whose value is changed in place: `name[key] = …`, `name.attribute = …`, `name += …`; and those that a
+    statement may change: `name.add(…)`, `fill(name)`."""
 
 
 def bindings(text: str, module: Module) -> Bindings:
@@ -197,6 +198,9 @@ class _Binder(ast.NodeVisitor):
                 self._change(node)
             case ast.AugAssign(target=target):
                 self._change(target)
+            case ast.Expr(value=ast.Call(func=called, args=arguments)):
+                for each in (called, *arguments):
+                    self._change(each)
         super().generic_visit(node)
 
     def _bind_import(self, name: ImportedName) -> None:

@@ -1,6 +1,7 @@
 """Put a Candidate in its Target's place with the smallest Edits.
 
-Of the function only the body changes; signature, decorators, docstring and every other byte of the file stay.
+Of the function only the body changes, and decorators that the candidate needs are added; signature, docstring and every
+other byte of the file stay.
 All is found by line structure: what our own Python cannot parse is put in place as it is, and the user's
 judges it.
 """
@@ -18,13 +19,16 @@ from adacoder.source.body import body_of, find_function, prepended
 from adacoder.source.indentation import DEFAULT_UNIT, reindent, unit_of
 from adacoder.source.placed import Splice
 from adacoder.source.remarks import has_all_but_comments, kept, remarks, without
-from adacoder.source.signature import fit
+from adacoder.source.signature import Fit, arguments, fit
 from adacoder.source.splicing.dependencies import dependencies
 from adacoder.source.splicing.layout import Layout
 from adacoder.source.splicing.rename import with_names
 from adacoder.source.text import apply_edits, common_ends
 
 if TYPE_CHECKING:
+    import ast
+    from collections.abc import Sequence
+
     from adacoder.domain import Candidate, Target
     from adacoder.pytext import Definition
 
@@ -47,10 +51,12 @@ def splice(target: Target, candidate: Candidate) -> Splice:
         return Splice((), target.text, target.definition)
     place = _Place.of(target)
     body = _body(target, function)
-    needed = dependencies(target, candidate, place.at_column_zero(body))
+    decorators = "".join(f"{each}\n" for each in candidate.decorators)
+    needed = dependencies(target, candidate, decorators + place.at_column_zero(body))
     added = [reindent(text, parent="", first="", unit=place.unit) for text in needed.definitions]
     additions = Layout(target).additions(needed.futures, needed.imports, added)
-    return _placed(target, additions, place.edits(prepended(body, needed.inside)))
+    edits = place.edits(prepended(body, needed.inside))
+    return _placed(target, additions, [*place.decorated(candidate.decorators), *edits])
 
 
 def _body(target: Target, function: Definition) -> str:
@@ -61,6 +67,9 @@ def _body(target: Target, function: Definition) -> str:
     theirs = fit(function.header.of(function.text), normalize(target.signature), method=target.in_class)
     body = body_of(function)
     words = set(_WORD.findall(body))
+    inner = arguments(function.header.of(function.text))
+    if inner is not None and not target.in_class and _needs_own_parameters(function, inner, theirs):
+        return _nested(function, inner, theirs)
     own = {function.name: target.name} if function.name != target.name else {}
     names = {old: new for old, new in (own | dict(theirs.names)).items() if old in words}
     first = [f"{name} = {default}" for name, default in theirs.defaults.items()]
@@ -72,6 +81,32 @@ def _body(target: Target, function: Definition) -> str:
     if not names.keys().isdisjoint(theirs.names):
         called.append(f"{', '.join(theirs.names)} = {', '.join(theirs.names.values())}")
     return prepended(body, [*called, *first])
+
+
+def _needs_own_parameters(function: Definition, inner: ast.arguments, theirs: Fit) -> bool:
+    """Tell whether a function calls itself and has parameters that the target lacks, as an accumulator or a memory: in
+    the target's own signature such calls would fail."""
+    own = [*inner.posonlyargs, *inner.args, *inner.kwonlyargs]
+    is_recursive = re.search(rf"\b{re.escape(function.name)}[ \t]*\(", body_of(function)) is not None
+    return is_recursive and any(each.arg in theirs.defaults for each in own)
+
+
+def _nested(function: Definition, inner: ast.arguments, theirs: Fit) -> str:
+    """Return a body that has the whole function inside and calls it."""
+    given: list[str] = []
+    by_name = False
+    for each in (*inner.posonlyargs, *inner.args, *inner.kwonlyargs):
+        by_name = by_name or each in inner.kwonlyargs
+        if each.arg in theirs.defaults:
+            by_name = True
+        else:
+            ours = theirs.names.get(each.arg, each.arg)
+            given.append(f"{each.arg}={ours}" if by_name else ours)
+    if inner.kwarg is not None and inner.kwarg.arg not in theirs.defaults:
+        given.append(f"**{theirs.names.get(inner.kwarg.arg, inner.kwarg.arg)}")
+    awaits = "await " if function.header.of(function.text).startswith("async") else ""
+    text = function.text[function.header.start : function.span.end].rstrip()
+    return f"{text}\n\nreturn {awaits}{function.name}({', '.join(given)})"
 
 
 def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
@@ -127,6 +162,14 @@ class _Place:
         """Tell whether the function already has that body."""
         own = find_function(dedent(normalize(self.target.source)), self.target.name)
         return own is not None and body_of(own) == body
+
+    def decorated(self, decorators: Sequence[str]) -> list[Edit]:
+        """Put `decorators` right above the header."""
+        start = self.target.header.start - len(self.target.indent)
+        text = "".join(
+            reindent(each, parent="", first=self.target.indent, unit=self.unit) + "\n" for each in decorators
+        )
+        return [Edit(start, start, self.in_file(text))] if text else []
 
     def edits(self, body: str) -> list[Edit]:
         """Put `body` in place, below the comments of a stub; no edit if the function already has it."""

@@ -102,6 +102,7 @@ class Case:
     imports: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
     cut: bool = False
+    decorators: tuple[str, ...] = ()
 
 
 CASES = {
@@ -119,7 +120,7 @@ CASES = {
     "prose before and after": Case(f"Sure! Here's the code (as you asked:\n\n{MEAN}\n\nThis function's fine."),
     "usage sample first": Case(f"Use it so:\n```python\nprint(mean([1, 2]))\n```\nCode:\n```python\n{MEAN}\n```"),
     "bash first": Case(f"```bash\npip install numpy\n```\n```python\n{MEAN}\n```"),
-    "first of two alternatives": Case(f"```python\n{MEAN}\n```\nOr, with a loop:\n```python\n{LOOPING}\n```"),
+    "the last of two alternatives": Case(f"```python\n{LOOPING}\n```\nOr in short:\n```python\n{MEAN}\n```"),
     "lazy first alternative": Case(f"```python\n{STUB}\n```\nComplete:\n```python\n{MEAN}\n```"),
     "echoed stub in the same block": Case(f"```python\n{STUB}\n\n\n{MEAN}\n```"),
     "the last of two in one block": Case(f"{LOOPING}\n\n\n{MEAN}\n"),
@@ -182,6 +183,7 @@ CASES = {
         "from functools import cache\n\n@cache\ndef mean(values: list, weights=None) -> float:\n    return 1.0",
         "@cache\ndef mean(values: list, weights=None) -> float:\n    return 1.0",
         imports=("from functools import cache",),
+        decorators=("@cache",),
     ),
     "imports, constants, helpers, and what is no part of it": Case(
         "import math\nfrom typing import (\n    List,\n    Dict,\n)\nimport os, sys; sys.setrecursionlimit(9)\n"
@@ -324,7 +326,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_replies_as_models_write_them(case: Case) -> None:
-    assert read(case.reply) == Candidate(case.function, case.imports, case.definitions, case.cut)
+    assert read(case.reply) == Candidate(case.function, case.imports, case.definitions, case.cut, case.decorators)
 
 
 AREA = "@property\ndef area(self):\n    return self.side**2"

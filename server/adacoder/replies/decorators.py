@@ -1,0 +1,50 @@
+"""Decorators of a function in a reply: which ones may come along with its body."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import definitions, logical_lines, normalize
+
+if TYPE_CHECKING:
+    from adacoder.domain import Target
+
+_NAME = re.compile(r"@[ \t]*(?P<name>[\w.]+)")
+_CACHES = frozenset({"cache", "lru_cache"})
+_KEPT = _CACHES | {"contextmanager", "asynccontextmanager", "njit", "jit", "singledispatch"}
+"""Decorators of libraries that a body is written for. Others say what a function is to its class or to a framework."""
+_MUTABLE = re.compile(r"->[ \t]*['\"]?(?:typing\.)?(?:list|dict|set|bytearray|List|Dict|Set|DefaultDict|Counter)\b")
+_YIELDS = re.compile(r"^[ \t]*(?:.*=[ \t]*)?(?:\([ \t]*)?yield\b", re.MULTILINE)
+
+
+def decorators_of(function: str) -> list[str]:
+    """The decorators in the text of a function, one a string."""
+    found = definitions(function)[:1]
+    if not found:
+        return []
+    text = function[: found[0].header.start]
+    return [text[line.start : line.code_end] for line in logical_lines(text) if text[line.start] == "@"]
+
+
+def new_decorators(function: str, target: Target) -> list[str]:
+    """The decorators that `function` has and the target lacks."""
+    own = "".join(normalize(target.source[: target.header.start - target.definition.start]).split())
+    return [each for each in decorators_of(function) if "".join(each.split()) not in own]
+
+
+def may_be_kept(decorator: str, brought: frozenset[str]) -> bool:
+    """Tell whether a decorator may come along: a known one, or one that the reply defines itself."""
+    name = _name(decorator)
+    return name.rpartition(".")[2] in _KEPT or name.partition(".")[0] in brought
+
+
+def changes_results(decorator: str, function: str, target: Target) -> bool:
+    """Tell whether a cache would hand out the same list, set or iterator again: then it may change what callers see."""
+    is_cache = _name(decorator).rpartition(".")[2] in _CACHES
+    return is_cache and (_MUTABLE.search(target.signature) or _YIELDS.search(function)) is not None
+
+
+def _name(decorator: str) -> str:
+    found = _NAME.match(decorator)
+    return found["name"] if found else ""

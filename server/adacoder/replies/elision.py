@@ -1,0 +1,104 @@
+"""Elisions: parts of a function that a reply replaces by `# ... existing code ...`.
+
+4 of 7,037 recorded replies have such a comment, none of them about a body that was there. Agents and chats that edit a
+file write it.
+"""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import dedent, definitions, normalize
+from adacoder.replies.laziness import leaves_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adacoder.domain import Target
+    from adacoder.pytext import Definition
+
+_MOST_LINES = 200
+"""Most lines of a function that is filled, as it is written and as it stands."""
+_TELLING = 80
+"""Characters of a line that are compared."""
+_ALIKE = 0.6
+"""Likeness of two lines from which on one may replace the other."""
+_LEAVES = ("return", "raise")
+
+
+def filled(function: Definition, target: Target) -> str | None:
+    """`function`, at column 0, with what it leaves out taken from the target's present body; None if there is no such
+    place, or if it can be told in more than one way where a part begins and ends."""
+    present = next((each for each in definitions(dedent(normalize(target.source))) if each.name == target.name), None)
+    if target.is_stub or present is None:
+        return None
+    head, body = _halves(function)
+    _, there = _halves(present)
+    if len(body) + len(there) > _MOST_LINES:
+        return None
+    parts: list[list[str]] = [[]]
+    for line in body:
+        if leaves_out(line):
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    if len(parts) == 1:
+        return None
+    lines = parts[0]
+    for index, after in enumerate(parts[1:], 1):
+        begin = _end_of(parts[index - 1], there, is_first=index == 1)
+        end = _begin_of(after, there, is_last=index == len(parts) - 1)
+        if begin is None or end is None or begin > end:
+            return None
+        lines = [*lines, *there[begin:end], *after]
+    return "\n".join([*head, *lines]).rstrip()
+
+
+def _halves(function: Definition) -> tuple[list[str], list[str]]:
+    """Split a function behind its docstring, or its header, into lines."""
+    text = dedent(function.span.of(function.text))
+    own = definitions(text)[0]
+    begin = own.header.end if own.docstring is None else own.docstring.end
+    head = text[:begin].count("\n") + 1
+    lines = text.rstrip().split("\n")
+    return lines[:head], lines[head:]
+
+
+def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> int | None:
+    """Find where a part begins that `written` precedes: behind the last line that both have."""
+    for back, line in enumerate(reversed(written)):
+        if line.strip() and line in there:
+            return (
+                there.index(line) + 1
+                if there.count(line) == 1 and _are_new(written[len(written) - back :], there)
+                else None
+            )
+    return 0 if is_first and _are_new(written, there) else None
+
+
+def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) -> int | None:
+    """Find where a part ends that `written` follows: at the first line that both have; at the end, or at the last
+    `return` where `written` begins with another."""
+    for index, line in enumerate(written):
+        if line.strip() and line in there:
+            return there.index(line) if there.count(line) == 1 and _are_new(written[:index], there) else None
+    first = next((line for line in written if line.strip()), "")
+    if first.strip().startswith(_LEAVES) and there and _indent(there[-1]) == _indent(first):
+        return len(there) - 1 if is_last and there[-1].strip().startswith(_LEAVES) else None
+    ends_open = not there or not there[-1].strip().startswith(_LEAVES)
+    return len(there) if is_last and (not first or (ends_open and _are_new(written, there))) else None
+
+
+def _are_new(written: Sequence[str], there: Sequence[str]) -> bool:
+    """Tell whether no line of `written` may replace one that is there."""
+    return not any(
+        SequenceMatcher(None, one.strip()[:_TELLING], other.strip()[:_TELLING]).ratio() > _ALIKE
+        for one in written
+        for other in there
+        if one.strip() and other.strip()
+    )
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]

@@ -1,0 +1,214 @@
+"""Patches in a reply: unified diffs, SEARCH/REPLACE blocks and `*** Begin Patch`, applied to the target's module.
+
+None of 7,037 recorded replies of models holds one. Agents and chats that are asked to edit a file write them, and a
+user may paste any of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from adacoder.pytext import Lines, dedent, definitions, normalize, statements
+from adacoder.replies.blocks import Block
+from adacoder.replies.dependencies import dependencies
+
+if TYPE_CHECKING:
+    from adacoder.domain import Target
+
+_MOST_HUNKS = 50
+"""Most places that a patch for one function changes."""
+_FILE = re.compile(r"(?:\+\+\+ (?!/dev/null)|\*\*\* (?:Update|Add) File: )(?:[ab]/)?(?P<path>\S+)")
+_PLACE = re.compile(r"@@(?: -(?P<line>\d+)[^@]*@@)?[ \t]*(?P<anchor>.*?)[ \t]*(?:@@)?")
+_ASIDE = re.compile(r"--- .*|diff --git .*|index [0-9a-f]+\.\..*|\\ No newline.*|[a-z]+ file mode .*")
+_ENDS = re.compile(r"\*\*\* .*|[ \t]*(?:`{3,}|~{3,}).*")
+_SEARCH = re.compile(r"<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b.*")
+_DIVIDER = re.compile(r"={5,}")
+_REPLACED = re.compile(r">{5,}(?: .*)?")
+
+
+@dataclass(slots=True)
+class _Hunk:
+    """One place of a patch."""
+
+    path: str = ""
+    """Its file, as the patch names it; empty: not named."""
+    anchor: str = ""
+    """A line above the place."""
+    line: int = 0
+    """1-based line that the place begins at; 0: not told."""
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    """Its lines, each with its mark: blank for context, `-` or `+`."""
+    ended: bool = False
+    """True if something stands behind it, so that it cannot go on."""
+
+    @property
+    def old(self) -> list[str]:
+        """Lines that must stand in the module."""
+        return [text for mark, text in self.lines if mark != "+"]
+
+    @property
+    def new(self) -> list[str]:
+        """Lines that are to stand there."""
+        return [text for mark, text in self.lines if mark != "-"]
+
+
+def patched(text: str, target: Target) -> list[Block]:
+    """The versions of the target that the patches in `text` make of its module, each with the imports and definitions
+    that come new with it; of other files, and of other functions in the module, nothing is taken.
+
+    The places of a patch follow each other. Where one fits only the module as it stands, another version begins.
+    """
+    hunks = [hunk for hunk in _hunks(text) if hunk.old != hunk.new]
+    named = [hunk for hunk in hunks if not hunk.path or hunk.path.endswith(target.module.path.name)]
+    module = normalize(target.text).split("\n")
+    current, ended, lost = module, True, False
+    found: list[Block] = []
+
+    def take() -> None:
+        if current is not module and (block := _block(current, target, ended=ended, lost=lost)) is not None:
+            found.append(block)
+
+    for hunk in (named or hunks)[:_MOST_HUNKS]:
+        _trim(hunk)
+        applied = _applied(hunk, current, target)
+        if applied is None and current is not module and (applied := _applied(hunk, module, target)) is not None:
+            take()
+            ended, lost = True, False
+        if applied is not None:
+            current, ended = applied, ended and hunk.ended
+        elif not any(map(str.strip, hunk.old)):
+            found.append(Block("\n".join(hunk.new), hunk.ended))
+        else:
+            lost = True
+    take()
+    return found
+
+
+def _hunks(text: str) -> Iterator[_Hunk]:
+    hunk: _Hunk | None = None
+    path = ""
+    lines = iter(text.split("\n"))
+    for line in lines:
+        file, place = _FILE.match(line), _PLACE.fullmatch(line) if line.startswith("@@") else None
+        begins = file or place or _SEARCH.fullmatch(line) or _ENDS.fullmatch(line)
+        if begins or _ASIDE.fullmatch(line) or (hunk and line and line[0] not in " +-\t"):
+            if hunk is not None and hunk.lines:
+                hunk.ended = True
+                yield hunk
+                hunk = None
+            if file:
+                path, hunk = file["path"], _Hunk(file["path"])
+            elif place:
+                hunk = _Hunk(path, place["anchor"], int(place["line"] or 0))
+            elif _SEARCH.fullmatch(line):
+                yield _replacement(lines, path)
+                hunk = None
+            elif hunk is not None and _ENDS.fullmatch(line):
+                hunk = None
+        elif hunk is not None:
+            hunk.lines.append((line[:1] if line[:1] in ("+", "-") else " ", line[1:]))
+    if hunk is not None:
+        yield hunk
+
+
+def _replacement(lines: Iterator[str], path: str) -> _Hunk:
+    """Read the rest of a SEARCH/REPLACE block."""
+    hunk = _Hunk(path)
+    mark = "-"
+    for line in lines:
+        if _REPLACED.fullmatch(line):
+            hunk.ended = True
+            break
+        if mark == "-" and _DIVIDER.fullmatch(line):
+            mark = "+"
+        else:
+            hunk.lines.append((mark, line))
+    return hunk
+
+
+def _trim(hunk: _Hunk) -> None:
+    """Drop blank context at both ends, which models add and leave out at will."""
+    while hunk.lines and hunk.lines[-1][0] == " " and not hunk.lines[-1][1].strip():
+        hunk.lines.pop()
+    while hunk.lines and hunk.lines[0][0] == " " and not hunk.lines[0][1].strip():
+        del hunk.lines[0]
+
+
+def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | None:
+    """`lines` with `hunk` in its place; None if it has none, or more than one.
+
+    White space at the ends of lines may differ: then the new lines move as the first old one did.
+    """
+    old = hunk.old
+    if not any(line.strip() for line in old):
+        return None
+    start = _place(hunk, old, lines, target)
+    if start is None:
+        return None
+    first = next(index for index, line in enumerate(old) if line.strip())
+    before, theirs = _indent(lines[start + first]), _indent(old[first])
+    moved: list[str] = []
+    at = start
+    for mark, text in hunk.lines:
+        if mark == "+":
+            moved.append(_moved(text, theirs, before))
+        else:
+            moved += [lines[at]] if mark == " " else []
+            at += 1
+    return [*lines[:start], *moved, *lines[at:]]
+
+
+def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target) -> int | None:
+    """Find the only place where `old` stands: after the anchor, in the target, at the line that is told."""
+    module, bare = [line.strip() for line in lines], [line.strip() for line in old]
+    places = [at for at in range(len(module) - len(bare) + 1) if module[at] == bare[0] and _stands(bare, module, at)]
+    anchored = [at for at in places if hunk.anchor and any(hunk.anchor in line for line in module[:at])]
+    where = Lines(normalize(target.text))
+    own = range(where.line_at(target.definition.start), where.line_at(target.definition.end) + 1)
+    for narrowed in (
+        anchored,
+        [at for at in anchored or places if at in own],
+        [at for at in places if at == hunk.line - 1],
+    ):
+        if len(places) > 1 and narrowed:
+            places = narrowed
+    return places[0] if len(places) == 1 else None
+
+
+def _stands(bare: Sequence[str], module: Sequence[str], at: int) -> bool:
+    return all(one == other for one, other in zip(bare, module[at : at + len(bare)], strict=True))
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _moved(line: str, theirs: str, ours: str) -> str:
+    if not line.strip():
+        return ""
+    return ours + line[len(theirs) :] if line.startswith(theirs) else ours + line.lstrip()
+
+
+def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
+    """What a patched module has new for the target; None if its function is as before."""
+    text, before = "\n".join(lines), normalize(target.text)
+    function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
+    if function is None or function.span.of(text) == normalize(target.source):
+        return None
+    known = {span.of(before).rstrip() for span in statements(before)}
+    names = frozenset[str]().union(*(each.binds for each in dependencies(before)))
+    new: list[str] = []
+    left_out = dict.fromkeys(["a place that is not in the module"] if lost else [])
+    for each in dependencies(text):
+        is_own = each.place.start <= function.span.start < each.place.end
+        if is_own or each.place.of(text).rstrip() in known:
+            continue
+        if each.is_import or names.isdisjoint(each.binds):
+            new.append(each.text)
+        else:
+            left_out |= dict.fromkeys(f"'{name}'" for name in sorted(each.binds))
+    notes = (f"The reply also changes {', '.join(left_out)}: that was left out.",) if left_out else ()
+    return Block("\n\n\n".join([*new, dedent(function.span.of(text)).rstrip()]) + "\n", ended, notes=notes)

@@ -1,0 +1,19 @@
+"""Marks of a model's thoughts in its text, as chat templates and models write them."""
+
+from __future__ import annotations
+
+import re
+
+_THOUGHT = r"(?:(?:seed:)?think|thinking|thoughts?|reasoning|reflection|scratchpad)"
+OPENING = rf"(?:<{_THOUGHT}>|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought\b|◁think▷)"
+"""Pattern of a mark that opens thoughts, in any case."""
+CLOSING = rf"(?:</{_THOUGHT}>|\[/THINK\]|<\|end_of_thought\|>|<channel\|>|◁/think▷)"
+"""Pattern of a mark that closes thoughts, in any case."""
+CHANNEL = r"<\|channel\|>(?P<name>\w*+)[^<\n]*+<\|message\|>"
+"""Pattern of the beginning of a channel: thoughts stand in all but `final`."""
+_MARK = re.compile(f"{OPENING}|{CLOSING}|{CHANNEL}", re.IGNORECASE)
+
+
+def has_thoughts(text: str) -> bool:
+    """Tell whether a mark of thoughts stands in `text`: a whole reply, or a chat template."""
+    return _MARK.search(text) is not None
