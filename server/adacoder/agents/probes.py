@@ -1,6 +1,7 @@
 """Designed tests over a request: run on candidates, and set aside where the docstring's Examples speak against them.
 
-A designed test is a model's opinion. It sends a candidate back, or ranks equals; it never verifies.
+A designed test is a model's opinion. It sends a candidate back, and ranks those that no Example proves.
+It never verifies.
 """
 
 from __future__ import annotations

@@ -63,7 +63,10 @@ class Request:
 
     @property
     def best(self) -> Attempt | None:
-        """The attempt that got furthest by the docstring's Examples; among equals the preferred one, then the first."""
+        """The attempt that got furthest by the docstring's Examples.
+
+        Among equals it is the first that is proved, else the preferred one, else the first.
+        """
         best: Attempt | None = None
         for attempt in self._attempts.values():
             if attempt.candidate in self._replaced:
@@ -72,7 +75,7 @@ class Request:
         return best
 
     def _better(self, one: Attempt, other: Attempt) -> Attempt:
-        if one.verdict.reach != other.verdict.reach:
+        if one.verdict.reach != other.verdict.reach or (one.verdict.passed and one.verdict.is_proved):
             return further(one, other)
         values = [self._values.get(attempt.candidate, 0.0) for attempt in (one, other)]
         return other if values[1] > values[0] else one
@@ -222,5 +225,8 @@ class Request:
         return await self._evaluator.trace(self.target, candidate, example)
 
     def prefer(self, attempt: Attempt, value: float) -> None:
-        """Rank an attempt among those of equal reach: the greatest value is the best."""
+        """Rank an attempt among those of equal reach: the greatest value is the best.
+
+        Values are opinions of a model. They never replace an attempt that passed and is proved.
+        """
         self._values[attempt.candidate] = value

@@ -1,38 +1,40 @@
 """Detection of hard-coded answers to the docstring's examples.
 
-For most Examples the return that was taken gives back a literal of the `want`, chosen by comparing with, or looking up,
-a literal of that Example's input. Which lines were reached was observed; what chooses a literal is read from the text.
+An Example is answered from memory if the lines that it was seen to reach hold its input and its `want` as constants, in
+whatever form: comparisons, tables, texts that are split, defaults of parameters. Most Examples must be.
 
 Small inputs, tables that go well beyond the Examples, and rules that the docstring states, are answered in good faith.
+So are thresholds and arithmetic: `if score >= 90` is no test for the one input 90.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from adacoder.domain import Example, ExampleResult, Target
 from adacoder.pytext import Lines, dedent, normalize, parsed
 from adacoder.source.placed import Splice
 
-_LONGEST, _MOST, _DEEPEST = 10_000, 500, 30  # characters, literals, and levels around one that are read
+_LONGEST = 10_000
+"""Characters of a function, or an example, that is read."""
 _TRUTHS = {("true",), ("false",)}
-_BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})  # what functions treat on its own in good faith
-_ORDERS, _NONE, _END = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str](), ast.Module([], [])
+_BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
+"""Words of inputs that functions treat on their own in good faith."""
+_ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
+_CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
+"""Nodes that choose by the constants in them, or among these; an attribute is the method of a text."""
+_GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
     """Explain why passing these Examples proves nothing, or return None; without observed lines any may be reached."""
-    wants = {_words(result.example.want) for result in results}
     try:
-        trees = _trees(placed)
-        if wants.isdisjoint(_TRUTHS) and wants.isdisjoint(_answers(trees.values())):
-            return None  # as nearly always, and to find the ways takes long
-        count = _from_memory(target, [*islice(_Code(placed, trees).ways(), _MOST)], results)
+        count = _from_memory(target, _Code(placed), results)
     except RecursionError:
         return None
     if not count:
@@ -45,177 +47,223 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
     return f"{how}: nothing is computed for {so} nothing about other inputs."
 
 
-class _Way(NamedTuple):
-    """A path of a literal to a return; `keys`: words that select it, by comparison or by lookup."""
+class _Constant(NamedTuple):
+    """A constant of a candidate that may choose an answer, or be one."""
 
-    answer: tuple[str, ...] = ()
-    keys: frozenset[str] = _NONE
-    lines: tuple[range, ...] = ()
-
-
-def _trees(placed: Splice) -> dict[int, ast.AST]:
-    """Syntax trees of a candidate's parts, by their offset."""
-    spans = [span for span in (*placed.added, placed.function) if span.end - span.start <= _LONGEST]
-    found = {span.start: parsed(dedent(normalize(span.of(placed.text)))) for span in spans}
-    return {start: tree for start, tree in found.items() if tree}
-
-
-def _answers(trees: Iterable[ast.AST]) -> set[tuple[str, ...]]:
-    """Values of the expressions without names: all that may be given back, besides truths."""
-    found, named = set[tuple[str, ...]](), set[ast.AST]()
-    for tree in trees:
-        for node in reversed([*ast.walk(tree)]):  # what is within a node comes before it
-            within = [*ast.iter_child_nodes(node)]
-            if not named.isdisjoint(within) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
-                named.add(node)
-            if isinstance(node, ast.expr) and named.isdisjoint(node.args if isinstance(node, ast.Call) else [node]):
-                found.add(_words(ast.unparse(node)))
-    return found
+    words: tuple[str, ...]
+    chooses: bool
+    """True if it stands in a comparison or in a table."""
+    lines: range | None
+    """Lines of its statement, from 1; None where they are not observed."""
 
 
 class _Code:
-    """A candidate's text: which literals it may give back, and how."""
+    """The constants of a candidate, without those of arithmetic, thresholds and errors."""
 
-    def __init__(self, placed: Splice, trees: Mapping[int, ast.AST]) -> None:
-        lines, function = Lines(placed.text), placed.function
-        self._own = range(lines.line_at(function.start) + 1, lines.line_at(function.end) + 2)
-        self._above: dict[ast.AST, ast.AST] = {}
-        self._values: dict[str, list[ast.AST]] = defaultdict(list)
-        self._places: dict[str, list[ast.AST]] = defaultdict(list)
-        self._uses: dict[str, list[_Way]] = {}
-        self._tests: dict[ast.AST, frozenset[str]] = {}
-        for start, tree in trees.items():
-            for node in ast.walk(ast.increment_lineno(tree, lines.line_at(start))):
-                self._above.update(dict.fromkeys(ast.iter_child_nodes(node), node))
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    self._places[node.id].append(node)
-                elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-                    for name in _names(node, ast.Store):
-                        self._values[name].append(node.value if isinstance(node, ast.Assign) else node)
-        self._said = {name: _constants(values) for name, values in self._values.items()}
-        self._computed = {name for name, values in self._values.items() if _has_sum(values)}
-        self._equated = {name for node in self._above if self._is_equation(node) for name in _names(node)}
+    def __init__(self, placed: Splice) -> None:
+        self.constants: list[_Constant] = []
+        self.tables: list[list[tuple[str, ...]]] = []
+        """The entries of its sequences and texts, by their place."""
+        lines = Lines(placed.text)
+        for span in (*placed.added, placed.function):
+            tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
+            if tree is not None:
+                ast.increment_lineno(tree, lines.line_at(span.start))
+                self._compared = _holders(tree, lambda node: isinstance(node, ast.Compare))
+                self._computed = _computed(tree)
+                self._asked = _asked(tree, self._computed)
+                self._read(tree, None, is_own=span == placed.function)
 
-    def ways(self) -> Iterator[_Way]:
-        """Paths by which it returns literals and the truth of comparisons."""
-        for node in [*self._above]:
-            parts = node.args if isinstance(node, ast.Call) else [node]
-            if isinstance(node, ast.Compare):
-                truth = str(isinstance(node.ops[0], ast.Eq | ast.In)).lower()
-                yield from self._ways(node, (truth,), self._compared(node))
-            elif isinstance(node, ast.expr) and not any(map(_names, parts)):
-                yield from self._ways(node, _words(ast.unparse(node)))
-
-    def _ways(self, node: ast.AST, answer: tuple[str, ...] = (), keys: frozenset[str] = _NONE) -> Iterator[_Way]:
-        """Paths from `node`, unchanged, to a return; names bound to it are followed."""
-        lines, names, is_given = list[range](), set[str](), False
-        for _ in range(_DEEPEST):
-            child, node = node, self._above.get(node, _END)
-            match node:
-                case ast.Dict(keys=asked, values=values):
-                    entries = zip(asked[:_MOST], values[:_MOST], strict=True)
-                    keys |= _constants(key for key, value in entries if key and value is child)
-                case ast.List(elts=row) | ast.Tuple(elts=row) | ast.Set(elts=row):
-                    if isinstance(self._above[node], ast.List | ast.Tuple | ast.Set):
-                        keys |= _constants(each for each in row[:_DEEPEST] if each is not child)
-                case ast.Subscript(slice=asked) | ast.Call(func=ast.Attribute(attr="get"), args=[asked, *_]):
-                    if child is asked or self._is_computed(asked):
-                        break
-                case ast.If(test=test) | ast.IfExp(test=test):
-                    keys |= self._compared(test)
-                case ast.match_case(pattern=pattern):
-                    keys |= _constants([pattern])
-                case ast.For(target=target, iter=table) | ast.comprehension(target=target, iter=table):
-                    if child is table and _names(target, ast.Store) & self._equated:
-                        names = _names(target, ast.Store)
-                case ast.NamedExpr(target=target) | ast.Assign(targets=[target]) | ast.AnnAssign(target=target) if (
-                    len(getattr(target, "elts", ())) <= _DEEPEST
-                ):
-                    names |= _names(target, ast.Store)
-                case ast.Return() | ast.Yield() | ast.YieldFrom() | ast.Call(func=ast.Name(id="print")):
-                    is_given = True
-                case ast.Call(func=called) if child is not called and _names(called) != {"next"}:
-                    break
-                case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.JoinedStr():
-                    break
-            if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.lineno in self._own:
-                lines.append(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-        for use in chain([_Way()] if is_given else [], *map(self._uses_of, names)):
-            yield _Way(answer, keys | use.keys, (*lines, *use.lines))
-
-    def _uses_of(self, name: str) -> list[_Way]:
-        if name not in self._uses:
-            self._uses[name] = []  # for what leads back to it
-            self._uses[name] += islice((way for node in self._places[name] for way in self._ways(node)), _MOST)
-        return self._uses[name]
-
-    def _compared(self, test: ast.AST) -> frozenset[str]:
-        """Constants that a test compares for equality."""
-        if test not in self._tests:
-            equations = [node for node in ast.walk(test) if self._is_equation(node)]
-            named = [self._said.get(name, _NONE) for node in equations for name in _names(node)]
-            self._tests[test] = _constants(equations).union(*named)
-        return self._tests[test]
-
-    def _is_equation(self, node: ast.AST) -> bool:
-        return isinstance(node, ast.Compare) and not isinstance(node.ops[0], _ORDERS) and not self._is_computed(node)
-
-    def _is_computed(self, node: ast.AST) -> bool:
-        """True if it holds arithmetic: a remainder is not the input itself."""
-        return not self._computed.isdisjoint(_names(node)) or _has_sum([node])
+    def _read(self, node: ast.AST, lines: range | None, *, is_own: bool, chooses: bool = False) -> None:
+        left_out: Sequence[ast.AST | None] = ()
+        if is_own and isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+            lines = range(node.lineno, max(end, node.lineno) + 1)
+        match node:
+            case ast.Constant(value=value):
+                self.constants.append(_Constant(_words(str(value)), chooses, lines))
+                if isinstance(value, str):
+                    self.tables += [[(each,) for each in _words(value)], [(each,) for each in value.lower()]]
+            case ast.Raise() | ast.JoinedStr() | ast.Expr(value=ast.Constant()) | ast.Slice():
+                return
+            case ast.Compare(ops=[order, *_]) if isinstance(order, _ORDERS) or node in self._computed:
+                return
+            case ast.BinOp() if node not in self._compared:
+                left_out = _plain(node.left, node.right)
+            case ast.AugAssign(value=value) | ast.Subscript(slice=value):
+                left_out = _plain(value)
+            case ast.Dict() if node in self._asked:
+                left_out = node.keys
+            case ast.arg():
+                left_out = [node.annotation]
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                left_out, lines = [node.returns], None
+            case ast.List() | ast.Tuple() if node not in self._asked:
+                self.tables.append([tuple(_words_in([each])) for each in node.elts])
+        chooses = isinstance(node, _CHOOSING) or (chooses and not isinstance(node, ast.stmt))
+        for child in ast.iter_child_nodes(node):
+            if child not in left_out:
+                is_answer = isinstance(node, _GIVING) and isinstance(child, ast.List | ast.Tuple | ast.Set)
+                for each in ast.iter_child_nodes(child) if is_answer else [child]:
+                    self._read(each, lines, is_own=is_own, chooses=chooses and not is_answer)
 
 
-def _from_memory(target: Target, ways: Sequence[_Way], results: Sequence[ExampleResult]) -> int:
+def _plain(*nodes: ast.expr) -> list[ast.expr]:
+    return [node for node in nodes if isinstance(node, ast.Constant | ast.UnaryOp)]
+
+
+def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[ast.AST]:
+    """All nodes that are meant, or hold one that is."""
+    found = set[ast.AST]()
+    for node in reversed([*ast.walk(tree)]):  # what a node holds comes before it
+        if is_meant(node) or not found.isdisjoint(ast.iter_child_nodes(node)):
+            found.add(node)
+    return frozenset(found)
+
+
+def _computed(tree: ast.AST) -> frozenset[ast.AST]:
+    """All nodes that hold arithmetic, or a name whose value does: a remainder is not the input itself."""
+    sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
+    bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
+    names = set[str]().union(*(_names(node, ast.Store) for node in bound))
+    return _holders(tree, lambda node: node in sums or (isinstance(node, ast.Name) and node.id in names))
+
+
+def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
+    """Tables that are asked for something computed."""
+    found, names = set[ast.AST](), set[str]()
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Subscript(value=table, slice=asked)
+                | ast.Call(func=ast.Attribute(value=table, attr="get"), args=[asked, *_])
+            ) if asked in computed:
+                found.add(table)
+                names |= {table.id} if isinstance(table, ast.Name) else set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and names & _names(node, ast.Store):
+            found.add(node.value)
+    return frozenset(found)
+
+
+def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) -> int:
     """Count the Examples answered from memory if they are the majority; else 0."""
-    inputs, found, by_default = _inputs(target), list[tuple[frozenset[str], _Way, frozenset[str]]](), 0
-    prose = re.sub(rf">>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
-    rules = [{*_words(line)} for line in prose.split("\n")]
-    for result in results:
-        want, given, lines = _words(result.example.want), inputs.get(result.example, _NONE), result.reached.lines
-        taken = [way for way in ways if way.answer == want and not (lines and any(map(lines.isdisjoint, way.lines)))]
-        enough = len(given) / (1 if want in _TRUTHS else 2)
-        told = [(given, way, met) for way in taken if (met := given & way.keys) and len(met) >= enough]
-        found += told[:1] if told and not any(told[0][2].union(want) <= rule for rule in rules) else []
-        by_default += bool(taken) and not told and want not in _TRUTHS
-    asked = Counter((way, met) for _, way, met in {*found})
-    recalled = [met for _, way, met in found if asked[way, met] == 1]  # one answer for several inputs is a rule
+    inputs, found, by_default = _inputs(target), list[tuple[frozenset[str], tuple[str, ...]]](), 0
+    rules = [Counter(_words(line)) for line in _prose(target).split("\n")]
+    seen = {lines: _reached(code, lines) for lines in {result.reached.lines for result in results}}
+    answers = [(result, _answer(result.example.want)) for result in results]
+    left = Counter(word for each in code.constants for word in each.words)
+    left.subtract(
+        chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
+    )
+    if any(left[word] < 0 for word in left.keys() - _BASE):
+        return 0  # a constant that is part of several answers is computed with
+    small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
+    placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
+    keys = frozenset(+left)
+    for result, want in answers:
+        given, derived = inputs[result.example]
+        reached, answer = seen[result.reached.lines], _joined(want)
+        is_placed = len(given) == 1 and (min(given), want) in placed
+        if want not in _TRUTHS and not is_placed and answer not in reached.text:
+            continue
+        words = reached.choosing.union(*(each.words for each in reached.longer if answer in _joined(each.words)))
+        words = keys & (reached.choosing if want in _TRUTHS else words | reached.others)
+        met = given & words
+        # The beginning of a text, or another part of it, may choose in good faith.
+        most = len(given) if want in _TRUTHS else (len(given) + 1 + (not all(map(str.isdecimal, met)))) // 2
+        met = given if is_placed else met if met and len(met) >= most else derived & words
+        if met and not any(Counter([*met, *want]) <= rule for rule in rules):
+            found.append((met, want))
+        by_default += not met and want not in _TRUTHS
+    asked = Counter(found)
+    recalled = [met for met, want in found if asked[met, want] == 1]  # one answer for several inputs is a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
     others = int(by_default == 1)  # reached only because every test failed
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
-    shown = _NONE.union(*inputs.values(), *(_words(example.want) for example in target.examples))
-    beyond = _NONE.union(*(way.keys for way in ways)) - shown - _BASE
+    known = _NONE.union(*telling, *(given for given, _ in inputs.values()), *(want for _, want in answers))
+    beyond = _NONE.union(*(each.words for each in code.constants if each.chooses)) - known - _BASE
     goes_beyond = 2 * len(beyond) >= len(_NONE.union(*telling))
     return len(recalled) + others if is_most and not goes_beyond else 0
 
 
-def _inputs(target: Target) -> dict[Example, frozenset[str]]:
-    """For each Example the words of what the target is given, or else of all literals in it; names stand for theirs."""
-    found, bound = dict[Example, frozenset[str]](), dict[str, frozenset[str]]()
+class _Reached(NamedTuple):
+    """The constants on some lines."""
+
+    text: str
+    """All of their words, in order."""
+    choosing: frozenset[str]
+    others: frozenset[str]
+    """Single words that do not choose by where they stand, as arguments of calls."""
+    longer: list[_Constant]
+    """Texts of several words that do not."""
+
+
+def _reached(code: _Code, lines: frozenset[int]) -> _Reached:
+    """The constants on these lines; on any lines, if these are none."""
+    reached = [each for each in code.constants if not (lines and each.lines and lines.isdisjoint(each.lines))]
+    others = [each for each in reached if not each.chooses]
+    return _Reached(
+        _joined(word for each in reached for word in each.words),
+        _NONE.union(*(each.words for each in reached if each.chooses)),
+        _NONE.union(*(each.words for each in others if len(each.words) == 1)) - _BASE,
+        [each for each in others if len(each.words) > 1],
+    )
+
+
+def _prose(target: Target) -> str:
+    """A docstring without its examples."""
+    lines, read = Lines(target.text), set[str]()
+    for each in target.examples:
+        if each.informal and each.line >= lines.line_at(target.docstring_span.start):
+            is_whole = each.want.strip() in lines[each.line]  # else its result is on the next line
+            read.update(lines[line].strip() for line in (each.line, each.line + (not is_whole)))
+    prose = re.sub(rf"(?m)^[ \t]*>>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
+    return "\n".join(line for line in prose.split("\n") if line.strip() not in read)
+
+
+def _inputs(target: Target) -> dict[Example, tuple[frozenset[str], frozenset[str]]]:
+    """For each Example the words of what the target is given, or else of all literals in it; names stand for theirs.
+
+    Besides them what a function may make of these: their length, and all in one word.
+    """
+    found, bound = dict[Example, tuple[frozenset[str], frozenset[str]]](), dict[str, frozenset[str]]()
     for example in target.examples:
-        tree = parsed(example.source[:_LONGEST]) or _END
+        tree = parsed(example.source[:_LONGEST]) or ast.Module([], [])
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         own = [each for each in calls if target.name in (getattr(each.func, "id", ""), getattr(each.func, "attr", ""))]
+        parts = [part for call in own for part in (*call.args, *call.keywords)]
         whole, given = (
-            _constants(nodes).union(*(bound.get(name, ()) for node in nodes for name in _names(node)))
-            for nodes in ([tree], [part for call in own for part in (*call.args, *call.keywords)])
+            _NONE.union(_words_in(nodes), *(bound.get(name, ()) for node in nodes for name in _names(node)))
+            for nodes in ([tree], parts)
         )
-        found[example] = given or whole
+        lengths = [len(each.elts) for each in parts if isinstance(each, ast.List | ast.Tuple | ast.Set)]
+        lengths += [len(each.value) for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        derived = {"".join(_words_in(parts)), *map(str, lengths)}
+        found[example] = given or whole, frozenset(derived) - _BASE
         bound |= dict.fromkeys(_names(tree, ast.Store), whole)
     return found
-
-
-def _has_sum(nodes: Iterable[ast.AST]) -> bool:
-    return any(isinstance(each, ast.BinOp | ast.AugAssign) for node in nodes for each in ast.walk(node))
 
 
 def _names(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
 
 
-def _constants(nodes: Iterable[ast.AST]) -> frozenset[str]:
+def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
     """The words of all constants in some code."""
     inner = chain.from_iterable(map(ast.walk, nodes))
-    return frozenset(word for each in inner if isinstance(each, ast.Constant) for word in _words(str(each.value)))
+    return [word for each in inner if isinstance(each, ast.Constant) for word in _words(str(each.value))]
+
+
+def _answer(want: str) -> tuple[str, ...]:
+    """Words of the constants in a `want`; all of its words if it is no expression."""
+    tree = parsed(want[:_LONGEST])
+    return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
+
+
+def _joined(words: Iterable[str]) -> str:
+    return "\n" + "".join(f"{word}\n" for word in words)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ _ALWAYS = (
     ast.ImportFrom,
 )
 """Statements that replace any earlier meaning of a name."""
-_NOT_WHEN_IMPORTED = ("TYPE_CHECKING", "typing.TYPE_CHECKING", "t.TYPE_CHECKING", "__name__ == '__main__'")
+_NOT_WHEN_IMPORTED = re.compile(r"(?:\w+\.)*TYPE_CHECKING|MYPY|False|0|__name__ == '__main__'")
 """Conditions that do not hold when a module is imported."""
 OWN = ""
 """The origin of what a module binds itself: its functions, classes and variables."""
@@ -171,12 +171,16 @@ class _Binder(ast.NodeVisitor):
                 self._found.origins[name] = {*before, origin}
 
     def visit_If(self, node: ast.If) -> None:
-        if ast.unparse(node.test) in _NOT_WHEN_IMPORTED:
-            for statement in node.orelse:
-                self.visit(statement)
-            self._found.for_typing.update(name.binds for statement in node.body for name in _imported(statement))
-        else:
+        is_negated = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+        test = node.test.operand if isinstance(node.test, ast.UnaryOp) and is_negated else node.test
+        if not _NOT_WHEN_IMPORTED.fullmatch(ast.unparse(test)):
             self.generic_visit(node)
+            return
+        for_typing, running = (node.orelse, node.body) if is_negated else (node.body, node.orelse)
+        for statement in running:
+            self.visit(statement)
+        within = (each for statement in for_typing for each in ast.walk(statement) if isinstance(each, ast.stmt))
+        self._found.for_typing.update(name.binds for each in within for name in _imported(each))
 
     def generic_visit(self, node: ast.AST) -> None:
         match node:
@@ -246,6 +250,24 @@ def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
                 nodes = [] if tree is None else list(ast.walk(tree))
                 found.update(each.id for each in nodes if isinstance(each, ast.Name))
     return frozenset(found)
+
+
+def names_at_run_time(node: ast.AST, *, is_lazy: bool, in_function: bool) -> Iterator[str]:
+    """Yield the names that are evaluated when `node` runs, or what it defines.
+
+    `is_lazy`: no annotation is evaluated; else those of variables in functions are not.
+    """
+    if isinstance(node, ast.Name):
+        yield node.id
+    in_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+        in_function and not isinstance(node, ast.ClassDef)
+    )
+    for field_name, value in ast.iter_fields(node):
+        is_read = is_lazy or (in_function and isinstance(node, ast.AnnAssign))
+        if not (is_read and field_name in ("annotation", "returns")):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from names_at_run_time(child, is_lazy=is_lazy, in_function=in_function)
 
 
 def _annotations(statement: ast.stmt) -> Iterator[ast.expr]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from adacoder import report
+from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.domain import (
     Attempt,
     Candidate,
@@ -20,12 +21,15 @@ from adacoder.domain import (
     Verdict,
     further,
 )
+from adacoder.journal import Journal
 from adacoder.project import Project
-from adacoder.service import Service
+from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
-from adacoder.source.locate import documented
+from adacoder.source.locate import documented, locate
 from adacoder.source.text import apply_edits
 from adacoder.task import Task
+from support.evaluating import workspace
+from support.memorising import cases
 from support.scripted import STUB as MODULE
 from support.scripted import Desk
 
@@ -112,6 +116,22 @@ async def test_check_says_the_same_of_a_function_as_it_stands(tmp_path: Path, wr
     assert outcome.status is status
     kind = outcome.verdict and outcome.verdict.failure and outcome.verdict.failure.kind
     assert (kind is FailureKind.MEMORISED) is (status is Status.UNVERIFIED)
+
+
+@isolated
+async def test_the_corpus_passes_its_examples_and_is_told_by_what_it_was_seen_to_reach(tmp_path: Path) -> None:
+    path, told = tmp_path / "m.py", dict[str, bool]()
+    async with workspace(tmp_path) as opened:
+        evaluator = CodeEvaluator(opened.host(), Journal(), overlays={}, timeout=10)
+        for case in cases():
+            text = f"import base64\nimport bisect\nimport json\nimport operator\nimport re\n\n\n{case.text}"
+            path.write_text(text, encoding="utf-8")
+            function = locate(text, path, tmp_path, qualname="f")
+            verdict = await evaluator.evaluate(function, from_reply(case.code, function))
+            assert verdict.examples_passed == verdict.total(function) > 0, f"{case.name}: {verdict.failure}"
+            told[case.name] = verdict.is_memorised
+    assert told == {case.name: case.found for case in cases()}
+    assert sum(told.values()) >= 40
 
 
 def test_of_all_that_is_imported_memory_got_further_only_than_what_passes_nothing() -> None:

@@ -135,16 +135,47 @@ async def test_what_lies_outside_the_candidate_costs_no_more_calls(name: str, tm
     assert 0 < len(actor.asked) <= STRATEGIES[name].best_calls
 
 
-SHORT = "def hypotenuse(a, b):\n    return (a * abs(a) + b * abs(b)) ** 0.5"
-"""Passes the docstring's examples, and is wrong for negative numbers."""
+MISLED = "def hypotenuse(a, b):\n    return 9.0 if b == 8 else (a * a + b * b) ** 0.5"
+"""Passes the docstring's examples and WRONG_TESTS, and is wrong."""
+WRONG_TESTS = "```python\nassert hypotenuse(6, 8) == 9.0\nassert hypotenuse(8, 8) == 9.0\n```"
+ONE_EXAMPLE = STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", "")
+NO_EXAMPLE = ONE_EXAMPLE.replace("    >>> hypotenuse(3, 4)\n    5.0\n", "")
 
 
-@pytest.mark.parametrize("name", ["self-collaboration", "agentcoder", "agentcoder-designer"])
-async def test_what_was_revised_by_designed_tests_is_returned(name: str, tmp_path: Path) -> None:
-    tests = "```python\nassert hypotenuse(-3, 4) == 5.0\nassert hypotenuse(6, 8) == 10.0\n```"
-    actor = Actor(lambda number: f"```python\n{SHORT if number == 1 else RIGHT}\n```", tests=tests)
-    outcome = await outcome_of(name, actor, tmp_path)
+async def revised(name: str, folder: Path, first: str, then: str, stub: str = STUB) -> tuple[Outcome, Actor]:
+    """Ask for a function; the designed tests and the critic are against its first version, and for all others."""
+    desk = Desk(folder)
+    desk.settings = replace(desk.settings, strategy=name)
+    actor = Actor(lambda n: f"```python\n{first if n == 1 else then}\n```", tests=WRONG_TESTS, accepts=False)
+    desk.opens = partial(_opened, actor)
+    outcome, _ = await desk.run(desk.target(stub))
+    await desk.service.close()
+    return outcome, actor
+
+
+@pytest.mark.parametrize("stub", [STUB, ONE_EXAMPLE], ids=["two examples", "one example"])
+@pytest.mark.parametrize("name", STRATEGIES)
+async def test_no_opinion_of_a_model_replaces_what_passed_the_examples(name: str, stub: str, tmp_path: Path) -> None:
+    outcome, actor = await revised(name, tmp_path, RIGHT, MISLED, stub)
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, Candidate(RIGHT))
+    goes_on = {"agentcoder", "agentcoder-designer", "agentcoder-one-agent", "self-collaboration", "codetree"}
+    assert (actor.written > 1) or name not in goes_on, "the control: there was another to choose"
+
+
+DESIGNING = ["self-collaboration", "agentcoder", "agentcoder-one-agent"]
+
+
+@pytest.mark.parametrize("name", DESIGNING)
+async def test_designed_tests_rank_what_fails_an_example(name: str, tmp_path: Path) -> None:
+    first, then = (f"def hypotenuse(a, b):\n    return {value}" for value in ("5.0", "9.0 if b == 8 else 5.0"))
+    outcome, _ = await revised(name, tmp_path, first, then)
+    assert (outcome.status, outcome.candidate) == (Status.PARTIAL, Candidate(then))
+
+
+@pytest.mark.parametrize("name", [*DESIGNING, "agentcoder-designer"])
+async def test_opinions_rank_what_no_example_proves(name: str, tmp_path: Path) -> None:
+    outcome, _ = await revised(name, tmp_path, RIGHT, MISLED, NO_EXAMPLE)
+    assert (outcome.status, outcome.candidate) == (Status.UNVERIFIED, Candidate(MISLED))
 
 
 @pytest.mark.parametrize("name", ["adacoder", "adacoder-no-debugger", "intervenor", "self-collaboration"])

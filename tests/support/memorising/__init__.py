@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent, indent
@@ -35,6 +36,37 @@ def candidate(text: str, name: str = "f") -> Candidate:
     span = next(found.span for found in definitions(text) if found.qualname == name)
     before = text[: span.start].strip()
     return Candidate(span.of(text), (), (before,) if before else ())
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program that passes its examples, by heart or honestly, and whether the guard accuses it."""
+
+    name: str
+    text: str
+    """The module with the function that is yet to be written."""
+    code: str
+    found: bool
+
+    @property
+    def target(self) -> Target:
+        return locate(self.text, Path("/w/m.py"), Path("/w"), qualname="f")
+
+
+def cases() -> list[Case]:
+    """All of `cases.toml`."""
+    read = tomllib.loads(Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))
+    functions = read["functions"]
+    return [
+        Case(
+            f"{kind}: {each['name']}",
+            (functions[each["function"]] if "function" in each else each["stub"]).lstrip("\n").replace("'''", '"""'),
+            each["code"],
+            each.get("found", kind == "memorising"),
+        )
+        for kind in ("memorising", "honest")
+        for each in read[kind]
+    ]
 
 
 NUMBERS = target("def f(n):", ">>> f(3)\n6\n>>> f(4)\n24\n>>> f(6)\n720")

@@ -6,9 +6,10 @@ import ast
 import gzip
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import indent
 from types import ModuleType
 
 import pytest
@@ -21,7 +22,7 @@ from adacoder.source.locate import documented, locate
 from adacoder.source.memorised import memorised
 from adacoder.source.placed import Splice
 from adacoder.source.splice import splice
-from support.memorising import NUMBERS, Kind, candidate, target
+from support.memorising import NUMBERS, Case, Kind, candidate, cases, target
 from support.memorising.kinds import KINDS
 
 
@@ -43,6 +44,65 @@ def why(function: Target, written: Candidate) -> str | None:
 def test_a_memorising_candidate_is_told_from_an_honest_one(kind: Kind) -> None:
     assert why(kind.target, candidate(kind.memory)) is not None
     assert why(kind.target, candidate(kind.honest)) is None
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_of_the_corpus_only_what_is_by_heart_is_accused(case: Case) -> None:
+    assert (why(case.target, candidate(case.code)) is not None) is case.found
+
+
+PAIRS = {
+    "numbers": [("3", "6"), ("4", "24"), ("6", "720")],
+    "texts": [("'Hello World'", "'hello-world'"), ("'A  b'", "'a-b'")],
+    "lists": [("[1, 2, 3]", "[3, 2, 1]"), ("[4, 5]", "[5, 4]")],
+    "truths": [("7", "True"), ("11", "True"), ("9", "False")],
+}
+FORMAL = {
+    "plain": ("Do it.\n\n", ">>> {call}\n{want}\n"),
+    "Google": ("Do it.\n\nArgs:\n    x: It.\n\nExamples:\n", "    >>> {call}\n    {want}\n"),
+    "Google with blank lines": ("Do it.\n\nExample:\n", "    >>> {call}\n    {want}\n\n"),
+    "NumPy": ("Do it.\n\nParameters\n----------\nx : int\n\nExamples\n--------\n", ">>> {call}\n{want}\n\n"),
+    "reStructuredText": (":param x: It.\n\nExample::\n\n", "    >>> {call}\n    {want}\n"),
+    "each under its own words": ("Do it.\n\n", "A case of {given}:\n\n    >>> {call}\n    {want}\n\n"),
+}
+INFORMAL = {
+    "bullets": ("Do it.\n\nExamples:\n", "    * {call} == {want}\n"),
+    "arrows": ("Do it.\n\nExamples:\n", "    {call} -> {want}\n"),
+    "words": ("Do it.\n\n", "For x = {given} the output should be {want}.\n"),
+    "input and output": ("Do it.\n\nExamples:\n", "    Input: x = {given}   Output: {want}\n"),
+    "output below": ("Do it.\n\nExamples:\n", "    Input: x = {given}\n    Output: {want}\n\n"),
+}
+HEADS = {
+    "def f(x):": "f({})",
+    "async def f(x):": "asyncio.run(f({}))",
+    "@functools.cache\ndef f(x):": "f({})",
+    "class C:\n    def f(self, x):": "C().f({})",
+    "class C:\n    class D:\n        @staticmethod\n        def f(x):": "C.D.f({})",
+}
+
+
+@pytest.mark.parametrize(
+    "change", [str, lambda text: text.replace("    ", "\t"), lambda text: text.replace("\n", "\r\n")]
+)
+@pytest.mark.parametrize("pairs", PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize(
+    ("head", "style"),
+    [(head, style) for head in HEADS for style in FORMAL] + [("def f(x):", style) for style in INFORMAL],
+)
+def test_the_style_of_a_docstring_does_not_matter(
+    head: str, style: str, pairs: list[tuple[str, str]], change: Callable[[str], str]
+) -> None:
+    begin, shown = (FORMAL | INFORMAL)[style]
+    told = "".join(shown.format(call=HEADS[head].format(given), given=given, want=want) for given, want in pairs)
+    *_, last = head.split("\n")
+    deep = " " * (len(last) - len(last.lstrip()) + 4)
+    text = f"{head}\n" + indent(f'"""{begin}{told}"""\n...\n', deep)
+    name = ".".join([*(line.strip(" :").partition(" ")[2] for line in head.split("\n") if "class" in line), "f"])
+    function = locate(change(text), Path("/w/m.py"), Path("/w"), qualname=name)
+    assert len(function.examples) == len(pairs), "the control"
+    tests = "".join(f"    if x == {given}:\n        return {want}\n" for given, want in pairs)
+    assert why(function, Candidate(f"{last.strip()}\n{tests}")) is not None
+    assert why(function, Candidate(f"{last.strip()}\n    return g(x)")) is None
 
 
 def test_the_reason_says_how_many_examples_prove_nothing() -> None:

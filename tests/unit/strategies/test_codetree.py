@@ -45,9 +45,11 @@ async def test_the_best_valued_program_is_returned_and_not_the_last() -> None:
     assert outcome.rounds == 3, "a tree that is exhausted takes no round more"
 
 
-async def test_an_accepted_program_comes_before_one_that_passed_and_was_refused() -> None:
+async def test_a_program_that_passed_and_was_refused_stays_the_best() -> None:
     says: Says = {"list": [TWO], "reflect": [()], "verify": [(False, "No."), (True, "Yes.")]}
-    assert (await Team([PASSED, PASSED], says).run("codetree")).candidate == written(2)
+    team = Team([PASSED, PASSED], says)
+    assert (await team.run("codetree")).candidate == written(1)
+    assert team.actions.count("write") == 2, "the control: an accepted one came later"
     refused: Says = {**says, "verify": [(False, "No.")]}
     outcome = await Team([PASSED, matching()], {**refused, "score": [(5.0, "")]}).run("codetree")
     assert (outcome.status, outcome.candidate) == (Status.VERIFIED, written(1))

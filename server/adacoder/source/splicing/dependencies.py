@@ -21,6 +21,7 @@ from adacoder.source.names import (
     absolute,
     bindings,
     imported,
+    names_at_run_time,
     names_in_annotations,
     statements_of,
     used_names,
@@ -32,10 +33,11 @@ from adacoder.source.splicing.module_names import ModuleNames, module_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Set
 
-    from adacoder.domain import Candidate, Module, Target
+    from adacoder.domain import Candidate, Target
     from adacoder.source.names import Bindings
 
 _FUTURE = "__future__"
+_ANNOTATIONS = ImportedName(_FUTURE, "annotations")
 _QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated)[^\n]*['\"]", re.MULTILINE)
 """A line that may have a string annotation."""
 
@@ -61,11 +63,11 @@ class _Definition:
     """Empty where our own Python cannot read it."""
 
     @classmethod
-    def of(cls, text: str, module: Module, for_typing: Set[str]) -> _Definition:
+    def of(cls, text: str, target: Target, module: ModuleNames) -> _Definition:
         tree = parsed(text)
         statements = [] if tree is None else tree.body
-        uses = used_names(text) | _in_annotations(text, statements, for_typing)
-        return cls(text, bindings(text, module), uses, statements)
+        uses = _uses(text, statements, target, module, in_function=False)
+        return cls(text, bindings(text, target.module), uses, statements)
 
     @property
     def binds(self) -> Set[str]:
@@ -78,8 +80,8 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
         return Dependencies()
     module = module_names(target)
     statements = _statements_in(function)
-    needed = used_names(function) | _in_annotations(function, statements, module.bound.for_typing)
-    offered = [_Definition.of(text, target.module, module.bound.for_typing) for text in candidate.definitions]
+    needed = _uses(function, statements, target, module, in_function=True)
+    offered = [_Definition.of(text, target, module) for text in candidate.definitions]
     kept = _needed([each for each in offered if not _is_in_module(each, target, module)], needed)
     masking = _masking(kept, module)
     uses = needed.union(*(each.uses for each in kept))
@@ -128,9 +130,22 @@ def _masking(kept: Sequence[_Definition], module: ModuleNames) -> list[_Definiti
         found = more
 
 
-def _in_annotations(text: str, statements: Iterable[ast.stmt], for_typing: Set[str]) -> frozenset[str]:
-    """Return the names in annotations that are strings, but for those that are there `for_typing`."""
-    return names_in_annotations(statements) - for_typing if _QUOTED.search(text) else frozenset()
+def _uses(
+    text: str, statements: Sequence[ast.stmt], target: Target, module: ModuleNames, *, in_function: bool
+) -> frozenset[str]:
+    """Return the names that `text` uses; a name that the module imports for type checkers only counts at run time.
+
+    `statements`: those of `text`, or of the body if it is the target, whose header the module has already.
+    """
+    found = used_names(text) | (names_in_annotations(statements) if _QUOTED.search(text) else frozenset())
+    for_typing = found & module.bound.for_typing
+    if not for_typing or not statements:
+        return found
+    is_lazy = _is_there(_ANNOTATIONS, target, module)
+    running = {
+        name for each in statements for name in names_at_run_time(each, is_lazy=is_lazy, in_function=in_function)
+    }
+    return found - (for_typing - running)
 
 
 def _statements_in(function: str) -> list[ast.stmt]:
@@ -227,13 +242,12 @@ def _futures(
 ) -> tuple[ImportedName, ...]:
     """Return `from __future__ import annotations` if `statements`, which come along, have annotations that may need
     it; it changes what all others of the module are at run time."""
-    wanted = ImportedName(_FUTURE, "annotations")
-    if _is_there(wanted, target, module):
+    if _is_there(_ANNOTATIONS, target, module):
         return ()
-    if not any(wanted in imported(dedent(statement)) for statement in candidate.imports):
+    if not any(_ANNOTATIONS in imported(dedent(statement)) for statement in candidate.imports):
         return ()
     found = (annotation for statement in statements for annotation in _evaluated(statement))
-    return (wanted,) if any(_may_fail(annotation, binds) for annotation in found) else ()
+    return (_ANNOTATIONS,) if any(_may_fail(annotation, binds) for annotation in found) else ()
 
 
 def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
