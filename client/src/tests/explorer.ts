@@ -179,7 +179,7 @@ class Explorer {
       this.fill(item, nodes);
       item.canResolveChildren = false;
       item.error = reason ?? undefined;
-      // A file that is gone has a reason, too.
+      // The server gives a reason for a deleted file as well.
       const isBroken = item.error !== undefined && (await hasPrompt(item.uri));
       if (nodes.length === 0 && !isBroken) this.controller.items.delete(item.id);
     } catch (error) {
@@ -357,7 +357,7 @@ function isOurs(uri: Uri): boolean {
   return workspace.isTrusted && uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
 }
 
-/** Whether a file below `folder` lies in no folder of built files. */
+/** False for a file below `folder` in a folder of built files. */
 async function isOwn(uri: Uri, folder: Uri): Promise<boolean> {
   const path = uri.path.slice(folder.path.length);
   for (const { index, 0: name } of path.matchAll(OUTPUT)) {

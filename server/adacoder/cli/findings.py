@@ -246,7 +246,7 @@ def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
     verb = "proves" if unproved == 1 else "prove"
     rest = f" Of them {unproved} {verb} nothing; -v says why." if unproved else ""
     if failed and denied:
-        rest += f" Isolation denied what {counted(denied, 'docstring')} needs."
+        rest += f" Isolation denied a resource to {counted(denied, 'docstring')}."
     if unread:
         rest += f" {counted(unread, 'file')} could not be checked."
     return f"{head} in {files}, {examples} ({seconds:.1f} s{how}).{rest}"

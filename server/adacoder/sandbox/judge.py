@@ -390,7 +390,7 @@ def _hint(example: Example, got: str, answer: Answer) -> str:
     """Advice on an example that did not match; empty if there is none."""
     want, came = (example.want, got) if answer.raised is None else (example.exception or "", answer.raised.message)
     if same_but_for_order(want, came):
-        return "Only the order of what stands in braces differs: show `sorted(...)`, or compare with `==`."
+        return "Only the order inside braces differs: show `sorted(...)`, or compare with `==`."
     if answer.raised is None and not example.informal and _may_take_text_for_output(example, got):
         return "If the text right below the output is no output, leave a blank line above it."
     return ""

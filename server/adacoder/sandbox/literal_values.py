@@ -24,7 +24,7 @@ _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
 """Operators in a literal without strings and exponents."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)
-"""What an output is made of: strings, separators and brackets, and the rest."""
+"""Parts of an output: strings, commas, brackets, and the text between them."""
 _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?(?=\d)")
 _OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 
@@ -59,7 +59,7 @@ def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) ->
 
 
 def same_but_for_order(want: str, got: str) -> bool:
-    """True if two outputs differ only in the order of what stands in braces."""
+    """True if two outputs differ only in the order inside braces."""
     if "{" not in want or max(len(want), len(got)) > _LONGEST or _arranged(want, list) == _arranged(got, list):
         return False
     return _arranged(want, sorted) == _arranged(got, sorted)
@@ -125,7 +125,7 @@ def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
 
 
 def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
-    """An output with what stands in braces, between commas, in another order. It need not be Python."""
+    """An output with the comma-separated items inside braces in another order. It need not be Python."""
     open_: list[tuple[str, list[list[str]]]] = [("", [[]])]
     for part in _PIECE.findall(written.strip()):
         opener, items = open_[-1]

@@ -243,7 +243,7 @@ def test_where_only_the_order_differs_that_is_told(example: str, desk: Desk) -> 
     desk.write(ECHO.replace("{0}", example), "a.py")
     ran = desk.run("check", "a.py")
     assert ran.code == 1
-    assert "Only the order of what stands in braces differs: show `sorted(...)`, or compare with `==`.\n" in ran.out
+    assert "Only the order inside braces differs: show `sorted(...)`, or compare with `==`.\n" in ran.out
 
 
 @pytest.mark.parametrize(
