@@ -369,7 +369,7 @@ class ExampleResult:
     entered: bool = False
     """True if it was observed to run the target's code, or used the result of one that was."""
     ran: str = ""
-    """The code that ran instead, as "`b.f` is `a.c.f`", where its names tell."""
+    """The code that ran instead, as "`b.f` is `a.c.f`", where its names tell. "`f` is a …" may be the target's own."""
     counts: bool = True
     """True if it had to match."""
     reached: Reached = NOTHING
@@ -642,4 +642,5 @@ def _why_nothing_is_proved(target: Target, verdict: Verdict) -> str:
         return f"No example of '{name}' shows an output, so nothing could be verified."
     instead = dict.fromkeys(result.ran for result in verdict.results if result.ran)
     told = f": {', and '.join(instead)}" if instead else ""
-    return f"No example that shows an output ran '{name}', so nothing could be verified{told}."
+    ran = "was seen to run" if "` is a " in told else "ran"
+    return f"No example that shows an output {ran} '{name}', so nothing could be verified{told}."

@@ -61,6 +61,7 @@ def test_verified_needs_an_example_that_ran_the_target() -> None:
         ((ExampleResult(replace(EXAMPLE, want=""), True, entered=True),), "No example of 'f' shows an output"),
         ((ELSE,), "No example that shows an output ran 'f', so nothing could be verified."),
         ((replace(ELSE, ran="`b.f` is `a.c.f`"),) * 2, "could be verified: `b.f` is `a.c.f`."),
+        ((replace(ELSE, ran="`f` is a `C`"),), "was seen to run 'f', so nothing could be verified: `f` is a `C`."),
     ],
 )
 def test_it_is_said_why_nothing_is_verified(results: tuple[ExampleResult, ...], says: str) -> None:

@@ -127,12 +127,15 @@ def _nodes(source: str) -> Iterator[Any]:
 # --- what ran instead ------------------------------------------------------------------------
 
 
-def told(source: str, module: str, qualname: str, own: Sequence[CodeType], names: Mapping[str, object]) -> str:
+def told(
+    source: str, module: str, qualname: str, own: Sequence[CodeType], last: int, names: Mapping[str, object]
+) -> str:
     """Meaning of a name in a statement that is called like the target but is something else, such as "`b.f` is
     `a.c.f`".
 
-    Empty if all of them stand for the target or its class, as far as can be told. `own`: the code of the target;
-    `names`: the docstring's globals.
+    Empty if all of them stand for the target or its class, as far as can be told. "`f` is a …" if the name stands for
+    the target in a form whose runs are never seen: compiled to machine code, or anew. `own`: the code of the target,
+    to its line `last`; `names`: the docstring's globals.
     """
     parts = qualname.split(".")
     expected = {f"{module}.{'.'.join(parts[:end])}" for end in range(1, len(parts) + 1)}
@@ -146,11 +149,31 @@ def told(source: str, module: str, qualname: str, own: Sequence[CodeType], names
         if full and full not in expected:
             return f"`{'.'.join(dotted)}` is `{full}`"
         code = found.__code__ if type(found) is _FUNCTION else None
+        if found is not None and found is _value(parts, names) and not any(code is each for each in own):
+            unseen = _unseen(found, own, last)
+            if unseen:
+                return f"`{'.'.join(dotted)}` is a {unseen}"
         # A decorator's wrapper says that it is what it wraps, and stands in another file.
         is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
         if full and code is not None and is_near and not any(code is each for each in own):
             return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"
     return ""
+
+
+def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
+    """What makes the runs of the target invisible, if it is called through `value`; empty if they would be seen."""
+    if not own:
+        return ""
+    file = own[0].co_filename
+    if type(value) is _FUNCTION:
+        code = value.__code__
+        is_copy = code.co_filename == file and own[0].co_firstlineno <= code.co_firstlineno <= last
+        return "copy that a decorator compiled" if is_copy or not _full_name(value) else ""
+    if issubclass(type(value), _UNCHANGEABLE):
+        return ""
+    calls = [place["__call__"] for place in map(_class_dict, _mro(type(value))) if "__call__" in place]
+    is_near = bool(calls) and type(calls[0]) is _FUNCTION and calls[0].__code__.co_filename == file
+    return f"`{_full_name(type(value))}`" if calls and not is_near else ""
 
 
 def _dotted(node: Any) -> list[str]:

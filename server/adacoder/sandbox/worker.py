@@ -417,7 +417,8 @@ class ModuleUnderTest:
             ran = None
         if ran is not False:
             return ["yes" if ran else "", "", *reached]
-        return ["no", names.told(source, self._name, self._qualname, observer.codes, self._globals), *reached]
+        instead = names.told(source, self._name, self._qualname, observer.codes, self._last, self._globals)
+        return ["" if "` is a " in instead else "no", instead, *reached]
 
     def _description(self, error: BaseException, example: str) -> list[str]:
         """MESSAGE, BASES, LINE and ORIGIN of an exception, which loses its traceback."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adacoder.domain import FailureKind
 from adacoder.sandbox.interpreter import describe
 from support.evaluating import Workspace, examples, other_pythons, program, workspace
 
@@ -113,6 +114,38 @@ async def test_what_ran_instead_is_told(ws: Workspace) -> None:
     }
     found = {shown: (await ws.evaluate(with_examples(shown))).results[-1].ran for shown in told}
     assert found == told
+
+
+UNSEEN = {
+    "a copy of its code": "types.FunctionType(f.__code__.replace(co_flags=f.__code__.co_flags), f.__globals__)",
+    "compiled anew": "types.FunctionType(compile('def f(x): return 2 * x', '', 'exec').co_consts[0], {})",
+    "no Python code": "functools.partial(operator.mul, 2)",
+}
+"""Decorated functions whose runs cannot be seen, as those of compilers and type checkers."""
+DECORATED = '''
+import functools, operator, types
+
+@(lambda f: {})
+def f(x):
+    """
+    >>> f(3)
+    6
+    """
+    return x * 2
+'''
+
+
+@pytest.mark.parametrize("decorated", UNSEEN.values(), ids=UNSEEN)
+async def test_what_cannot_be_seen_to_run_is_not_said_to_have_not(ws: Workspace, decorated: str) -> None:
+    text = DECORATED.format(decorated)
+    verdict = await ws.evaluate(text)
+    assert [(result.matched, result.entered) for result in verdict.results] == [(True, False)]
+    assert verdict.results[0].ran.startswith("`f` is a ")
+    wrong = await ws.evaluate(text.replace("    6\n", "    7\n"))
+    assert wrong.failure is not None
+    assert wrong.failure.kind is FailureKind.WRONG_OUTPUT
+    other = await ws.evaluate(DECORATED.format("lambda x: x + x"))
+    assert other.results[0].ran == "`f` is `mod.<lambda>.<locals>.<lambda>`", "the control"
 
 
 async def test_a_failure_that_ran_something_else_is_a_note(ws: Workspace) -> None:
