@@ -9,7 +9,8 @@ from pathlib import Path
 
 from adacoder.sandbox.isolation import LIMITS
 
-_SHARED = re.compile(rb"^\S+ ...s ", re.MULTILINE)
+_SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
+"""Shared mappings, but for those of the system's files, which nothing confined can write to: the C library has one."""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 

@@ -79,12 +79,14 @@ def _logical(text: str) -> Iterator[Span]:
 
 
 def _tests(text: str) -> Iterator[list[Span]]:
-    """The literals of each statement that sets `__test__`."""
+    """The literals of each statement that sets `__test__`; none if other code uses it."""
     if "__test__" not in text:
         return
-    for line in _logical(text):
-        if _SETS_TESTS.match(text, line.start):
-            yield list(string_literals(text, line.start, line.end))
+    setting = [line for line in _logical(text) if _SETS_TESTS.match(text, line.start)]
+    if len(re.findall(r"\b__test__\b", without_strings(text))) > len(setting):  # code reads it
+        return
+    for line in setting:
+        yield list(string_literals(text, line.start, line.end))
 
 
 def _blank_comments(text: str) -> Iterator[Edit]:

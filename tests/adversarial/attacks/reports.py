@@ -221,6 +221,7 @@ ATTACKS = (
         return 2
         """,
         "import socket\nreturn len(socket.socketpair())",
+        _PROTOCOL, FailureKind.TIMED_OUT,  # where no descriptor can be sent, all that arrives is part of a size
         harm=Harm.SERVER_ENDED,
     ),
     Attack(

@@ -10,7 +10,7 @@ import pytest
 
 from adacoder.domain import Target
 from adacoder.source.locate import functions, locate
-from adacoder.source.withheld import withheld
+from adacoder.source.withheld import shows_wants, withheld
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 FUNCTION = '''def f(x):
@@ -123,3 +123,27 @@ def test_what_the_body_reads_is_the_candidates_doing() -> None:
 
 def test_an_example_may_read_docstrings() -> None:
     assert withheld(target(FUNCTION.replace(">>> f(1)", ">>> f.__doc__[0]"))) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "is_blank"),
+    [
+        ("__test__ = {'f': '>>> f(1) # 2'}", True),
+        ('__test__ = {}\n__test__[\'f\'] = """\n>>> f(1)\n2\n"""', True),
+        ("class C:\n    __test__ = False\n    x = 'f(1) 2'", False),
+        ("__test__ = {'f': '>>> f(1) # 2'}\nNAMES = [*__test__]", False),
+        ("X = '>>> f(1) # 2'\n__test__ = {'f': X}", False),
+        ("def test():\n    assert f(1) == 2", False),
+    ],
+)
+def test_strings_of_further_examples_are_blank_or_seen(code: str, is_blank: bool) -> None:
+    chosen = target(f"{code}\n\n\n{FUNCTION}")
+    blank = withheld(chosen)
+    assert blank is not None
+    assert ("f(1)" in blank.replace("def", "")) is not is_blank
+    assert shows_wants(chosen) is not is_blank
+
+
+def test_a_call_alone_and_an_output_alone_show_nothing() -> None:
+    for code in ("x = lambda: f(1)", "TWO = 2", "x = lambda: f(12) + 2", "x = lambda: f(1) + 22", "# f(1) == 2"):
+        assert not shows_wants(target(f"{FUNCTION}    return 2  # f(1)\n\n\n{code}\n"))

@@ -28,6 +28,8 @@ SHORT = "/tmp"  # noqa: S108  # the path of a socket may be no longer than 107 b
 _PREFIX = "adacoder-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 """Names that `tempfile` makes from the prefix."""
+_FOLDER_BYTES = 4096
+"""Bytes that a folder takes on most file systems. To ask for the size of each would take too long."""
 _MOST_SECONDS = 10.0
 """Time that one start spends on removing old folders; the next goes on."""
 
@@ -127,7 +129,9 @@ def is_overfull(folder: str, pid: int | None) -> bool:
                     count += 1
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                    size += _size(entry)
+                        size += _FOLDER_BYTES
+                    else:
+                        size += _size(entry)
                     if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                         return True
         except FileNotFoundError:
