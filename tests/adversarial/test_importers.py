@@ -370,7 +370,7 @@ LEAVING = """
             if os.fork() == 0:
                 time.sleep(600)
             os._exit(0)
-    time.sleep(1)
+    time.sleep(3)
 """
 
 

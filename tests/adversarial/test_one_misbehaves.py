@@ -1,6 +1,6 @@
-"""`check` of ten modules says the same of nine of them, whatever the tenth does: as if they were alone.
+"""`check` reports nine modules as if they were alone, whatever a tenth does.
 
-Each way of misbehaving has its control: something comes of it in the tenth module itself.
+As a control, the tenth module itself is not verified.
 """
 
 from __future__ import annotations
@@ -200,9 +200,9 @@ WAYS = {
     "never ends": "while True: pass",
     "crashes": "ctypes.string_at(0)",
 }
-"""What the tenth module does, by name. At its import, if the name says so."""
+"""Misbehaviour of the tenth module, by name. It begins at the import if the name says so, else in an example."""
 HARMLESS = {"forks later at import", "speaks the protocol"}
-"""These may be found out, and the module is then judged as if it did nothing."""
+"""These do no harm to the module itself, which is right."""
 RUNS = 10
 """Runs of each way with `--all`."""
 
@@ -225,11 +225,11 @@ def write_tenth(folder: Path, name: str, place: str, delay: float) -> None:
 
 
 Said: TypeAlias = "dict[str, dict[str, Any]]"
-"""By the names of docstrings."""
+"""Reports, by the names of docstrings."""
 
 
 async def checked(folder: Path, level: Level) -> Said:
-    """What `check` says of each docstring in a folder."""
+    """Run `check` on a folder, and return its report of each docstring."""
     process = await create_subprocess_exec(
         *(sys.executable, "-m", "adacoder", "check", str(folder), "--json"),
         *("--timeout", str(SECONDS), "--interpreter", sys.executable),
@@ -248,7 +248,7 @@ async def checked(folder: Path, level: Level) -> Said:
 
 @pytest.fixture(scope="module")
 def known() -> dict[Level, Said]:
-    """What is said of the others alone, by level."""
+    """Reports of the honest modules alone, by level."""
     return {}
 
 

@@ -142,10 +142,10 @@ class Evaluation:
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def kill_group(self) -> None:
-        """End it with its process group, which it leads. To be called before the template reaps it."""
+        """End it with its process group, which it leads. Call this before the template reaps it."""
         if self._handle is None or self.line.channel.sender is None:
             return
-        with suppress(ProcessLookupError):  # the second call is not reached if the number may be another's by now
+        with suppress(ProcessLookupError):  # if the first call fails, the number may belong to another group
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
@@ -345,7 +345,7 @@ class Template:
     async def sweep(self, group: int | None) -> bool:
         """Kill the orphans of a group, and return whether nothing is left of them.
 
-        What one of these forked just before becomes an orphan only after it, so this looks again.
+        A process may have forked just before it was killed, so this looks again until there is no orphan.
         """
         try:
             async with asyncio.timeout(_DYING_SECONDS):

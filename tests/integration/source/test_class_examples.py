@@ -125,6 +125,13 @@ async def test_examples_up_to_the_last_that_runs_the_method(name: str, last: str
         assert sources((await running(ws, name, text)).examples) == every[: every.index(last) + 1]
 
 
+@pytest.mark.isolation
+async def test_a_body_that_ends_the_run_hides_no_example_after_it(ws: Workspace) -> None:
+    every = candidates("push", stack())
+    text = with_body(stack(), "push", "import os; os._exit(0)")
+    assert sources((await running(ws, "push", text)).examples) == every[: every.index("s.pop()") + 1]
+
+
 def with_body(text: str, name: str, body: str) -> str:
     """`text` with another body of one of its methods, if it is any."""
     target = located(name, text)
