@@ -79,7 +79,7 @@ class Rule:
     name: str
     entropy: float
     sign: str
-    """Texts in small letters, separated by blanks; of a named rule, the pattern of names."""
+    """Texts in small letters, separated by blanks. A named rule has a pattern of names instead."""
     pattern: str
 
     @property

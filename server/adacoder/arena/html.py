@@ -135,7 +135,16 @@ def _text(text: str) -> str:
 
 def _data(rows: Iterable[Row], journal: Callable[[Row], str | None]) -> str:
     """The cells as JSON that no reader of HTML finds a tag in."""
-    cells = [{**asdict(row), "right": _word(row), "journal": journal(row)} for row in rows]
+    cells = [
+        {
+            **asdict(row),
+            "right": _word(row),
+            "journal": journal(row),
+            "reason": row.reason and without_secrets(row.reason),
+            "candidate": row.candidate and without_secrets(row.candidate),
+        }
+        for row in rows
+    ]
     return _in_a_script(json.dumps(_seen(cells), separators=(",", ":")))
 
 

@@ -56,7 +56,7 @@ _LONGEST_NAMING = 130
 _STRONG = frozenset(
     {
         *("password", "passwords", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "credential"),
-        *("credentials", "creds", "pass", "pw"),
+        *("credentials", "creds", "pass", "pw", "psk"),
     }
 )
 _WEAK = frozenset(
@@ -96,8 +96,10 @@ _PATH = re.compile(r"(?:\.{0,2}/|[A-Za-z]:[/\\])|[\w.-]{0,80}/[\w./-]{0,200}\Z|[
 _QUERY = re.compile(r"([^&]{1,500})&[\w.-]{1,100}=")
 _NAMED = re.compile(r"(?=[A-Za-z0-9]{0,500}[._])[A-Za-z_][\w.]{0,500}\Z")
 """What is a name rather than a password."""
-_MIXED = re.compile(r"[0-9!@#$%^&*+?~]")
+_MIXED = re.compile(r"[0-9!@#$%^&*+?~]|[a-z][A-Z]")
 _LETTERS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
+_LEAST_MIXED = 2
+"""Least number of digits, small letters and capitals in what is random."""
 _LEAST_KINDS = 3
 """Least number of kinds of letters in a password."""
 _LEAST_ENTROPY = 2.5
@@ -186,8 +188,8 @@ def is_random(text: str) -> bool:
     if "/" in text and not _IS_BASE64.match(text):  # a path
         return False
     parts = _CAMEL.findall(text)
-    has_both = any(part.isdigit() for part in parts) and any(part.isalpha() for part in parts)
-    return has_both and 3 * len(parts) >= len(text) and entropy(text) >= _LEAST_RANDOM
+    kinds = sum(pattern.search(text) is not None for pattern in _LETTERS[:3])
+    return kinds >= _LEAST_MIXED and 3 * len(parts) >= len(text) and entropy(text) >= _LEAST_RANDOM
 
 
 def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:

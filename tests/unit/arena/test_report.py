@@ -146,6 +146,13 @@ def test_a_report_shows_no_keys_of_journals(tmp_path: Path) -> None:
     assert journal_of(row(journal="arena.journals/a.md"), tmp_path / "arena.jsonl") == "It gave '…'."
 
 
+def test_a_report_shows_no_keys_of_rows() -> None:
+    key = "AKIA" + "QWERTYUIOPASDFGH"
+    told = page([], [row(reason=f"It gave '{key}'.", candidate=f"def f():\n    return '{key}'\n")])
+    assert "It gave" in told
+    assert key not in told
+
+
 @pytest.mark.parametrize("link", ["arena.journals", "arena.journals/a.md"])
 def test_a_journal_is_not_written_through_a_link(link: str, tmp_path: Path) -> None:
     run, aim = tmp_path / "run", tmp_path / "aim"

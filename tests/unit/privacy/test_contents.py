@@ -48,7 +48,7 @@ def _part(kind: str, value: Any, chance: random.Random) -> str:
             return "q"
         case "IN":
             pattern = re.compile(_class(value), re.ASCII)
-            return chance.choice([each for each in _LETTERS + "+/=-_. \n" if pattern.fullmatch(each)])
+            return chance.choice([each for each in _LETTERS + "+/=-_. \n?&*" if pattern.fullmatch(each)])
         case "MAX_REPEAT" | "MIN_REPEAT":
             least, most, repeated = value
             count = min(max(least, min(int(most), 3 if least == 0 else least + 8)), int(most)) if least else 0
