@@ -177,3 +177,19 @@ def test_coverage_after_a_docstring_that_was_not_saved(bench: Workbench) -> None
     expect(bench.editor.locator(".coverage-deco-gutter.coverage-deco-hit").first).to_be_visible()
     expect(bench.notification("could not run the examples")).to_be_hidden()
     bench.command("View: Show Explorer")
+
+
+def test_a_long_message_is_not_cut(bench: Workbench) -> None:
+    """VS Code cuts a message after a line, unless it has a button."""
+    project = bench.folder / "pyproject.toml"
+    project.write_text("[tool.adacoder]\na-setting-that-nobody-has-ever-heard-of = 1\n", encoding="utf-8")
+    try:
+        long = file(bench.folder, "long", ROUNDED)
+        bench.open(long)
+        bench.put_cursor("def long")
+        bench.command("AdaCoder: Check Examples")
+        told = bench.notification("is no setting")
+        expect(told.get_by_role("button", name="Show Log")).to_be_visible()
+        bench.picture("long-message")
+    finally:
+        project.unlink()
