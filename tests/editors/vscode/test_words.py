@@ -160,20 +160,35 @@ def _tests(bench: Workbench) -> Locator:
 
 
 def test_coverage_after_a_docstring_that_was_not_saved(bench: Workbench) -> None:
-    covered = file(bench.folder, "covered", ROUNDED)
-    covered.write_text(UNDOCUMENTED + covered.read_text(encoding="utf-8"), encoding="utf-8")
+    """A file whose only example was not saved is no test any more, and a run with coverage comes to its end."""
+    covered = bench.folder / "covered.py"
+    covered.write_text(UNDOCUMENTED, encoding="utf-8")
+    file(bench.folder, "other", ROUNDED)
     bench.open(covered)
     bench.put_cursor("def plain")
     bench.offered("'plain' has no docstring: write the skeleton of one")
-    expect(bench.line('"""')).to_be_visible()
     rows = _tests(bench)
     rows.filter(has_text="covered.py").locator(".monaco-tl-twistie").click()
-    expect(rows.filter(has_text="covered").nth(1)).to_be_visible()
+    expect(rows.filter(has_text="plain").first).to_be_visible()
     bench.clear()
-    bench.open(covered)
-    bench.command("Test: Run Tests with Coverage in Current File")
+    expect(rows.filter(has_text="covered.py")).to_have_count(0)
+    bench.command("Test: Run All Tests with Coverage")
     expect(bench.page.locator(".pane", has_text="Test Coverage").first).to_be_visible()
-    bench.open(covered)
-    expect(bench.editor.locator(".coverage-deco-gutter.coverage-deco-hit").first).to_be_visible()
     expect(bench.notification("could not run the examples")).to_be_hidden()
     bench.command("View: Show Explorer")
+
+
+def test_a_long_message_is_not_cut(bench: Workbench) -> None:
+    """VS Code cuts a message after a line, unless it has a button."""
+    project = bench.folder / "pyproject.toml"
+    project.write_text("[tool.adacoder]\na-setting-that-nobody-has-ever-heard-of = 1\n", encoding="utf-8")
+    try:
+        long = file(bench.folder, "long", ROUNDED)
+        bench.open(long)
+        bench.put_cursor("def long")
+        bench.command("AdaCoder: Check Examples")
+        told = bench.notification("is no setting")
+        expect(told.get_by_role("button", name="Show Log")).to_be_visible()
+        bench.picture("long-message")
+    finally:
+        project.unlink()

@@ -1,0 +1,21 @@
+/** Messages without buttons of their own: VS Code cuts those after a line. */
+
+import { beforeEach, expect, test, vi } from "vitest";
+
+import { ONE_LINE } from "../src/ending";
+import { tell } from "../src/messages";
+import { commands, window } from "./fake/vscode";
+
+vi.mock("vscode", () => import("./fake/vscode"));
+
+beforeEach(() => {
+  vi.clearAllMocks();
+});
+
+test("only a message that would be cut gets a button, which shows the log", async () => {
+  await tell("x".repeat(ONE_LINE), { isGood: true });
+  window.showWarningMessage.mockResolvedValueOnce("Show Log");
+  await tell("x".repeat(ONE_LINE + 1), { isGood: false });
+  expect(window.showWarningMessage.mock.calls.map(([, ...buttons]) => buttons)).toEqual([[], ["Show Log"]]);
+  expect(commands.executeCommand.mock.calls).toEqual([["adacoder.showLog"]]);
+});
