@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TypeVar
 
 from adacoder.agents.budget import NO_CEILING, Budget, BudgetSpent, Ceiling
@@ -198,7 +199,7 @@ class Request:
             candidate = await self._specialist.repair(self.target, each.candidate, each.verdict)
             if candidate == each.candidate:
                 continue
-            fixed = await self._evaluated(candidate)
+            fixed = await self.evaluate(replace(candidate, others=()))
             if fixed.verdict.passed:
                 self._replaced |= {best.candidate} - {fixed.candidate}
                 return fixed
