@@ -38,7 +38,7 @@ _MOST_VERSIONS = 8
 _MOST_READ = 2 * _MOST_VERSIONS
 """Most versions that are read, duplicates included."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
-_FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$", re.MULTILINE)
+_FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MULTILINE)
 
 
 def extract(reply: Reply, target: Target) -> Candidate:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_HUNKS = 50
 """Most places that a patch for one function changes."""
 _FILE = re.compile(r"(?:\+\+\+ (?!/dev/null)|\*\*\* (?:Update|Add) File: )(?:[ab]/)?(?P<path>\S+)")
-_PLACE = re.compile(r"@@(?: -(?P<line>\d+)[^@]*@@)?[ \t]*(?P<anchor>.*?)[ \t]*(?:@@)?")
+_PLACE = re.compile(r"@@(?: -(?P<line>\d+)[^@]*@@)?(?P<anchor>.*)")
 _ASIDE = re.compile(r"--- .*|diff --git .*|index [0-9a-f]+\.\..*|\\ No newline.*|[a-z]+ file mode .*")
 _ENDS = re.compile(r"\*\*\* .*|[ \t]*(?:`{3,}|~{3,}).*")
 _SEARCH = re.compile(r"<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b.*")
@@ -102,7 +102,7 @@ def _hunks(text: str) -> Iterator[_Hunk]:
             if file:
                 path, hunk = file["path"], _Hunk(file["path"])
             elif place:
-                hunk = _Hunk(path, place["anchor"], int(place["line"] or 0))
+                hunk = _Hunk(path, place["anchor"].strip().removesuffix("@@").strip(), int(place["line"] or 0))
             elif _SEARCH.fullmatch(line):
                 yield _replacement(lines, path)
                 hunk = None
