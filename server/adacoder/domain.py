@@ -170,7 +170,7 @@ class Candidate:
     decorators: tuple[str, ...] = ()
     """Decorators of `function` that go above the target, one a string. The others are not inserted."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Sentences about its reply: which parts were left out, or why there is no function."""
+    """Sentences about its reply: the parts that were left out, or why it has no function."""
     others: tuple[Candidate, ...] = field(default=(), compare=False)
     """Other versions in the same reply, to be tried in this order if it fails."""
 

@@ -10,10 +10,10 @@ OPENING = rf"(?:<{_THOUGHT}>|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought
 CLOSING = rf"(?:</{_THOUGHT}>|\[/THINK\]|<\|end_of_thought\|>|<channel\|>|◁/think▷)"
 """Pattern of a mark that closes thoughts, in any case."""
 CHANNEL = r"<\|channel\|>(?P<name>\w*+)[^<\n]*+<\|message\|>"
-"""Pattern of the beginning of a channel: thoughts stand in all but `final`."""
+"""Pattern of the beginning of a channel. Only the channel `final` is no thought."""
 _MARK = re.compile(f"{OPENING}|{CLOSING}|{CHANNEL}", re.IGNORECASE)
 
 
 def has_thoughts(text: str) -> bool:
-    """Tell whether a mark of thoughts stands in `text`: a whole reply, or a chat template."""
+    """Tell whether `text`, a whole reply or a chat template, has a mark of thoughts."""
     return _MARK.search(text) is not None

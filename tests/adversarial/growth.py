@@ -44,7 +44,7 @@ from adacoder.replies.extract import extract
 from adacoder.replies.filters import UNWRAPPING, is_thinking
 from adacoder.replies.repetition import is_repetition
 from adacoder.replies.steps import are_complete, steps
-from adacoder.replies.transcript import TRANSCRIBING
+from adacoder.replies.transcript import TRANSCRIBING, without_prompts
 from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
 from adacoder.settings import Settings, from_project
 from adacoder.source.calls import Calls
@@ -228,9 +228,12 @@ READERS: Mapping[str, Reader] = {
     "extract from a fence": lambda text: extract(Reply(f"```python\n{text}"), _target()),
     "extract after the function": lambda text: extract(Reply(f"def f(x):\n    return x\n\n{text}"), _target()),
     "extract a body": lambda text: extract(Reply(f"def f(x):\n    {text}"), _target()),
+    "extract a patch": lambda text: extract(Reply(f"@@\n{text}"), _target()),
+    "extract a replacement": lambda text: extract(Reply(f"<<<<<<< SEARCH\n{text}"), _target()),
+    "extract an elision": lambda text: extract(Reply(f"def f(x):\n    {text}\n    # ... existing code ..."), _target()),
     "a stream": lambda text: _stream(_target(), f"def f(x):\n    {text}\n"),
     "blocks": _all_of(marked_blocks, lambda text: runs(Block(text, False)), dependencies),
-    **{f"filter {each.__name__}": each for each in (*UNWRAPPING, *TRANSCRIBING)},
+    **{f"filter {each.__name__}": each for each in (*UNWRAPPING, *TRANSCRIBING, without_prompts)},
     "thinking": is_thinking,
     "rounds": is_repetition,
     "steps": _all_of(steps, are_complete),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TypeVar
 
 from adacoder.agents.budget import NO_CEILING, Budget, BudgetSpent, Ceiling
@@ -56,7 +57,7 @@ class Request:
         self._versions: dict[Candidate, list[Attempt]] = {}
         """Attempts of one reply, by the candidate that was taken."""
         self._replaced: set[Candidate] = set()
-        """Versions that passed, and that a later one of the same reply replaced."""
+        """Versions that passed and lost to a later version of the same reply."""
         self._extra = 0
         """Attempts that count for no program of the budget: further versions in a reply."""
         self._values: dict[Candidate, float] = {}
@@ -157,8 +158,8 @@ class Request:
     async def evaluate(self, candidate: Candidate) -> Attempt:
         """Run the docstring's Examples on a candidate: the only thing that decides.
 
-        Of several versions in one reply the first that passes is returned, the last of the reply being tried first; if
-        none passes, the one that got furthest.
+        A reply may hold several versions. The last version is tried first, and the first pass is returned. If none
+        passes, the attempt that got furthest is returned.
 
         Raises:
             BudgetSpent: no more candidates may be evaluated.
@@ -188,8 +189,7 @@ class Request:
     async def repaired(self, attempt: Attempt) -> Attempt:
         """Fix superficial errors by rule and evaluate the result; return the attempt that got further.
 
-        Of several versions in one reply each one that stands below what passed is repaired too, the last one first: the
-        first that passes then is returned.
+        Versions below a pass in the same reply are repaired too, the last version first. The first pass is returned.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -201,7 +201,7 @@ class Request:
             candidate = await self._specialist.repair(self.target, each.candidate, each.verdict)
             if candidate == each.candidate:
                 continue
-            fixed = await self._evaluated(candidate)
+            fixed = await self.evaluate(replace(candidate, others=()))
             if fixed.verdict.passed:
                 self._replaced |= {best.candidate} - {fixed.candidate}
                 return fixed

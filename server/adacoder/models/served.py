@@ -233,7 +233,7 @@ class ServedModel:
                 ):
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
-                # A template may have written the opening mark of thoughts: until they close there is no reply.
+                # A template may have written the opening mark of thoughts. The reply begins after the closing mark.
                 opening = _THINKS if may_think and not thoughts else ""
                 can_end = part.text and not part.thought and enough(opening + _encodable(text))
                 if can_end and (may_stop or so_far.prompt):

@@ -69,7 +69,7 @@ class Facts:
     stop: tuple[str, ...] = ()
     """The model's own stop sequences. A request with others must repeat these, because it replaces them."""
     may_think_aloud: bool = True
-    """False if neither the chat template nor the server knows of thoughts, so that none stand in a reply's text."""
+    """False if neither the chat template nor the server knows of thoughts. Then a reply's text has none."""
     reads_system: bool = True
     """True if the chat template shows the model a system message."""
 

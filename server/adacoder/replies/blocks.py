@@ -75,7 +75,7 @@ def fenced_blocks(text: str) -> list[Block]:
 
 
 def _fenced(text: str) -> list[Block]:
-    """The fenced blocks and the text between them; none if there is no such block."""
+    """The fenced blocks and the text between them; empty if there are no fenced blocks."""
     if ("```" not in text and "~~~" not in text) or parsed(text) is not None:
         return []
     blocks = list(_blocks(text.split("\n")))

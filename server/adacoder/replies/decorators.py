@@ -1,4 +1,4 @@
-"""Decorators of a function in a reply: which ones may come along with its body."""
+"""Decorators in a reply that may be inserted with the function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"@[ \t]*(?P<name>[\w.]+)")
 _CACHES = frozenset({"cache", "lru_cache"})
 _KEPT = _CACHES | {"contextmanager", "asynccontextmanager", "njit", "jit", "singledispatch"}
-"""Decorators of libraries that a body is written for. Others say what a function is to its class or to a framework."""
+"""Library decorators that a body may rely on. Other decorators belong to a class or a framework."""
 _MUTABLE = re.compile(r"->[ \t]*['\"]?(?:typing\.)?(?:list|dict|set|bytearray|List|Dict|Set|DefaultDict|Counter)\b")
 _YIELDS = re.compile(r"^[ \t]*(?:.*=[ \t]*)?(?:\([ \t]*)?yield\b", re.MULTILINE)
 
@@ -34,7 +34,7 @@ def new_decorators(function: str, target: Target) -> list[str]:
 
 
 def may_be_kept(decorator: str, brought: frozenset[str]) -> bool:
-    """Tell whether a decorator may come along: a known one, or one that the reply defines itself."""
+    """Tell whether a decorator may be inserted: it is known, or the reply defines it."""
     name = _name(decorator)
     return name.rpartition(".")[2] in _KEPT or name.partition(".")[0] in brought
 

@@ -1,7 +1,7 @@
 """Elisions: parts of a function that a reply replaces by `# ... existing code ...`.
 
-4 of 7,037 recorded replies have such a comment, none of them about a body that was there. Agents and chats that edit a
-file write it.
+4 of 7,037 recorded replies have such a comment, all in functions without a present body. Agents and chats that edit
+files write it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _MOST_LINES = 200
-"""Most lines of a function that is filled, as it is written and as it stands."""
+"""Most lines of the reply's body and the present body together."""
 _TELLING = 80
 """Characters of a line that are compared."""
 _ALIKE = 0.6
@@ -28,8 +28,8 @@ _LEAVES = ("return", "raise")
 
 
 def filled(function: Definition, target: Target) -> str | None:
-    """`function`, at column 0, with what it leaves out taken from the target's present body; None if there is no such
-    place, or if it can be told in more than one way where a part begins and ends."""
+    """Fill the elisions of `function` from the target's present body; the result is at column 0. None if it has no
+    elision, or if the ends of an elided part are ambiguous."""
     present = next((each for each in definitions(dedent(normalize(target.source))) if each.name == target.name), None)
     if target.is_stub or present is None:
         return None
@@ -91,7 +91,7 @@ def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) ->
 
 
 def _are_new(written: Sequence[str], there: Sequence[str]) -> bool:
-    """Tell whether no line of `written` may replace one that is there."""
+    """Tell whether no line of `written` may replace a line of `there`."""
     return not any(
         SequenceMatcher(None, one.strip()[:_TELLING], other.strip()[:_TELLING]).ratio() > _ALIKE
         for one in written

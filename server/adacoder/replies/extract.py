@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 _MOST = 200
 """Most imports, and most definitions, that come with a function."""
 _MOST_TOLD = 5
-"""Most names of what was left out that are listed."""
+"""Most names in a note."""
 _MOST_VERSIONS = 8
-"""Most versions of a function in one reply: each one that fails costs an evaluation."""
+"""Most versions of a function that are tried: each failure costs an evaluation."""
 _MOST_READ = 2 * _MOST_VERSIONS
-"""Most versions that are read, those that come twice included."""
+"""Most versions that are read, duplicates included."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
-_FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$", re.MULTILINE)
+_FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MULTILINE)
 
 
 def extract(reply: Reply, target: Target) -> Candidate:
@@ -78,8 +78,8 @@ def _decorated(made: Candidate, target: Target) -> list[Candidate]:
     kept = [each for each in found if may_be_kept(each, brought)]
 
     def noted(decorators: list[str]) -> Candidate:
-        told = [f"The decorator {each} of the reply was left out." for each in found if each not in decorators]
-        told += [f"The decorator {each} of the reply was added." for each in decorators]
+        told = [f"The reply's decorator {each} was left out." for each in found if each not in decorators]
+        told += [f"The reply's decorator {each} was added." for each in decorators]
         return replace(made, decorators=tuple(decorators), notes=(*made.notes, *told))
 
     if not kept:
@@ -91,8 +91,8 @@ def _decorated(made: Candidate, target: Target) -> list[Candidate]:
 
 
 def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
-    """Say which functions and classes of a reply do not come along with `function`: those that it does not need, and
-    other versions of those that the module has."""
+    """Name the functions and classes of a reply that are not inserted: `function` does not need them, or the module has
+    its own."""
     module = {each.qualname: each for each in definitions(normalize(target.text))}
     offered = [each for passage in passages for each in dependencies(passage.text) if not each.is_import]
     needed = {name for each in _needed(offered, [function]) for name in each.binds}
@@ -120,8 +120,8 @@ def _is_empty(text: str) -> bool:
 
 
 def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
-    """Order the passages that may lend something to one of several versions: like the function, a helper may be there
-    in several versions, and each version goes with what stands nearest above the next one."""
+    """Order the passages that may lend a helper to `found`. A helper may have several versions as well: the nearest
+    passages above the next version of the function come first."""
     if len(versions) == 1 or not found.is_sound:
         return passages
     places = [index for index, each in enumerate(passages) if any(other.passage is each for other in versions)]

@@ -66,7 +66,7 @@ def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
     were found.
 
     Sound versions come first, the last of them before those above it; the others follow in the order of the reply.
-    They are sought by name, in what is marked as code and beside it, else in the whole text; then as a body that
+    Sought in this order: by name, in marked code and the text between it, then in the whole text; as a body that
     returns; as a function with another name; as a body that returns nothing.
     """
     by_name = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
@@ -111,7 +111,7 @@ def _ranked(found: Iterable[Found]) -> list[Found]:
 
 
 def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
-    """Find the target by its name: of each passage all whole versions, else the one that is closest to it."""
+    """Find the target by its name: all whole versions in each passage, else the closest version."""
     for passage in candidates:
         if target.name not in passage.text:
             continue
@@ -145,8 +145,8 @@ def _rank(definition: Definition, target: Target) -> int:
 
 
 def _renamed(candidates: Iterable[Block], target: Target) -> list[Found]:
-    """The versions of the only function with as many parameters as the target; of several functions, of the one whose
-    parameters have the same names."""
+    """The versions of the only function with as many parameters as the target. If several functions qualify, parameter
+    names decide."""
     wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []
     for passage in candidates:
@@ -178,7 +178,7 @@ def _header(definition: Definition) -> str:
 def _found(passage: Block, definition: Definition, target: Target, *, is_in_place: bool = True) -> Found:
     lazy = is_lazy(definition, target)
     if lazy and (text := filled(definition, target)) is not None:
-        note = "What the reply leaves out was taken from the function as it stands."
+        note = "The part that the reply leaves out was taken from the present function."
         others = passage.text[: definition.span.start], passage.text[definition.span.end :]
         passage = replace(passage, text=text.join(others), notes=(*passage.notes, note))
         definition = next(each for each in definitions(passage.text) if each.span.start == definition.span.start)

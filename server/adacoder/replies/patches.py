@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_HUNKS = 50
 """Most places that a patch for one function changes."""
 _FILE = re.compile(r"(?:\+\+\+ (?!/dev/null)|\*\*\* (?:Update|Add) File: )(?:[ab]/)?(?P<path>\S+)")
-_PLACE = re.compile(r"@@(?: -(?P<line>\d+)[^@]*@@)?[ \t]*(?P<anchor>.*?)[ \t]*(?:@@)?")
+_PLACE = re.compile(r"@@(?: -(?P<line>\d+)[^@]*@@)?(?P<anchor>.*)")
 _ASIDE = re.compile(r"--- .*|diff --git .*|index [0-9a-f]+\.\..*|\\ No newline.*|[a-z]+ file mode .*")
 _ENDS = re.compile(r"\*\*\* .*|[ \t]*(?:`{3,}|~{3,}).*")
 _SEARCH = re.compile(r"<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b.*")
@@ -46,12 +46,12 @@ class _Hunk:
 
     @property
     def old(self) -> list[str]:
-        """Lines that must stand in the module."""
+        """Lines to find in the module."""
         return [text for mark, text in self.lines if mark != "+"]
 
     @property
     def new(self) -> list[str]:
-        """Lines that are to stand there."""
+        """Lines to put in their place."""
         return [text for mark, text in self.lines if mark != "-"]
 
 
@@ -59,7 +59,7 @@ def patched(text: str, target: Target) -> list[Block]:
     """The versions of the target that the patches in `text` make of its module, each with the imports and definitions
     that come new with it; of other files, and of other functions in the module, nothing is taken.
 
-    The places of a patch follow each other. Where one fits only the module as it stands, another version begins.
+    Hunks apply one after the other. A hunk that fits only the original module begins another version.
     """
     hunks = [hunk for hunk in _hunks(text) if hunk.old != hunk.new]
     named = [hunk for hunk in hunks if not hunk.path or hunk.path.endswith(target.module.path.name)]
@@ -102,7 +102,7 @@ def _hunks(text: str) -> Iterator[_Hunk]:
             if file:
                 path, hunk = file["path"], _Hunk(file["path"])
             elif place:
-                hunk = _Hunk(path, place["anchor"], int(place["line"] or 0))
+                hunk = _Hunk(path, place["anchor"].strip().removesuffix("@@").strip(), int(place["line"] or 0))
             elif _SEARCH.fullmatch(line):
                 yield _replacement(lines, path)
                 hunk = None
@@ -162,7 +162,7 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
 
 
 def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target) -> int | None:
-    """Find the only place where `old` stands: after the anchor, in the target, at the line that is told."""
+    """Find the only place of `old`. The anchor, the target and the line number decide between several."""
     module, bare = [line.strip() for line in lines], [line.strip() for line in old]
     places = [at for at in range(len(module) - len(bare) + 1) if module[at] == bare[0] and _stands(bare, module, at)]
     anchored = [at for at in places if hunk.anchor and any(hunk.anchor in line for line in module[:at])]
@@ -193,7 +193,7 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """What a patched module has new for the target; None if its function is as before."""
+    """The target and the new imports and definitions of a patched module; None if the target is unchanged."""
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
     if function is None or function.span.of(text) == normalize(target.source):

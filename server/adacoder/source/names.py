@@ -124,8 +124,8 @@ class Bindings:
     for_typing: set[str] = field(default_factory=set)
     """Names imported only for type checkers, or only when run as a script."""
     changed: set[str] = field(default_factory=set)
-    """Names whose value is changed in place: `name[key] = …`, `name.attribute = …`, `name += …`; and those that a
-    statement may change: `name.add(…)`, `fill(name)`."""
+    """Names whose value is changed in place: `name[key] = …`, `name.attribute = …`, `name += …`, or may be
+    changed: `name.add(…)`, `fill(name)`."""
 
 
 def bindings(text: str, module: Module) -> Bindings:

@@ -1,7 +1,6 @@
 """Put a Candidate in its Target's place with the smallest Edits.
 
-Of the function only the body changes, and decorators that the candidate needs are added; signature, docstring and every
-other byte of the file stay.
+The body changes, and needed decorators are added. Signature, docstring and every other byte of the file stay.
 All is found by line structure: what our own Python cannot parse is put in place as it is, and the user's
 judges it.
 """

@@ -151,7 +151,7 @@ OF_OTHER = "The reply also changes 'other': that was left out."
         "a patch in a tool call": (json.dumps({"name": "patch", "arguments": json.dumps({"input": CODEX})}), ""),
         "an elided end": (
             fence(f"def mean(values):\n{GUARD}    # ... existing code ...\n"),
-            "What the reply leaves out was taken from the function as it stands.",
+            "The part that the reply leaves out was taken from the present function.",
         ),
     }.values(),
 )
@@ -238,7 +238,7 @@ def test_a_decorator_that_a_function_needs_comes_along(
     result, written = apply(desk, fence(reply), name, text)
     assert result["status"] == "verified"
     assert decorator in written
-    assert any("of the reply was added" in note for note in result["notes"])
+    assert any(note.endswith("was added.") for note in result["notes"])
 
 
 def test_what_is_left_out_is_said(desk: Desk) -> None:
@@ -246,7 +246,7 @@ def test_what_is_left_out_is_said(desk: Desk) -> None:
     result, text = apply(desk, fence(reply), "mean", MEAN)
     assert result["status"] == "verified"
     assert result["notes"] == [
-        "The decorator @app.route('/') of the reply was left out.",
+        "The reply's decorator @app.route('/') was left out.",
         "Left out of the reply: 'other', 'more'.",
     ]
     assert "route" not in text
