@@ -357,6 +357,11 @@ _COMPARED = (
 @click.option(
     "--dask", metavar="ADDRESS", help="Do the cells on the workers of the Dask cluster whose scheduler is at ADDRESS."
 )
+@click.option(
+    "--dask-without-tls",
+    is_flag=True,
+    help="Accept a cluster on another machine without encryption. Whoever is in between can run code here.",
+)
 @_settings(*_COMPARED)
 def arena(
     tasks: Path,
@@ -372,6 +377,7 @@ def arena(
     slots: int | None,
     patience: float,
     dask: str | None,
+    dask_without_tls: bool,
     **values: object,
 ) -> int:
     """Compare models and workflows on tasks with hidden tests.
@@ -398,6 +404,7 @@ def arena(
         patience=patience,
         downloads=downloads,
         dask=dask,
+        dask_without_tls=dask_without_tls,
     )
     return compare(wanted, values)
 
