@@ -106,7 +106,12 @@ async def test_what_is_no_reply(
 def message(kind: ServerKind, **said: object) -> bytes:
     """A part of a stream whose message, or delta, holds this."""
     if kind.prefix == "ollama":
-        told = {"message": {"role": "assistant", **said}, "done": False, "eval_count": 7, "logprobs": [{"token": "x", "logprob": -0.1}]}
+        told = {
+            "message": {"role": "assistant", **said},
+            "done": False,
+            "eval_count": 7,
+            "logprobs": [{"token": "x", "logprob": -0.1}],
+        }
         return json.dumps(told).encode() + b"\n"
     return (
         b"data: "
