@@ -3,12 +3,16 @@
 Whoever started the run keeps the rows, and chooses the worker of each cell: so no more cells are on a worker than it
 offers slots, one that joins takes part, and what a worker that died had begun is done anew elsewhere. A worker is
 taken once it has said that its AdaCoder is the same. What it then executes is in `dask_worker.py`.
+
+Dask pickles what it sends. So a worker, or a scheduler, can have any code run in this process, before it is taken.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import CancelledError as Lost
@@ -20,7 +24,7 @@ from uuid import uuid4
 
 from adacoder.arena.cells import Cell, Plan, ServerTrouble, digest, keep
 from adacoder.arena.dask_worker import Done, Setup, Trouble, Unable, do, join, leave, versions
-from adacoder.arena.rows import Row
+from adacoder.arena.rows import Row, parse
 from adacoder.domain import AdaCoderError
 from adacoder.messages import counted
 from adacoder.models.backends import kind_and_name
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
+_ADDRESS = re.compile(
+    r"(?:(?P<scheme>tls|tcp)://)?(?:\[(?P<ip>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?/?", re.ASCII
+)
 _CONNECTS = 10.0
 """Seconds that the scheduler has to answer."""
 _LOOKS = 1.0
@@ -68,6 +75,30 @@ class Scheduler:
 
     address: str
     client: Client
+
+
+def require_trusted(address: str, *, without_tls: bool) -> None:
+    """Return if the user trusts what answers at `address`: Dask has each side run code of the other.
+
+    Raises:
+        ClusterError: it is another machine, without encryption and without `without_tls`; or no such address.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        raise ClusterError(f"'{address}' is no address of a Dask scheduler: write tls://HOST:PORT or tcp://HOST:PORT.")
+    if found["scheme"] != "tls" and not without_tls and not _is_loopback(found["ip"] or found["name"]):
+        raise ClusterError(
+            f"The cluster at {address} is on another machine and its connection is not encrypted: whoever is in between"
+            " could run code on this machine. Use tls:// with Dask's certificates, or accept that with"
+            " --dask-without-tls."
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @asynccontextmanager
@@ -196,7 +227,10 @@ class Cluster:
             member = await self._free(server)
             match await self._on(member, server, cell):
                 case Done() as done:
-                    return self._kept(cell, done)
+                    row = parse(done.row)
+                    if row is not None and row.key == cell.key:
+                        return self._kept(cell, row, done)
+                    self._leave_out(member.address, "its answer is no row of the cell that it was given.")
                 case Trouble(why=why, passes=passes):
                     raise ServerTrouble(AdaCoderError(why), passes=passes)
                 case Unable(why=why):
@@ -207,12 +241,12 @@ class Cluster:
         died = f"{counted(_MOST_DEATHS, 'worker')} ended while they did the same cell: see what they logged."
         raise ServerTrouble(ClusterError(died), passes=False)
 
-    def _kept(self, cell: Cell, done: Done) -> Row:
+    def _kept(self, cell: Cell, row: Row, done: Done) -> Row:
         if done.record is not None and self._records is not None:
             keep(self._records / f"{cell.name}.conversation", done.record)
         path = self._journals / f"{cell.name}.md"
         keep(path, done.journal)
-        return replace(done.row, journal=f"{self._journals.name}/{path.name}")
+        return replace(row, journal=f"{self._journals.name}/{path.name}")
 
     async def _free(self, server: str) -> _Member:
         """The worker that has most free slots, once there is one.

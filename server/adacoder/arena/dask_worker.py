@@ -42,7 +42,8 @@ class Setup:
 class Done:
     """A cell that was done."""
 
-    row: Row
+    row: str
+    """As a line of a file of rows: it is read like one from anybody."""
     journal: str
     record: str | None
 
@@ -185,4 +186,4 @@ def _kept(row: Row, cell: Cell, bench: Bench) -> Done:
         texts.append(None if path is None or not path.exists() else path.read_text(encoding="utf-8"))
         if path is not None:
             path.unlink(missing_ok=True)
-    return Done(row, texts[0] or "", texts[1])
+    return Done(row.line(), texts[0] or "", texts[1])

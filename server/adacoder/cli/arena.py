@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from adacoder.arena.cells import Bench, Plan
-from adacoder.arena.cluster import Cluster, connected
+from adacoder.arena.cluster import Cluster, connected, require_trusted
 from adacoder.arena.formats import load
 from adacoder.arena.hub import NAMES, download
 from adacoder.arena.judge import Judge
@@ -51,6 +51,8 @@ class Wanted:
     """True if the tasks are named as on the dataset hub, and come from there."""
     dask: str | None
     """Address of a cluster's scheduler; None: the cells are done on this machine."""
+    dask_without_tls: bool
+    """True if that may be another machine, without encryption."""
 
 
 def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
@@ -104,6 +106,8 @@ class _Comparison:
             raise AdaCoderError(f"There is no strategy '{unknown}': choose one of {LISTED}.")
         if wanted.dask is not None and wanted.replays is not None:
             raise AdaCoderError("What --replay answers needs no model, and so no cluster: leave --dask out.")
+        if wanted.dask is not None:
+            require_trusted(wanted.dask, without_tls=wanted.dask_without_tls)
         rows = RowsFile(wanted.rows)
         journals = wanted.rows.parent / f"{wanted.rows.stem}.journals"
         bench = Bench.opened(settings, journals, wanted.records, wanted.replays)

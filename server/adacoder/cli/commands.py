@@ -368,6 +368,11 @@ _COMPARED = (
 @click.option(
     "--dask", metavar="ADDRESS", help="Do the cells on the workers of the Dask cluster whose scheduler is at ADDRESS."
 )
+@click.option(
+    "--dask-without-tls",
+    is_flag=True,
+    help="Accept a cluster on another machine without encryption. Whoever is in between can run code here.",
+)
 @_settings(*_COMPARED)
 def arena(
     tasks: Path,
@@ -383,6 +388,7 @@ def arena(
     slots: int | None,
     patience: float,
     dask: str | None,
+    dask_without_tls: bool,
     **values: object,
 ) -> int:
     """Compare models and workflows on tasks with hidden tests.
@@ -409,6 +415,7 @@ def arena(
         patience=patience,
         downloads=downloads,
         dask=dask,
+        dask_without_tls=dask_without_tls,
     )
     return compare(wanted, values)
 

@@ -12,7 +12,8 @@ from itertools import chain, repeat
 import pytest
 
 from adacoder.domain import Ended, Reply
-from adacoder.models.errors import BadReply, CannotConnect, ModelError, ModelMissing, TooSlow
+from adacoder.models import served, waiting
+from adacoder.models.errors import BadReply, CannotConnect, ModelError, ModelMissing, Stalled, TooSlow
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines
 from support.serving import CODE, CODER, MESSAGES, ServerKind, ask, every_kind, model_at, sentence, talking
@@ -100,6 +101,73 @@ async def test_what_is_no_reply(
         assert "gave no usable reply" in sentence(caught.value, server)
         await server.until_idle()
         assert (await ask(model)).text == CODE
+
+
+def message(kind: ServerKind, **said: object) -> bytes:
+    """A part of a stream whose message, or delta, holds this."""
+    if kind.prefix == "ollama":
+        told = {
+            "message": {"role": "assistant", **said},
+            "done": False,
+            "eval_count": 7,
+            "logprobs": [{"token": "x", "logprob": -0.1}],
+        }
+        return json.dumps(told).encode() + b"\n"
+    return (
+        b"data: "
+        + json.dumps({"choices": [{"index": 0, "delta": said}], "usage": {"prompt_tokens": 9}}).encode()
+        + b"\n\n"
+    )
+
+
+CALL = {"function": {"name": "f", "arguments": {}}}
+NO_PROGRESS: Mapping[str, Callable[[ServerKind], bytes]] = {
+    "no text": lambda kind: message(kind, content=""),
+    "no thought": lambda kind: message(kind, **{"thinking" if kind.prefix == "ollama" else "reasoning": ""}),
+    "calls of tools": lambda kind: message(kind, content="", tool_calls=[CALL] if kind.prefix == "ollama" else []),
+    "a role": lambda kind: message(kind, role="assistant"),
+    "more and more": lambda kind: message(kind, content="", more="x" * 1000),
+}
+
+
+@pytest.mark.parametrize("empty", NO_PROGRESS.values(), ids=NO_PROGRESS.keys())
+@pytest.mark.parametrize("begins", [False, True])
+@pytest.mark.parametrize("many", [False, True])
+async def test_parts_without_text_or_thought_are_no_progress(
+    kind: ServerKind, empty: Callable[[ServerKind], bytes], *, begins: bool, many: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They neither reset a timeout nor come without end; between the parts of a reply they do no harm."""
+    if many:
+        monkeypatch.setattr(waiting, "_MOST_EMPTY", 300)
+    nothing, first = empty(kind), [part(kind, "x")] * begins
+    deadlines = Deadlines() if many else Deadlines(first=3.0, next=2.0)
+    good = raw(head(kind), nothing * 20, part(kind, "x"), nothing * 20, part(kind, "y"), end(kind))
+    async with talking(kind, [raw(head(kind), *first, then=repeat(nothing)), good], deadlines=deadlines) as (_, model):
+        with pytest.raises(BadReply if many else (BadReply, Stalled), match="are empty" if many else "nothing|empty"):
+            await ask(model)
+        assert (await ask(model)).text == "xy"
+
+
+@pytest.mark.parametrize("text", ["\n", " ", "\u200b", "x"])
+async def test_a_reply_that_drips_ends(kind: ServerKind, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "_LONGEST_WRITING", 4)
+    async with talking(kind, [Script(text * 60, token=1, pause=0.2)] * 2, deadlines=Deadlines(next=0.5)) as (_, model):
+        with pytest.raises(TooSlow, match="was not whole after 2 s"):
+            await ask(model)
+    patient = Deadlines(next=0.5, whole=60.0)
+    async with talking(kind, [Script("xy" * 6, token=1, pause=0.2)], deadlines=patient) as (_, model):
+        assert (await ask(model)).text == "xy" * 6
+
+
+async def test_a_reply_of_more_parts_than_tokens_were_asked_for_ends(
+    kind: ServerKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served, "_MORE_PARTS", 10)
+    for name in ("content", "thought"):
+        endless = raw(head(kind), then=(part(kind, f"{number % 10}", name) for number in range(10**6)))
+        async with talking(kind, [endless]) as (_, model):
+            with pytest.raises(BadReply, match="does not end"):
+                await ask(model, max_tokens=16)
 
 
 @pytest.mark.parametrize("kind_of_answer", ["application/json", "application/x-ndjson", "text/event-stream"])
