@@ -80,6 +80,7 @@ class Work:
         """End all jobs."""
         if self._restored is not None:
             self._restored.cancel()
+            await asyncio.wait({self._restored})  # else the loop may close before the task begins
         self.offering.close()
         await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close())
         self.shown.close()

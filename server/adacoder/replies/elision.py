@@ -1,7 +1,6 @@
 """Elisions: parts of a function that a reply replaces by `# ... existing code ...`.
 
-4 of 7,037 recorded replies have such a comment, all in functions without a present body. Agents and chats that edit
-files write it.
+4 of 7,037 recorded replies have such a comment. Agents and chats that edit files write it.
 """
 
 from __future__ import annotations
