@@ -49,6 +49,7 @@ from adacoder.source.context import pieces
 from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
 from adacoder.source.shareable import shareable
+from adacoder.source.undeclared import undeclared
 from adacoder.strategies import LISTED, STRATEGIES, most_rounds
 from adacoder.task import Mode, Task, current
 
@@ -118,12 +119,21 @@ class Service(Checks):
             await asyncio.to_thread(task.require_access)
             evaluator = await self._evaluator(task)
             task = replace(task, target=await evaluator.with_class_examples(task.target))
-            outcome = await work(task)
+            outcome = await self._with_undeclared(await work(task), task)
         except AdaCoderError as error:
             cause = error.__cause__
             trouble = cause if isinstance(cause, AdaCoderError) else error
             outcome = Outcome(Status.ERROR, task.target, str(error), trouble=trouble)
         return with_evidence(outcome, task)
+
+    async def _with_undeclared(self, outcome: Outcome, task: Task) -> Outcome:
+        """`outcome` with notes on imports that the project does not declare."""
+        if not outcome.edits:
+            return outcome
+        folders = (await self._interpreter(task)).folders
+        project, wishes = task.project.folder, task.settings.wishes
+        notes = await aside(undeclared, outcome.target, outcome.edits, project, folders, wishes)
+        return replace(outcome, notes=(*outcome.notes, *notes))
 
     async def _evaluate(self, task: Task) -> Outcome:
         evaluator = await self._evaluator(task, covers=True)

@@ -98,6 +98,7 @@ ASIDE = frozenset(
         "debugged",
         "extract",
         "add_examples",
+        "undeclared",
     }
     | {"locate", "locate_again", "definitions", "logical_lines", "parsed", "symbols", "error_line"}
 )

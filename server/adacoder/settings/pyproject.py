@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from adacoder.privacy.access import Access
@@ -23,6 +23,12 @@ _STRING_OR_COMMENT = re.compile(
 )
 """Strings and comments of TOML. An unclosed one extends as far as it could reach."""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
+_DECLARES = re.compile(r".*dependencies|dependency-groups")
+"""Keys of tables and lists of dependencies, also of Poetry, uv, PDM, Hatch and Pixi."""
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
+"""The name at the start of a requirement of PEP 508."""
+_DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)
+"""Starts of the names of other files that declare dependencies."""
 
 
 def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
@@ -41,8 +47,54 @@ def tables(path: Path) -> Mapping[str, object]:
         OSError: as of `_read`.
         ValueError, RecursionError: what TOML excludes, and numbers that are too long for Python.
     """
-    tools = tomllib.loads(_readable(_read(path))).get("tool", {})
+    tools = _document(path).get("tool", {})
     return tools if isinstance(tools, dict) else {"adacoder": None}
+
+
+def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | None:
+    """Read which distributions the nearest pyproject.toml up to `top` declares as dependencies.
+
+    Returns: normalised names, without the project's own; None where that file alone cannot tell.
+    """
+    path = pyproject_file(folder, top)
+    try:
+        if path is None or any(_DECLARES_TOO.match(beside.name) for beside in path.parent.iterdir()):
+            return None
+        return _declared(_document(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _declared(document: Mapping[str, object]) -> frozenset[str] | None:
+    """As `declared_dependencies`, of what TOML says."""
+    tools = document.get("tool")
+    projects = [document.get("project"), tools.get("poetry") if isinstance(tools, dict) else None]
+    tables = [table for table in projects if isinstance(table, dict)]
+    if not tables or any("dependencies" in str(table.get("dynamic")) for table in tables):
+        return None
+    found = [_REQUIREMENT.match(text) for text in _requirements(document)]
+    names = frozenset(normalised(match[1]) for match in found if match is not None)
+    return None if None in found else names - {normalised(str(table.get("name"))) for table in tables}
+
+
+def normalised(distribution: str) -> str:
+    """Return the name of a distribution as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def _requirements(table: Mapping[str, object]) -> Iterator[str]:
+    """Yield the requirements in the lists below a table, and the keys that stand for one."""
+    for key, value in table.items():
+        if not _DECLARES.fullmatch(key):
+            yield from _requirements(value) if isinstance(value, dict) else ()
+            continue
+        for name, wanted in (value if isinstance(value, dict) else {"": value}).items():
+            texts = [each for each in wanted if isinstance(each, str)] if isinstance(wanted, list) else []
+            yield from texts or ([name] if name else [])
+
+
+def _document(path: Path) -> Mapping[str, object]:
+    return tomllib.loads(_readable(_read(path)))
 
 
 def _read(path: Path) -> str:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Module
 from adacoder.privacy.access import Access
+from adacoder.settings.pyproject import normalised
 from adacoder.source.importing.project_files import text_of
 from adacoder.source.names import bindings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "F": ("import torch.nn.functional as F",),
@@ -59,6 +60,8 @@ MEMBERS = {
 _ALL = re.compile(r"^__all__\b[^=\n]*=[ \t]*[\[(]([^\])]*)", re.MULTILINE)
 _QUOTED = re.compile(r"""["'](\w+)["']""")
 _LIBRARIES = ("lib*/python3*/*-packages", "local/lib/python3*/*-packages", "python3*/*-packages")
+_RECORDED = re.compile(r"^([^\W\d]\w*)(?:[/.][^\n,]*)?\.(?:py|so|pyd),", re.MULTILINE)
+"""Modules in the RECORD of a distribution."""
 _OF_AN_INSTALLATION = frozenset({"bin", "etc", "include", "lib", "lib64", "share", "Scripts"})
 _ENTRIES = 5000
 _TEXTS = 200
@@ -89,6 +92,18 @@ class InstalledModules:
         if top not in self._modules:
             return False
         return not rest or self._place(module) is not None
+
+    def distributions(self) -> Mapping[str, Path]:
+        """Return the folders with metadata of what is installed, by the normalised names of the distributions."""
+        entries = (entry for root in self._roots for entry in _entries(root))
+        found = (Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
+        return {normalised(path.stem.partition("-")[0]): path for path in found}
+
+    def modules_of(self, metadata: Path, most: int = _TEXT_BYTES) -> frozenset[str]:
+        """Return the top-level modules of a distribution; none where its metadata, of `most` bytes, does not tell."""
+        listed = _top_level(metadata, self._access)
+        record = None if listed else text_of(metadata / "RECORD", self._access, most=most)
+        return frozenset(listed or _RECORDED.findall(record or ""))
 
     def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
         """Return the statement that imports `name`, a module or what is customarily taken from one, if it is installed.
@@ -226,15 +241,18 @@ def _provided(entry: os.DirEntry[str], access: Access) -> Iterator[str]:
     name, _, ending = entry.name.partition(".")
     if entry.name.endswith(".dist-info"):
         # What is installed in place for editing has no file here, but is listed.
-        yield from (
-            line for line in (_text(Path(entry.path, "top_level.txt"), access) or "").split() if line.isidentifier()
-        )
+        yield from _top_level(Path(entry.path), access)
     elif not name.isidentifier() or name == "__pycache__":
         return
     elif (
         (not ending and entry.is_dir()) or ending == "py" or ending.endswith((".so", ".pyd")) or ending in ("so", "pyd")
     ):
         yield name
+
+
+def _top_level(metadata: Path, access: Access) -> list[str]:
+    text = _text(metadata / "top_level.txt", access) or ""
+    return [line for line in text.split() if line.isidentifier()]
 
 
 def _listed(text: str) -> set[str]:
