@@ -226,7 +226,7 @@ async def _started(
 ) -> Job:
     """Start a job on a function of the text as it is now, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
-    ls.work.restore(place.uri)
+    ls.work.restore()
     async with ls.work.looking_up:
         target = await asyncio.to_thread(find, snapshot, place)
         job = Job(mode, snapshot, target, apply, announced, token, reply=candidate)

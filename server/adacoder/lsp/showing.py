@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
     """`textDocument/didOpen`: what is known of the document may be shown again."""
     uri = params.text_document.uri
-    ls.work.restore(uri)
+    ls.work.restore()
     if (document := ls.work.shown.document(uri)) is not None:
         ls.work.shown.evidence.opened(uri, document.lines)
 

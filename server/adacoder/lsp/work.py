@@ -50,10 +50,10 @@ class Work:
         """Held while a thread reads a text for what an editor asks at each key: two at once would each take as long as
         both, and somebody waits for the first."""
 
-    def restore(self, uri: str | None = None) -> asyncio.Task[None]:
-        """Begin to read the results of earlier servers, unless that has begun; `uri` is a document that is at hand."""
+    def restore(self) -> asyncio.Task[None]:
+        """Begin to read the results of earlier servers, once."""
         if self._restored is None:
-            self._restored = asyncio.create_task(self._restore(uri))
+            self._restored = asyncio.create_task(self._restore())
         return self._restored
 
     async def restored(self, seconds: float = _PATIENCE) -> None:
@@ -61,10 +61,10 @@ class Work:
         and some clients answer late."""
         await asyncio.wait({self.restore()}, timeout=seconds)
 
-    async def _restore(self, uri: str | None) -> None:
+    async def _restore(self) -> None:
         """Read the results that are kept on disk. Nothing of a workspace that is not trusted is read or written."""
         folder = first_folder(self._client.workspace)
-        settings = await self._configuration.settings(folder, uri, top=folder)
+        settings = await self._configuration.settings(folder, folder.as_uri(), top=folder)
         if not settings.trusted or os.name != "posix":
             return
         from adacoder.lsp.kept_files import KeptFiles

@@ -90,7 +90,7 @@ def without_prompts(code: str) -> str:
 
 
 _NUMBERED = re.compile(r"[ \t]*L?(?P<number>\d{1,6})(?P<mark>[ \t]*[|│:.)→]|(?=[ \t]|$))(?P<space>[ \t]*)(?P<code>.*)")
-_NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+[ \t]*[|│:.)→]?[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
+_NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 
 
 def without_line_numbers(code: str) -> str:
