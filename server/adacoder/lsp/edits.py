@@ -1,6 +1,6 @@
 """Insert an Outcome's edits into the editor's current text.
 
-The candidate's evidence must hold for that text. If anything has changed, the candidate is evaluated again.
+The candidate's evidence must hold for the current text. If anything has changed, the candidate is evaluated again.
 """
 
 from __future__ import annotations

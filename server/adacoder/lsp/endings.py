@@ -1,6 +1,6 @@
 """The end of a job and its message: first the effect on the text, in 60 characters, then the evidence.
 
-An editor may cut off a message at the end of its line. Time and cost are left to the log and the journal.
+An editor may cut off a message at the end of its line. Rounds, tokens and time are left to the log and the journal.
 """
 
 from __future__ import annotations
