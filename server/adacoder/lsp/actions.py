@@ -31,7 +31,7 @@ class FileState:
     """Ids of running jobs, by qualified name."""
     kept: Sequence[KeptResult] = ()
     last_job: Callable[[str], str | None] = lambda name: None
-    """Return the id of the last job on a function, given its qualified name."""
+    """Returns the id of the last job on a function, given its qualified name."""
     failing: frozenset[str] = frozenset()
     """Qualified names of functions whose examples are known to fail on the current text."""
     memory: Memory = field(default_factory=Memory)

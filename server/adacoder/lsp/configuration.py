@@ -28,9 +28,9 @@ class Configuration:
     """The editor's values of section `adacoder`.
 
     Editors that answer `workspace/configuration` are asked for each job, so jobs never depend on announced changes.
-    Displayed evidence does, so editors that announce changes on request are asked to. An editor that has pushed its
-    settings also pushes changes, and uses the same values for all folders. It is not asked, because its answer would
-    contain nothing new and jobs would wait for it.
+    The display of evidence does, so editors that announce changes on request are asked to do so. An editor that has
+    pushed its settings also pushes changes, and uses the same values for all folders. It is not asked, because its
+    answer would contain nothing new and jobs would wait for it.
     """
 
     def __init__(self, client: Client) -> None:
