@@ -1,4 +1,4 @@
-"""Generate all stubs of a file in sequence. Each gets its own job, which works on the text at that time."""
+"""Generate all stubs of a file in sequence. Each gets its own job, which starts from the current text."""
 
 from __future__ import annotations
 

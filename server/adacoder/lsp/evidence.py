@@ -351,8 +351,8 @@ def _moved(placed: Placed, start: types.Position, end: types.Position, added: in
 def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> Placed:
     """Compare the current text with the evidence's text.
 
-    The function may be in `fresh` lines, if the change replaced more text than it altered. It may also be where our own
-    edit put it, if the editor reports that edit only now.
+    The function may be in `fresh` lines, if the change replaced more text than it altered. It may also be where an edit
+    of AdaCoder put it, if the editor reports that edit only now.
     """
     evidence = placed.evidence
     places = chain((placed.first, evidence.first), *fresh)

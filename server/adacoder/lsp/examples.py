@@ -62,7 +62,7 @@ async def examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     answer = await _about(ls, uri, lambda snapshot: _items(snapshot, ls))
     if answer["reason"] is None:
         snapshot = take(ls.workspace, uri)
-        if await aside(error_line, snapshot.text) is not None:  # otherwise asking at each keystroke is needless
+        if await aside(error_line, snapshot.text) is not None:  # if it parses, do not ask at each keystroke
             answer["reason"] = await _unparsed(ls, snapshot)
     return answer
 

@@ -21,7 +21,7 @@ _LONGEST = 1 << 28
 
 
 async def messages(reader: AsyncReader, refuse: Callable[[str], None]) -> AsyncIterator[bytes]:
-    """Yield the contents of all messages until the end of the stream. Call `refuse` with the problem of invalid input.
+    """Yield the contents of all messages until the end of the stream. Call `refuse` for invalid input.
 
     Raises:
         asyncio.IncompleteReadError: the stream ends in the middle of a message.

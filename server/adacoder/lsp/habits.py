@@ -29,7 +29,7 @@ class Habits:
     """The habits of one client."""
 
     asks_beside_text: bool = False
-    """True if the user cannot answer its questions by accident."""
+    """True if the client shows questions where they cannot be answered by accident."""
     shows_endings: bool = False
     """True if the client declares that it shows the ends of jobs and kept results itself."""
     pause: float = 0.0

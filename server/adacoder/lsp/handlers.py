@@ -263,7 +263,7 @@ async def on_write_docstring(ls: AdaCoderServer, argument: Any) -> dict[str, Any
 
 
 async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.cancel` `{jobId?}`: cancel that job. Without an id, cancel everything requested earlier and checks on save."""
+    """`.cancel` `{jobId?}`: cancel that job. Without an id, cancel all earlier requests and checks on save."""
     job_id = _job_id(argument)
     if job_id is None:
         ls.work.saving.cancel()

@@ -118,7 +118,7 @@ class Job:
             self.moved()
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
-        """Cancel the job. Return False if its edit has been sent, unless `even_if_sent`.
+        """Cancel the job. Return False if its edit is already on its way, unless `even_if_sent`.
 
         Later calls do nothing, since they would disturb its clean-up.
         """

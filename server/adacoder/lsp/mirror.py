@@ -3,7 +3,7 @@
 pygls 2.1.1 splits lines with `str.splitlines`, for which a form feed, U+2028 and six other characters also end a line.
 In LSP only `\\n`, `\\r\\n` and `\\r` do. In a file with a form feed (Python's own library has many) every change after
 it would land in the wrong line, and the mirror would differ from the editor's text. pygls also rebuilds the whole text
-at every change, while this class touches only the lines that change.
+at every change, while `Document` touches only the lines that change.
 """
 
 from __future__ import annotations

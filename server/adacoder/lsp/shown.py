@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LIFETIME = 2.0
-"""Seconds for which a document's settings are reused, unless the editor announces changes. This avoids a request at each
-keystroke."""
+"""Seconds for which a document's settings are reused, unless the editor announces changes. Without this, each keystroke
+would cause a request."""
 _PAUSE = 0.2
 """Seconds between two requests to refresh lenses and hints."""
 _PATIENCE = 5.0
