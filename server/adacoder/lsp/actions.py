@@ -1,8 +1,7 @@
 """Code actions for the function under the cursor.
 
-Editors ask at every movement of the cursor, so this looks at line structure only, and starts nothing. An
-action carries a command, never an edit: writing a function takes too long for any editor's
-`codeAction/resolve`.
+Editors ask on every cursor movement, so this module looks only at line structure and starts nothing. An action carries
+a command, never an edit: writing a function takes too long for any editor's `codeAction/resolve`.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from adacoder.lsp.names import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
 from adacoder.lsp.snapshot import Snapshot
 
 _LOOKED_THROUGH = 20_000
-"""Characters of a text that is read as a whole at a movement of the cursor, which takes 10 ms."""
+"""Maximum characters of a text that is parsed on every cursor movement. Parsing that many takes 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What is known of a file's functions besides its text."""
+    """State of a file's functions that its text does not show."""
 
     running: Mapping[str, str] = field(default_factory=dict)
-    """The ids of jobs at work, by functions."""
+    """Ids of running jobs, by qualified name."""
     kept: Sequence[KeptResult] = ()
     last_job: Callable[[str], str | None] = lambda name: None
-    """The last job on a function, by the function's name."""
+    """Returns the id of the last job on a function, given its qualified name."""
     failing: frozenset[str] = frozenset()
-    """The functions whose examples are known to fail on the text as it is."""
+    """Qualified names of functions whose examples are known to fail on the current text."""
     memory: Memory = field(default_factory=Memory)
 
 
@@ -46,11 +45,11 @@ class Offer:
     title: str
     command: str
     obstacle: str | None = None
-    """The reason why it cannot be done here."""
+    """Reason why the action is unavailable here."""
     diagnostics: tuple[types.Diagnostic, ...] = ()
-    """What it is to fix."""
+    """Diagnostics that the action addresses."""
     arguments: Mapping[str, JSON] | None = None
-    """Of its command; None: the function."""
+    """Arguments of the command. None: the function's place."""
     is_urgent: bool = False
     """True if it is worth a lightbulb."""
 
@@ -62,11 +61,11 @@ def code_actions(
     client: types.ClientCapabilities,
     state: FileState | None = None,
 ) -> list[types.CodeAction | types.Command]:
-    """The actions for the function around `line`, what it needs first.
+    """Return the actions for the function around `line`, the most needed first.
 
-    Where the editor asks of its own accord, only what a function plainly needs is worth a lightbulb: a stub its body,
-    one that is known to fail a fix; and what is kept for it or at work on it. What cannot be done is shown only to
-    somebody who asked for that very kind and will see the reason.
+    When the editor asks on its own, only urgent actions earn a lightbulb: generate a stub, fix a function that is known
+    to fail, and act on its running job or its kept results. Unavailable actions appear only if the client asked for
+    their kind and shows the reason.
     """
     state = state or FileState()
     target, obstacle = _function_around(snapshot, line)
@@ -75,7 +74,7 @@ def code_actions(
     if target is None:
         offers = [*_documenting(snapshot, line), *_impossible(obstacle)]
     elif target.qualname in state.running:
-        offers = [*_of_state(target, state), *_journal(target, state)]  # nothing else is to begin there
+        offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on it
     else:
         offers = [*_of_state(target, state), *_needed(target, failed, state)]
         offers += [*_more(snapshot, target, state.memory), *_journal(target, state)] if is_asked else []
@@ -87,7 +86,7 @@ def code_actions(
 
 
 def _of_state(target: Target, state: FileState) -> list[Offer]:
-    """What can be done with the job at work on a function, and with the results that are kept for it."""
+    """Actions for the function's running job and its kept results."""
     offers: list[Offer] = []
     if (job_id := state.running.get(target.qualname)) is not None:
         offers.append(_about_job(f"AdaCoder: cancel '{target.name}'", "cancel", job_id))
@@ -107,7 +106,7 @@ def _about_job(title: str, command: str, job_id: str) -> Offer:
 
 
 def _needed(target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """To write a function, or to fix it: what it needs first."""
+    """The actions that generate and fix the function, the more needed first."""
     title = f"AdaCoder: generate function '{target.name}'"
     generate = Offer(GENERATE_KIND, title, COMMAND + "generate", is_urgent=target.is_stub)
     if failed:
@@ -131,7 +130,7 @@ def _journal(target: Target, state: FileState) -> list[Offer]:
 
 
 def _more(snapshot: Snapshot, target: Target, memory: Memory) -> list[Offer]:
-    """What else can be done with a function, for somebody who asks."""
+    """Further actions, offered only when the user asks for actions."""
     offers: list[Offer] = []
     if not target.is_stub or memory.candidates(snapshot.path, target):
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
@@ -144,7 +143,7 @@ def _more(snapshot: Snapshot, target: Target, memory: Memory) -> list[Offer]:
 
 
 def _has_more_stubs(text: str) -> bool:
-    """Tell whether several functions of `text` are stubs with a docstring; of a long text that is believed."""
+    """True if several functions of `text` are stubs with a docstring. A long text is assumed to have them."""
     if len(text) > _LOOKED_THROUGH:
         return True
     from adacoder.source.stubs import documented_stubs
@@ -153,7 +152,7 @@ def _has_more_stubs(text: str) -> bool:
 
 
 def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
-    """The skeleton of a docstring, for a function that has none."""
+    """The action that writes a docstring skeleton, if the function has no docstring."""
     from adacoder.source.locate import undocumented
 
     found = undocumented(snapshot.text, snapshot.path, line=line)
@@ -171,7 +170,7 @@ def _impossible(obstacle: str | None) -> list[Offer]:
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """True if a client that asks for the kinds `only` wants `kind`; `a.b` is of the kind `a`."""
+    """True if `only`, the kinds that a client asks for, is empty or includes `kind`. Kind `a` includes `a.b`."""
     return not only or any(not each or f"{kind}.".startswith(f"{each}.") for each in map(_text, only))
 
 
@@ -201,7 +200,7 @@ def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str,
 def _in_terms_of(
     client: types.ClientCapabilities, offer: Offer, arguments: Sequence[Mapping[str, JSON]]
 ) -> types.CodeAction | types.Command:
-    """Convert an offer to what the client understands: some know only commands."""
+    """Convert an offer to a code action, or to a command if the client supports only commands."""
     command = types.Command(title=offer.title, command=offer.command, arguments=[*arguments])
     if get_capability(client, "text_document.code_action.code_action_literal_support", None) is None:
         return command

@@ -1,4 +1,4 @@
-"""All stubs of a file, written one after the other: each by a job of its own, in the text as it is by then."""
+"""Generate all stubs of a file in sequence. Each gets its own job, which starts from the current text."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ log = logging.getLogger(__name__)
 
 MODE = "generateAll"
 _PATIENCE = 5.0
-"""Seconds that a client has to tell of an edit that it has made."""
+"""Seconds to wait for a client to report an edit that it has made."""
 _PAUSE = 0.02
 
 
 @dataclass(eq=False)
 class Batch:
-    """One request on a file."""
+    """One request to generate the stubs of a file."""
 
     snapshot: Snapshot
-    """Of the beginning."""
+    """The document when the batch started."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     message: str = "starting"
-    """The latest progress."""
+    """Latest progress message."""
     show: Callable[[str], None] = lambda message: None
     stubs: int = 0
-    """How many there are."""
+    """Number of stubs when the batch started."""
     answers: dict[str, dict[str, JSON]] = field(default_factory=dict)
-    """The answers of the jobs that have ended, by the names of their functions."""
+    """Answers of finished jobs, by the qualified names of their functions."""
     may_begin: asyncio.Event = field(default_factory=asyncio.Event)
-    """As of a Job."""
+    """See `Job.may_begin`."""
     task: asyncio.Task[None] = field(init=False)
     is_cancelled: bool = False
 
     def cancel(self) -> None:
-        """Cancel it, once: a second time would disturb its clean-up."""
+        """Cancel the batch. Later calls do nothing, since they would disturb its clean-up."""
         if not self.is_cancelled:
             self.is_cancelled = True
             self.task.cancel()
@@ -61,7 +61,7 @@ class Batch:
 
     @property
     def summary(self) -> Text:
-        """The end, for a person: first how many were written, then each with its evidence."""
+        """Summary for the user: how many stubs were written, each with its evidence, then the other jobs' summaries."""
         written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
         others = [answer["summary"] for answer in self.answers.values() if not answer["applied"]]
         head = f"Generated {len(written)} of {self.stubs} stubs in {self.snapshot.path.name}"
@@ -77,14 +77,14 @@ class Batches:
         self._jobs = jobs
         self._running: dict[str, Batch] = {}
         self._last: Batch | None = None
-        """The latest that has ended."""
+        """Latest finished batch."""
         self._closing = False
 
     async def start(self, snapshot: Snapshot) -> Batch:
-        """Start to write the stubs of a file in the background.
+        """Start generating the stubs of a file in the background.
 
         Raises:
-            TargetError: it has none, or they are being written.
+            TargetError: the file has no stubs, another batch is writing them, or the server is shutting down.
         """
         stubs = await asyncio.to_thread(_stubs, snapshot)
         if self._closing:
@@ -100,7 +100,7 @@ class Batches:
         return batch
 
     def cancel(self, job_id: str | None) -> list[str]:
-        """Cancel a batch, or without an id all of them; their ids."""
+        """Cancel a batch, or all batches without an id. Return the ids of the cancelled batches."""
         chosen = [batch for batch in self._running.values() if job_id in (None, batch.id)]
         for batch in chosen:
             batch.cancel()
@@ -121,13 +121,13 @@ class Batches:
         ]
 
     def journal(self, job_id: str | None) -> dict[str, JSON] | None:
-        """What came of the latest batch, if that is its id: the answers of its jobs, in order."""
+        """The summary of the latest batch and the answers of its jobs in order. None if its id is not `job_id`."""
         if self._last is None or self._last.id != job_id:
             return None
         return {"summary": self._last.summary, "results": [*self._last.answers.values()]}
 
     def jobs(self, batch_id: str) -> list[str]:
-        """The jobs of the latest batch, if that is its id, in order."""
+        """Ids of the latest batch's jobs, in order. Empty if its id is not `batch_id`."""
         if self._last is None or self._last.id != batch_id:
             return []
         return [found for answer in self._last.answers.values() if isinstance(found := answer.get("jobId"), str)]
@@ -140,7 +140,7 @@ class Batches:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _perform(self, batch: Batch) -> None:
-        """Write one stub after the other, and show one message at the end, also if it was cancelled."""
+        """Write the stubs in sequence. Show one message at the end, even after a cancellation."""
         title = f"AdaCoder: generating the stubs in {batch.snapshot.path.name}"
         ended: str = ""
         try:
@@ -175,7 +175,7 @@ class Batches:
             tried.add(_key(target))
             place = f"{len(tried)}/{batch.stubs} · {target.name}"
             answer = await self._write(batch, snapshot, target, place)
-            if batch.is_cancelled:  # while an edit was under way, which could not be called back
+            if batch.is_cancelled:  # while an edit was under way and could not be recalled
                 batch.answers[target.qualname] = answer
                 raise asyncio.CancelledError
             batch.answers[target.qualname] = answer
@@ -194,10 +194,10 @@ class Batches:
         except asyncio.CancelledError:
             if batch.is_cancelled:
                 raise
-            return self._jobs.journal(job.id) or {}  # only this one was cancelled
+            return self._jobs.journal(job.id) or {}  # only this job was cancelled
 
     async def _after(self, before: Snapshot, *, is_edited: bool) -> Snapshot:
-        """The text that the next stub is written in: with the last edit, of which editors tell after they made it."""
+        """Return the text for the next stub. If the last one was inserted, wait for the editor to report that edit."""
         until = time.monotonic() + _PATIENCE
         now = take(self._client.workspace, before.uri)
         while is_edited and now.text == before.text and time.monotonic() < until:
@@ -207,7 +207,7 @@ class Batches:
 
 
 def _stubs(snapshot: Snapshot) -> list[Target]:
-    """The stubs of a text, in the order in which they are best written."""
+    """The stubs of a text, each after the stubs that it depends on."""
     from adacoder.source.dependence import by_dependence
     from adacoder.source.locate import functions
 
@@ -216,7 +216,7 @@ def _stubs(snapshot: Snapshot) -> list[Target]:
 
 
 def _key(target: Target) -> tuple[str, str]:
-    """What tells a stub from the others while the text around it changes."""
+    """Key that identifies a stub while the text around it changes."""
     return target.qualname, target.source
 
 

@@ -1,4 +1,4 @@
-"""The commands by which an editor chooses: `.models`, `.pull` and `.strategies`."""
+"""Commands for choosing models and strategies: `.models`, `.pull` and `.strategies`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 
 async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.models`: what the model server has installed and what it can do, or the reason why that cannot be told; and
-    which models are worth having."""
+    """`.models`: the installed models with their capabilities, and recommended models.
+
+    `reason` explains why models are missing from the list.
+    """
     from adacoder.models.catalog import described
     from adacoder.models.recommended import recommended
 
@@ -36,7 +38,7 @@ async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 def _model(described: Described) -> dict[str, Any]:
-    """An entry of the answer to `.models`; null is what the server does not tell."""
+    """An entry of the answer to `.models`. Null: the model server does not report it."""
     model, facts, running = described.model, described.facts, described.running
     return {
         "name": model.name,
@@ -61,9 +63,9 @@ def _recommendation(each: Recommended, found: Listing[Described]) -> dict[str, A
 
 
 async def on_pull(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.pull` `{model}`: have Ollama download a model; answered when it is there, or why it is not.
+    """`.pull` `{model}`: have Ollama download a model. Answers once that is done, or with the reason why it failed.
 
-    It shows progress. Cancelling that, or the request, ends the download.
+    Shows progress. Cancelling the progress or the request ends the download.
     """
     model = argument.get("model") if isinstance(argument, Mapping) else None
     if not (isinstance(model, str) and model.strip()):
@@ -96,7 +98,7 @@ async def on_pull(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_strategies(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.strategies`: the workflows that write a function, as `adacoder strategies --json` has them."""
+    """`.strategies`: the workflows that write a function, as `adacoder strategies --json` lists them."""
     return await asyncio.to_thread(_strategies)
 
 

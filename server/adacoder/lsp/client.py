@@ -1,4 +1,4 @@
-"""The client, as the rest of the server sees it: what it can do, its workspace, and what can be said to it."""
+"""The client as the rest of the server sees it: its capabilities, its workspace, and messages to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NOTICES = 50
 
 
 class Client(LanguageServer):
-    """One client; pygls has the connection to it and the server's features in one object."""
+    """One client. pygls keeps its connection and the server's features in one object."""
 
     protocol: Protocol
 
@@ -39,12 +39,12 @@ class Client(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
 
     def show(self, message: str, *, warning: bool) -> None:
-        """Show a message to the person."""
+        """Show a message to the user."""
         kind = types.MessageType.Warning if warning else types.MessageType.Info
         self.window_show_message(types.ShowMessageParams(kind, message))
 
     def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON]) -> None:
-        """Tell how a job ended: in a message, or to a client that shows it in its own way what there is to know."""
+        """Report the end of a job: as a message, or as data to a client that shows endings itself."""
         if self.habits.shows_endings:
             from adacoder.lsp.endings import remedies_json
             from adacoder.report import VERSION
@@ -55,12 +55,12 @@ class Client(LanguageServer):
             self.show(message, warning=warning)
 
     def notice(self, message: str) -> None:
-        """Warn of something, the first time only; a project can give cause for any number of warnings."""
+        """Show a warning, but only once. The number of warnings is limited, because a project can cause any number."""
         if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
             self.show(message, warning=True)
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log an error that no answer tells of; pygls opens a message box for each."""
+        """Log an error that no answer reports. pygls would open a message box for each."""
         if source is not FeatureRequestError:
             log.error("%s: %r", source.__name__, error)

@@ -1,4 +1,4 @@
-"""The editor's settings: asked for at every job where the editor can be asked, else as it last told them."""
+"""The editor's settings: requested for every job if the editor supports that, else as it last sent them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ log = logging.getLogger(__name__)
 
 SECTION = "adacoder"
 _PATIENCE = 5.0
-"""Seconds an editor has to answer with its settings."""
+"""Seconds to wait for an editor's settings."""
 _WATCH = "adacoder.settings"
 
 
 class Configuration:
     """The editor's values of section `adacoder`.
 
-    Editors that answer `workspace/configuration` are asked anew each time: then no job depends on an editor that
-    announces each change. What is shown does, so an editor that announces changes on demand is asked to. One that has
-    pushed its settings pushes what changes, too, and has the same for all folders; it is not asked, so that no job
-    waits for an answer of which nothing new is to be learned.
+    Editors that answer `workspace/configuration` are asked for each job, so jobs never depend on announced changes.
+    The display of evidence does, so editors that announce changes on request are asked to do so. An editor that has
+    pushed its settings also pushes changes, and uses the same values for all folders. It is not asked, because its
+    answer would contain nothing new and jobs would wait for it.
     """
 
     def __init__(self, client: Client) -> None:
@@ -41,13 +41,15 @@ class Configuration:
         """From the last `workspace/didChangeConfiguration` that held settings."""
 
         self.storage: Path | None = None
-        """The folder that the client has for this workspace, if it names one."""
+        """The client's storage folder for this workspace, if it names one."""
         self._is_pushed = False
-        """True if that was AdaCoder's own section."""
+        """True if the latest notification held AdaCoder's own section."""
 
     def begin(self, options: object) -> None:
-        """Take over `initializationOptions`: the section itself, or an object that has it as a member. A member
-        `storage` is no setting: the client's folder for what AdaCoder keeps of this workspace."""
+        """Take over `initializationOptions`: the section itself, or an object with the section as a member.
+
+        The member `storage` is not a setting. It is the client's folder for AdaCoder's data on this workspace.
+        """
         members = dict(_mapping(options))
         storage = members.pop("storage", None)
         if isinstance(storage, str) and Path(storage).is_absolute():
@@ -55,16 +57,16 @@ class Configuration:
         self._initial = _mapping(members.get(SECTION, members))
 
     def pushed(self, settings: object) -> None:
-        """Take over what `workspace/didChangeConfiguration` says: null where the editor is to be asked."""
+        """Take over the settings in `workspace/didChangeConfiguration`. Null means that the editor has to be asked."""
         if isinstance(settings, Mapping):
             self._pushed = _mapping(settings.get(SECTION))
         self._is_pushed = isinstance(_mapping(settings).get(SECTION), Mapping)
 
     async def follow(self) -> None:
-        """Have the client tell when its settings change: some do so only if they are asked to.
+        """Ask the client to announce changes of its settings. Some do so only on request.
 
-        No section is named, so that what comes says only that something has changed. With a section VS Code sends the
-        section as it is for no folder, and jobs would have that in every folder.
+        The request names no section, so a notification only says that something has changed. With a section, VS Code
+        sends that section's values outside any folder, and jobs would use them in every folder.
         """
         able = "workspace.did_change_configuration.dynamic_registration"
         if not get_capability(self._client.client_capabilities, able, False):
@@ -77,10 +79,14 @@ class Configuration:
             log.warning("The editor does not tell when its settings change: %r", error)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
-        """The settings for a file in `folder`: the defaults, over them its project's, over them the editor's.
+        """The settings for a file in `folder`: the defaults, overridden by its project's, then by the editor's.
 
-        `uri` is the document they are for, `top` the folder above which no project is looked for. Whatever in them
-        cannot be used gets a notice. Of a workspace that is not trusted nothing is opened.
+        Shows a notice for each unusable setting. Opens no file of an untrusted workspace.
+
+        Args:
+            folder: the folder of the file.
+            uri: the document that the settings are for.
+            top: the folder above which no project is looked for.
         """
         from adacoder.settings import Settings, from_project
 

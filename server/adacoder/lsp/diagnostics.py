@@ -1,7 +1,7 @@
-"""Diagnostics: the examples that failed, each at its own line, and on request the lines that none reached.
+"""Diagnostics: failed examples, each at its own line, and on request the lines that no example reached.
 
-They are told anew when what is known of a document changes. In between clients move them with their lines, as they do
-with everybody's.
+They are sent again when the evidence of a document changes. In between, clients move them with their lines, as they do
+with all diagnostics.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SOURCE = "adacoder"
 UNREACHED = "unreached"
-"""Code of a line that no example reached; the others are the values of FailureKind."""
+"""Code of a line that no example reached. All other codes are values of FailureKind."""
 
 
 class Publisher:
@@ -35,10 +35,10 @@ class Publisher:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._sent: dict[str, list[Any]] = {}
-        """What the diagnostics that were sent last rest on, by document; none of those that have none."""
+        """Basis of the diagnostics last sent, by document. Documents without diagnostics have no entry."""
 
     def publish(self, uri: str, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
-        """Tell what now holds of a document; `lines` are none once it is closed."""
+        """Send the current diagnostics of a document. `lines` is empty once it is closed."""
         capabilities = self._client.client_capabilities
         held = [each for each in evidence if each.holds]
         basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
@@ -63,7 +63,7 @@ class Publisher:
 def diagnostics(
     evidence: Iterable[Placed], lines: Sequence[str], encoding: PositionEncoding, *, unreached: bool
 ) -> Iterator[types.Diagnostic]:
-    """Yield the diagnostics of evidence that holds; what is wrong with the module as a whole only once."""
+    """Yield the diagnostics of evidence that holds. A failure of the whole module appears only once."""
     told: set[str] = set()
     for placed in evidence:
         for finding in _findings(placed, lines, unreached=unreached):
@@ -82,7 +82,7 @@ def diagnostics(
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """A diagnostic, before it has a place in the client's units."""
+    """A diagnostic before its place is converted to the client's units."""
 
     first: int
     last: int
@@ -92,7 +92,7 @@ class _Finding:
     example: ExampleResult | None = None
 
     def data(self, evidence: Evidence) -> dict[str, Any]:
-        """What a program needs to know of it."""
+        """Details for programs."""
         data: dict[str, Any] = {"qualifiedName": evidence.qualname, "ofCandidate": not evidence.is_of_text}
         if (found := self.example) is None:
             return data
@@ -123,7 +123,7 @@ def _findings(placed: Placed, lines: Sequence[str], *, unreached: bool) -> Itera
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
-    """The first and last line of an example's statement; the function's header where it no longer stands there."""
+    """The first and last line of an example's statement, or the function's header if the statement is not there now."""
     statement = example.source.rstrip("\n").split("\n")
     first = placed.line_of_example(example.line)
     last = first + len(statement) - 1

@@ -1,6 +1,7 @@
-"""The door of all that an editor is sent: settings are spelled as an editor's, all is visible, and no link comes of it.
+"""Filter for everything sent to an editor: spell settings as editors do, make all characters visible, prevent links.
 
-Only what a client sends back or puts into a file goes as it is; of the rest nobody has to know which client shows what.
+Only values that a client sends back or writes into a file pass unchanged. The rest of the server need not know which
+client shows which text.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from adacoder.visible import in_a_message, visible
 T = TypeVar("T")
 
 _EXACT = frozenset({"newText", "uri", "scopeUri", "arguments", "id", "token"})
-"""Members that are no text for people: what goes into files, what names them, and what comes back from the client."""
+"""Members that users do not read: text for files, URIs, and values that the client sends back."""
 _MESSAGES = frozenset(
     {"message", "title", "label", "reason", "summary", "failureReason", "notes", "text", "advice", "target"}
 )
-"""Members that clients show as a message, a title or an entry of a list. Some make links of what looks like one."""
+"""Members that clients show as a message, a title or a list entry. Some clients turn link-like text into links."""
 
 _LINK = re.compile(r"\](?=\(\s{0,9}\S{0,40}:)")
-"""A link of Markdown in a text that is no message; code means the same with a space in it."""
+"""A Markdown link in a text other than a message. A space breaks the link and does not change the meaning of code."""
 
 
 def displayed(value: T, member: str = "") -> T:
-    """`value`, which is JSON, with its texts as an editor may show them; `member` is where it stands."""
+    """Return the JSON `value` with its texts safe to show in an editor. `member` is the key that holds it."""
     shown: object = value
     if isinstance(value, str):
         text = value.in_editor if isinstance(value, Text) else value
@@ -34,4 +35,4 @@ def displayed(value: T, member: str = "") -> T:
         shown = {key: inner if key in _EXACT else displayed(inner, key) for key, inner in value.items()}
     elif isinstance(value, list | tuple):
         shown = [displayed(inner, member) for inner in value]
-    return shown  # type: ignore[return-value]  # it is as it was, but for its texts
+    return shown  # type: ignore[return-value]  # only texts have changed

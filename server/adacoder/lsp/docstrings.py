@@ -1,4 +1,4 @@
-"""The skeleton of a docstring for a function that has none, by a command: no editor needs to know more than that."""
+"""Write a docstring skeleton for a function without one. Editors need nothing but the command."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
-    """The name of the function at `place`, and the edit that writes the skeleton of a docstring into it.
+    """The name of the function at `place`, and the edit that inserts a docstring skeleton.
 
     Raises:
-        TargetError: there is none without a docstring that could be a target.
+        TargetError: no function there lacks a docstring and could be a target, or the text has changed.
     """
     from adacoder.source.locate import undocumented
     from adacoder.source.skeleton import skeleton
@@ -30,13 +30,13 @@ def docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
     qualname = place.qualname if line is None else None
     definition = undocumented(snapshot.text, snapshot.path, line=line, qualname=qualname)
     if definition is None:
-        target = find(snapshot, place)  # says why, if there is none
+        target = find(snapshot, place)  # raises if there is none
         raise TargetError(f"'{target.name}' has a docstring already.")
     return definition.name, skeleton(definition)
 
 
 async def insert_docstring(client: Client, snapshot: Snapshot, name: str, edit: Edit) -> None:
-    """Have the editor make the edit, and tell the person if it did not."""
+    """Have the editor make the edit. Show a message if it did not."""
     await client.protocol.rested()
     if not take(client.workspace, snapshot.uri).same_as(snapshot):
         client.show(f"The text of '{name}' has changed since AdaCoder was asked: ask again.", warning=True)

@@ -1,4 +1,4 @@
-"""Texts that are shown in the editor as documents: a journal, a difference."""
+"""Texts that the editor shows as documents: journals and differences."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from adacoder.lsp.client import Client
 
 _PATIENCE = 10.0
-"""Seconds that an editor has to show a document."""
+"""Seconds to wait for an editor to show a document."""
 
 
 class Documents:
-    """The documents that one client was shown. They are files in a folder of their own."""
+    """The documents shown to one client. They are files in their own folder."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -28,7 +28,7 @@ class Documents:
         self._folder: Path | None = None
 
     async def show(self, what: str, name: str, text: str) -> None:
-        """Show `text` in the editor as the file `name`; where that shows no documents, say where it is."""
+        """Show `text` in the editor as the file `name`. If the editor does not show files, show the path instead."""
         path = self._place() / name
         path.write_text(displayed(text), encoding="utf-8", newline="")
         if get_capability(self._client.client_capabilities, "window.show_document.support", False):
@@ -42,11 +42,11 @@ class Documents:
         self._client.show(f"{what} is in {path}", warning=False)
 
     def close(self) -> None:
-        """Remove what was written."""
+        """Remove the files."""
         self._open.close()
 
     def _place(self) -> Path:
-        """A folder of this user's alone, which goes with this process."""
+        """A folder that only this user can access. It does not outlive this process."""
         if self._folder is None:
             from adacoder.sandbox.isolation.scratch import scratch
 

@@ -1,6 +1,6 @@
-"""Insert an Outcome's edits in the editor, in the text as it is then.
+"""Insert an Outcome's edits into the editor's current text.
 
-What was found of a candidate must hold there, too: where anything has changed, it is evaluated again.
+The candidate's evidence must hold for the current text. If anything has changed, the candidate is evaluated again.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from adacoder.lsp.client import Client
 
 _EDITING = 60.0
-"""Seconds a client has to make an edit; some ask the person before they do."""
+"""Seconds to wait for a client to make an edit. Some clients ask the user first."""
 _ATTEMPTS = 3
-"""Tries to make an edit while the text changes under it."""
+"""Attempts to make an edit while the text keeps changing."""
 
 Recheck = Callable[[Snapshot, Target], Awaitable[Outcome]]
-"""Evaluates a job's candidate once more, in another text."""
+"""Evaluates a job's candidate again, in another text."""
 
 
 _HELD = frozenset({Status.VERIFIED, Status.PARTIAL, Status.UNVERIFIED})
 
 
 class NotInsertedError(AdaCoderError):
-    """The reason why an edit was not made, as a clause: `'f' was edited meanwhile`."""
+    """An edit was not made. The message gives the reason as a clause: `'f' was edited meanwhile`."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeInText:
-    """An Outcome, and the snapshot it holds for."""
+    """An Outcome and the snapshot that it holds for."""
 
     outcome: Outcome
     snapshot: Snapshot
@@ -54,26 +54,26 @@ class Insertion:
         self._client = client
         self._recheck = recheck
         self.is_sent = False
-        """True while the edit is on its way and cannot be called back."""
+        """True while the edit is on its way and cannot be recalled."""
 
     async def insert(self, finding: OutcomeInText) -> OutcomeInText:
-        """Make the Outcome's edits in the editor. Returns the Outcome for the text that they were made in.
+        """Make the Outcome's edits in the editor. Return the Outcome for the text that was edited.
 
         Raises:
-            NotInsertedError: nothing was inserted.
+            NotInsertedError: nothing was inserted, or the editor did not answer.
         """
         for _ in range(_ATTEMPTS):
             await self._client.protocol.rested()
-            finding = await self._brought_up_to_date(finding)  # from here on nothing is waited for until it is sent
+            finding = await self._brought_up_to_date(finding)  # no waiting from here until the edit is sent
             why_not = await self._refusal(finding)
             if why_not is None:
                 return finding
             if self._taken(finding).same_as(finding.snapshot):
-                break  # it was not the text that the editor minded
+                break  # the text has not changed: the editor has another reason
         raise NotInsertedError(why_not or "")
 
     async def _brought_up_to_date(self, finding: OutcomeInText) -> OutcomeInText:
-        """The Outcome for the text as it is now, evaluated again if anything that it depends on has changed."""
+        """The Outcome for the current text, evaluated again if anything that it depends on has changed."""
         for _ in range(_ATTEMPTS):
             now = self._taken(finding)
             if now.same_as(finding.snapshot):
@@ -95,7 +95,7 @@ class Insertion:
         target = await aside(locate_again, outcome.target, now.text, now.folder)
         if target is None:
             raise NotInsertedError(f"'{name}' was edited meanwhile")
-        if outcome.candidate is None:  # examples for its docstring, which only moved
+        if outcome.candidate is None:  # examples for the docstring: they only move
             by = target.definition.start - outcome.target.definition.start
             moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
             return OutcomeInText(replace(outcome, target=target, edits=moved), now)
@@ -115,7 +115,7 @@ class Insertion:
         return OutcomeInText(current, now)
 
     async def _refusal(self, finding: OutcomeInText) -> str | None:
-        """Send the edit; None if it was made, else why not."""
+        """Send the edit. Return None if it was made, else the reason why not."""
         self.is_sent = True
         try:
             return await refusal(self._client, finding.outcome.target.name, workspace_edit(self._client, finding))
@@ -124,16 +124,16 @@ class Insertion:
 
 
 async def refusal(client: Client, name: str, edit: types.WorkspaceEdit) -> str | None:
-    """Send an edit that is about `name`; None if it was made, else why not, as a clause.
+    """Send an edit labelled with `name`. Return None if it was made, else the reason why not, as a clause.
 
-    Some clients refuse by an error (eglot).
+    Some clients refuse with an error (eglot).
 
     Raises:
-        NotInsertedError: nobody knows.
+        NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
     """
     params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
     if not get_capability(client.client_capabilities, "workspace.apply_edit", False):
-        # Such a client may make the edit all the same, as ALE does, but it never answers.
+        # Such a client may still make the edit, as ALE does, but it never answers.
         client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
         return None
     try:
@@ -149,7 +149,7 @@ async def refusal(client: Client, name: str, edit: types.WorkspaceEdit) -> str |
 
 
 def workspace_edit(client: Client, finding: OutcomeInText) -> types.WorkspaceEdit:
-    """The Outcome's edits as one step to undo, bound to the version of the text they are for."""
+    """The Outcome's edits as a single undo step, bound to the version of their text."""
     return edit_of(client, finding.snapshot, finding.outcome.edits)
 
 
@@ -163,6 +163,6 @@ def edit_of(client: Client, snapshot: Snapshot, made: Sequence[Edit]) -> types.W
 
 
 def text_edits(text: str, edits: Sequence[Edit], encoding: PositionEncoding) -> list[types.TextEdit]:
-    """Edits of `text` in the units that the client counts in."""
+    """Convert edits of `text` to the client's position encoding."""
     ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, text, encoding))) for edit in edits)
     return [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]

@@ -1,6 +1,6 @@
-"""The end of a job, and its words: first what became of the text, in 60 characters, then the evidence.
+"""The end of a job and its message: first the effect on the text, in 60 characters, then the evidence.
 
-An editor may cut a message where its line ends. What a request took is for the log and the journal.
+An editor may cut off a message at the end of its line. Rounds, tokens and time are left to the log and the journal.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ class Ending:
     applied: bool = False
     """True if the edit was made, or sent to a client that does not answer."""
     obstacle: str | None = None
-    """The reason why an edit was not made, as a clause that follows "Not inserted: ": `'f' was edited meanwhile`."""
+    """Reason why an edit was not made, as a clause that follows "Not inserted: ": `'f' was edited meanwhile`."""
     kept: bool = False
     """True if the result can still be inserted."""
     is_wanted: bool = False
-    """True if the obstacle is what the person asked for: to see the result first."""
+    """True if the user wants to see the result first, so the obstacle needs no warning."""
     closed: str | None = None
-    """The name of the file that the edit was made in, if that is not open."""
+    """Name of the edited file if it is not open."""
 
     @property
     def is_good(self) -> bool:
-        """True if there is nothing to warn of."""
+        """True if there is nothing to warn about."""
         return self.outcome.status is Status.VERIFIED and (self.obstacle is None or self.is_wanted)
 
     @property
     def failure_reason(self) -> str | None:
-        """The reason why an edit was not made, as a sentence."""
+        """Reason why an edit was not made, as a sentence."""
         return None if self.obstacle is None else Text("Not inserted: ", self.obstacle, self._and_kept, ".")
 
     @property
@@ -44,7 +44,7 @@ class Ending:
 
     @property
     def message(self) -> Text:
-        """The message for a person."""
+        """The message for the user."""
         return joined(" ", [self._ending, *self._evidence, *report.notes(self.outcome)])
 
     @property
@@ -88,7 +88,7 @@ class Ending:
 
 
 def remedies_json(message: str) -> list[JSON]:
-    """What an editor can offer with a message: to see a setting that it names, or to do what it says."""
+    """Actions that an editor can offer with a message: open a setting that it names, or follow its advice."""
     return [
         {"kind": "setting", "key": each.key} if isinstance(each, Named) else {"kind": each.kind, "model": each.model}
         for each in remedies(message)

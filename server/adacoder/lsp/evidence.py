@@ -1,8 +1,8 @@
-"""What was last proven of each function, and in which text: the one room that all read who show evidence.
+"""The latest evidence of each function and the text that it was found in. Everything that shows evidence reads it here.
 
-A piece of evidence belongs to a function's own text. At each change of a document only lines are counted and compared,
-so that it is known without reading anything where the function now stands, and whether that text is still there. A text
-that comes back, as by undo, has its evidence again.
+Evidence belongs to a function's own text. Each change of a document only counts and compares lines. This is enough to
+know where the function is now and whether its text is unchanged. If a text comes back, as after an undo, its evidence
+holds again.
 """
 
 from __future__ import annotations
@@ -26,46 +26,46 @@ if TYPE_CHECKING:
     from adacoder.domain import Target
 
 _MOST = 5_000
-"""Functions of which evidence is kept; those that were proven longest ago are forgotten first."""
+"""Maximum number of functions with evidence. The oldest evidence is forgotten first."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED, Status.ERROR})
 _FOUND = frozenset({Status.VERIFIED, Status.UNVERIFIED}) | _FAILED
-"""Outcomes that say something of a function if they have a Verdict."""
+"""Statuses of Outcomes that are evidence if they have a Verdict."""
 _LINE_END = "\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was found of a function."""
+    """Findings about a function."""
 
     uri: str
-    """The document, without escapes."""
+    """URI of the document, unquoted."""
     qualname: str
     status: Status
     summary: str
-    """How it ended, in a line."""
+    """The Outcome in one line."""
     passed: int
     total: int
     verdict: Verdict
     answer: Mapping[str, JSON]
-    """As `--json` has it."""
+    """The Outcome as `--json` prints it."""
     states: tuple[str, ...]
-    """The states of the function's examples, in order."""
+    """States of the function's examples, in order."""
     lines: tuple[str, ...]
-    """The function's own text in the document, without terminators."""
+    """The function's own lines in the document, without terminators."""
     text: int
-    """Fingerprint of the whole text it was found in."""
+    """Hash of the whole text that it was found in."""
     is_of_text: bool
-    """True if the examples ran on this very text; False: on a candidate that is not in the document."""
+    """True if the examples ran on this very text. False: they ran on a candidate that is not in the document."""
     job_id: str | None
-    """The job whose result it is about."""
+    """Id of the job whose result it describes."""
     first: int
-    """The first line of the function when this was found."""
+    """First line of the function when this was found."""
     examples_from: int
-    """The first line of the function in the text that the lines of its examples are counted in."""
+    """First line of the function in the text that its examples' line numbers refer to."""
     header: int
-    """Lines from its first to that of its `def`."""
+    """Number of lines between its first line and its `def`."""
     at: float
-    """Time, as of `time.time()`."""
+    """Time of the finding, from `time.time()`."""
 
     @property
     def failed(self) -> bool:
@@ -79,7 +79,7 @@ class Evidence:
 
     @property
     def failing(self) -> tuple[ExampleResult, ...]:
-        """The results of the examples that failed, the first failure among them if it is one of an example."""
+        """Results of the failed examples. They include the first failure if an example caused it."""
         if (failure := self.failure) is None:
             return ()
         found = [
@@ -99,24 +99,24 @@ class Evidence:
         return max(time.time() - self.at, 0.0)
 
     def is_about(self, source: str) -> bool:
-        """True if `source` is the function's own text that this was found in."""
+        """True if this was found in the function text `source`."""
         return self.is_of_text and self.lines == _cut(source)
 
     @property
     def coverage(self) -> Coverage | None:
-        """What no example reached of this very text."""
+        """Coverage of this very text. None if the examples ran on a candidate."""
         return self.verdict.coverage if self.is_of_text else None
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Evidence, and where its function stands in the text as it is now."""
+    """Evidence and the place of its function in the current text."""
 
     evidence: Evidence
     first: int
     """First line of the function, decorators included, 0-based."""
     holds: bool
-    """True if the function's own text is the one that this was found in."""
+    """True if the function still has the text that this was found in."""
 
     @property
     def last(self) -> int:
@@ -129,16 +129,16 @@ class Placed:
         return self.first + self.evidence.header
 
     def line_of_example(self, line: int) -> int:
-        """The line at which an example now stands, from the `line` of its Example."""
+        """Current line of an example, given the `line` of its Example."""
         return self.first + line - self.evidence.examples_from
 
     def line_of_code(self, number: int) -> int:
-        """The line at which code now stands, 0-based, from its number in the coverage."""
+        """Current line of code, 0-based, given its number in the coverage."""
         return self.first + number - 1 - self.evidence.first
 
 
 def states(outcome: Outcome) -> tuple[str, ...]:
-    """The state of each of the target's examples: `passed`, `failed`, `skipped`, or `unknown` where it did not run."""
+    """The state of each of the target's examples: `passed`, `failed`, `skipped`, or `unknown` if it did not run."""
     ran = {} if outcome.verdict is None else {result.example: result.matched for result in outcome.verdict.results}
     return tuple(_state(example, ran.get(example)) for example in outcome.target.examples)
 
@@ -152,19 +152,19 @@ def _state(example: Example, matched: bool | None) -> str:
 def evidence_of(
     uri: str, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
 ) -> Evidence | None:
-    """The evidence in an Outcome; None if it has none.
+    """The evidence in an Outcome, or None if it has none.
 
     Args:
         uri: the document.
-        outcome: the end of a request. Its target has the text that it holds for.
-        answer: the Outcome as `--json` has it.
+        outcome: the end of a request. Its target contains the text that it applies to.
+        answer: the Outcome as `--json` prints it.
         is_inserted: True if its edits were made.
         job_id: the job whose result it is.
     """
     if outcome.status not in _FOUND or outcome.verdict is None:
         return None
     if outcome.status is Status.FAILED and outcome.verdict.failure is None:
-        return None  # it passes, and failed in being another candidate
+        return None  # it passes; only the request for another candidate failed
     target = outcome.target
     lines = Lines(target.text)
     before = lines.line_at(target.definition.start)
@@ -192,7 +192,7 @@ def evidence_of(
 
 
 def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
-    """The text with the edits made, and where the function begins and ends in it."""
+    """The text with the edits made, and the start and end of the function in it."""
     start, end = target.definition.start, target.definition.end
     edits = inserted.edits if inserted else ()
     longer = [(edit, len(edit.text) - edit.end + edit.start) for edit in edits]
@@ -202,20 +202,20 @@ def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
 
 
 class EvidenceRoom:
-    """The evidence of all documents, the latest of each function."""
+    """The latest evidence of each function, for all documents."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Placed] = {}
-        """By document and function, that which was found last being the last."""
+        """By document and qualified name, in the order in which they were recorded."""
         self._by_uri: dict[str, dict[str, Placed]] = {}
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, listener: Callable[[str], None]) -> None:
-        """Call `listener` with the URI of a document, without escapes, when what holds of it has changed."""
+        """Call `listener` with the unquoted URI of a document when the evidence that holds for it changes."""
         self._listeners.append(listener)
 
     def of(self, uri: str) -> list[Placed]:
-        """All evidence of a document, in the order of its functions; that of older texts, too."""
+        """All evidence of a document in the order of its functions, including evidence for older texts."""
         return sorted(self._by_uri.get(unquote(uri), {}).values(), key=lambda placed: placed.first)
 
     def at(self, uri: str, qualname: str) -> Placed | None:
@@ -223,7 +223,7 @@ class EvidenceRoom:
         return self._by_uri.get(unquote(uri), {}).get(qualname)
 
     def failing(self, uri: str) -> frozenset[str]:
-        """The functions of a document whose examples fail on its text as it is."""
+        """The functions of a document whose examples fail on its current text."""
         return frozenset(
             each.evidence.qualname
             for each in self._by_uri.get(unquote(uri), {}).values()
@@ -231,10 +231,10 @@ class EvidenceRoom:
         )
 
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
-        """Take in what was found; `lines` are those of its document as it is now, None if it is not open.
+        """Store evidence. `lines` are the current lines of its document, or None if it is not open.
 
         Evidence for the current text is not overwritten by evidence for a candidate that was not inserted. Evidence for
-        such a candidate is kept only while the text is open as it was when the candidate was found.
+        such a candidate is kept only while the document is open and the function has the text of that time.
         """
         known = self.at(evidence.uri, evidence.qualname)
         if not evidence.is_of_text and known is not None and known.holds and known.evidence.is_of_text:
@@ -249,7 +249,7 @@ class EvidenceRoom:
         self._tell(evidence.uri)
 
     def forget(self, uri: str, qualname: str | None = None) -> int:
-        """Forget what was found of a function, or of all of a document; returns of how many."""
+        """Forget the evidence of a function, or of a whole document. Return the number of functions."""
         uri = unquote(uri)
         keys = [(uri, name) for name in self._by_uri.get(uri, {}) if qualname in (None, name)]
         for key in keys:
@@ -259,27 +259,29 @@ class EvidenceRoom:
         return len(keys)
 
     def dropped(self, job_id: str) -> None:
-        """Forget what was found of a job's candidate that is not in the document."""
+        """Forget the evidence for a job's candidate that is not in the document."""
         for key, placed in list(self._kept.items()):
             if placed.evidence.job_id == job_id and not placed.evidence.is_of_text:
                 self._drop(key)
                 self._tell(key[0])
 
     def opened(self, uri: str, lines: Sequence[str]) -> None:
-        """Look for the functions of a document that was opened. Evidence for a text that it does not have is forgotten:
-        what was not saved does not come back."""
+        """Find the functions of a document that was opened.
+
+        Evidence for text that the document does not contain is forgotten, because unsaved text does not come back.
+        """
         uri = unquote(uri)
         self._replaced(uri, lines)
         for name in [name for name, placed in self._by_uri.get(uri, {}).items() if not placed.holds]:
             self._drop((uri, name))
 
     def closed(self, uri: str) -> None:
-        """Show nothing any more of a document that was closed."""
+        """Stop showing evidence for a document that was closed."""
         uri = unquote(uri)
         self._update(uri, (replace(placed, holds=False) for placed in self.of(uri)))
 
     def changed(self, uri: str, changes: Iterable[types.TextDocumentContentChangeEvent], lines: Sequence[str]) -> None:
-        """Follow the changes of a document, whose lines they have become."""
+        """Follow the changes of a document. `lines` are its lines after them."""
         uri = unquote(uri)
         if uri not in self._by_uri:
             return
@@ -298,7 +300,7 @@ class EvidenceRoom:
         )
 
     def _replaced(self, uri: str, lines: Sequence[str]) -> None:
-        """Look for the functions of a document in a text that is new as a whole."""
+        """Find the functions of a document after its whole text was replaced."""
         if uri in self._by_uri:
             index = _index(lines)
             self._update(uri, [_found_again(placed, lines, index) for placed in self.of(uri)])
@@ -330,16 +332,16 @@ class EvidenceRoom:
 
 
 def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
-    """What a change of the lines `start` to `end` may have made another function of.
+    """Evidence whose function may have been altered by a change of the lines `start` to `end`.
 
-    That is also what stands right below them, which may be decorated now, and what is nearest above, which may go on.
+    This includes a function right below, which may be decorated now, and the nearest one above, whose body may go on.
     """
     nearest = max((each.first for each in placed if each.first < start), default=0)
     return [each for each in placed if each.first <= end + 1 and (each.last >= start or each.first >= nearest)]
 
 
 def _moved(placed: Placed, start: types.Position, end: types.Position, added: int) -> Placed:
-    """Move with the lines below a change; what it begins in begins with it."""
+    """Move a function below a change with its lines. If the change covers its first line, it starts with the change."""
     if end.line < placed.first or (end.line == placed.first and not end.character):
         more = added - (end.line - start.line)
         return replace(placed, first=placed.first + more) if more else placed
@@ -347,10 +349,10 @@ def _moved(placed: Placed, start: types.Position, end: types.Position, added: in
 
 
 def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> Placed:
-    """Compare the text with the evidence's.
+    """Compare the current text with the evidence's text.
 
-    It may stand in `fresh` lines, by a change that replaced more than it made different; or where it was to come by an
-    edit of ours, which is told of only now.
+    The function may be in `fresh` lines, if the change replaced more text than it altered. It may also be where an edit
+    of AdaCoder put it, if the editor reports that edit only now.
     """
     evidence = placed.evidence
     places = chain((placed.first, evidence.first), *fresh)
@@ -361,7 +363,7 @@ def _compared(placed: Placed, lines: Sequence[str], fresh: Iterable[range]) -> P
 
 
 def _found_again(placed: Placed, lines: Sequence[str], index: dict[str, list[int]]) -> Placed:
-    """Where the function's text stands in `lines`; of several the nearest."""
+    """Find the function's text in `lines`. If it occurs several times, take the nearest."""
     evidence = placed.evidence
     places = index.get(evidence.lines[0], ())
     same = [line for line in places if _stands_at(evidence, line, lines)]
@@ -378,7 +380,7 @@ def _index(lines: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _stands_at(evidence: Evidence, first: int, lines: Sequence[str]) -> bool:
-    """True if the function, and no more than it, stands at line `first`."""
+    """True if exactly this function begins at line `first`."""
     own, end = evidence.lines, first + len(evidence.lines)
     if first < 0 or end > len(lines):
         return False

@@ -1,7 +1,7 @@
-"""Requests for clients of other kinds, such as test explorers: which examples a document has, a run of them with the
-results as they come, and what was last found.
+"""Requests for other kinds of clients, such as test explorers: list a document's examples, run them with results as
+they arrive, and get the latest evidence.
 
-A client names what it means by ids, which it takes from `adacoder/examples` and need not understand.
+A client refers to docstrings and examples by ids, which it gets from `adacoder/examples` and need not understand.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from adacoder.lsp.server import AdaCoderServer
 
 _AT_A_TIME = 16
-"""Docstrings that are under way for a request; of these the evaluator takes as many at a time as are good for it."""
+"""Maximum docstrings in progress for one request. The evaluator decides how many of them run at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A docstring of a document, and how a client calls it."""
+    """A docstring of a document and its id."""
 
     id: str
     one: Documented
@@ -48,33 +48,35 @@ class Check:
 
     uris: tuple[str, ...]
     ids: frozenset[str] | None
-    """Those to check; None: all."""
+    """Ids to check. None: all."""
     covers: bool
     token: types.ProgressToken | None
 
 
 async def examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/examples` `{textDocument: {uri}}`: the docstrings of a document and their examples, with their places
-    and last known states."""
+    """`adacoder/examples` `{textDocument: {uri}}`: the docstrings of a document and their examples.
+
+    Each example comes with its place and last known state.
+    """
     uri = _document(params)
     answer = await _about(ls, uri, lambda snapshot: _items(snapshot, ls))
     if answer["reason"] is None:
         snapshot = take(ls.workspace, uri)
-        if await aside(error_line, snapshot.text) is not None:  # else there is nothing to ask at each keystroke
+        if await aside(error_line, snapshot.text) is not None:  # if it parses, do not ask at each keystroke
             answer["reason"] = await _unparsed(ls, snapshot)
     return answer
 
 
 async def evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/evidence` `{textDocument: {uri}}`: what was last found of its functions, and if that still holds."""
+    """`adacoder/evidence` `{textDocument: {uri}}`: the latest evidence of its functions, and whether it still holds."""
     uri = _document(params)
     return await _about(ls, uri, lambda snapshot: _evidence(snapshot, ls))
 
 
 async def check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples as they stand.
+    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples on the current text.
 
-    With a token each result goes out as it comes, and the answer has none. Cancelling the request ends the run.
+    With a token, each result is sent as it arrives, and the answer has none. Cancelling the request ends the run.
     """
     asked = _read_check(params)
     results: list[JSON] = []
@@ -95,7 +97,7 @@ async def check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
 
 
 async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Callable[[dict[str, JSON]], None]) -> None:
-    """Check what is asked for of one document, several docstrings at a time."""
+    """Check the requested docstrings of one document, several at a time."""
     snapshot = take(ls.workspace, uri)
     listed = await asyncio.to_thread(_listed, snapshot)
     wanted = [each for each in listed if asked.ids is None or not asked.ids.isdisjoint(_ids(each))]
@@ -120,7 +122,7 @@ async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Call
             )
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if not await asyncio.to_thread(_is_still, snapshot, ls):
-            answer["coverage"] = None  # its lines are those of a text that is gone
+            answer["coverage"] = None  # its line numbers belong to a text that is gone
         ls.work.shown.found(snapshot, outcome, is_inserted=False)
         keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
@@ -130,7 +132,7 @@ async def _check_document(ls: AdaCoderServer, uri: str, asked: Check, keep: Call
 
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
-    """Why a document does not parse, by the user's interpreter; None if it does, or if nothing may run."""
+    """The user's interpreter's reason why a document does not parse. None if it does, or if nothing may run."""
     settings = await ls.configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)
     service = await ls.service()
     project = Project(snapshot.folder, snapshot.overlays)
@@ -142,7 +144,7 @@ async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
 
 
 def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
-    """True if the document has the text of `snapshot` now."""
+    """True if the document still has the text of `snapshot`."""
     try:
         return take(ls.workspace, snapshot.uri).text == snapshot.text
     except AdaCoderError:
@@ -150,7 +152,7 @@ def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
 
 
 def _results(each: Listed, outcome: Outcome) -> list[JSON]:
-    """What became of each example."""
+    """The result of each example."""
     ran = {} if outcome.verdict is None else {result.example: result for result in outcome.verdict.results}
     found: list[JSON] = []
     for name, example, state in zip(_example_ids(each), outcome.target.examples, states(outcome), strict=True):
@@ -176,7 +178,7 @@ def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
 async def _about(
     ls: AdaCoderServer, uri: str, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
 ) -> dict[str, Any]:
-    """The answer of a request about one document, which is read off the event loop."""
+    """Answer a request about one document, which is read off the event loop."""
     try:
         snapshot = take(ls.workspace, uri)
         found = await asyncio.to_thread(items, snapshot)
@@ -191,7 +193,7 @@ async def _about(
 
 
 def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """All that has a docstring, in order; what is out of the reach of examples with the reason."""
+    """Everything with a docstring, in order. An item whose examples cannot run has the reason."""
     encoding, lines = encoding_of(ls.workspace), Lines(snapshot.text)
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
@@ -232,7 +234,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
 
 
 def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """What is known of the document's docstrings; `isCurrent`: the text is still the one that it holds for."""
+    """Evidence for the document's docstrings. `isCurrent`: the text has not changed since."""
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
@@ -253,7 +255,7 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
 
 
 def _listed(snapshot: Snapshot) -> list[Listed]:
-    """The docstrings of a document; of several of one name each but the first has its number in its id."""
+    """The docstrings of a document. If several have the same name, all ids but the first contain a number."""
     count: Counter[str] = Counter()
     found: list[Listed] = []
     for one in documented(snapshot.text, snapshot.path, snapshot.folder):
@@ -269,7 +271,7 @@ def _example_ids(each: Listed) -> list[str]:
 
 
 def _ids(each: Listed) -> list[str]:
-    """The ids that mean this docstring: each example builds on those before it, so all of them run."""
+    """The ids that select this docstring: each example builds on the earlier ones, so all of them run."""
     return [each.id, *_example_ids(each)]
 
 
@@ -278,7 +280,7 @@ def _uri_of(name: str) -> str:
 
 
 def _span(example: Example, lines: Lines) -> Span:
-    """The lines of an example's statement, from its first character on."""
+    """The span of an example's statement, without leading white space."""
     count = 1 if example.informal else example.source.count("\n")
     last = min(example.line + count, len(lines)) - 1
     first = lines[example.line]
@@ -304,7 +306,7 @@ def _document(params: object) -> str:
 
 
 def _read_check(params: object) -> Check:
-    """The members of the parameters, checked."""
+    """Read and check the parameters."""
     members = params if isinstance(params, Mapping) else {}
     ids, covers, token = members.get("ids"), members.get("coverage", False), members.get("partialResultToken")
     if not isinstance(covers, bool):

@@ -1,4 +1,4 @@
-"""What the server tells the client that it answers. What answers it is imported after `initialize`."""
+"""Capabilities announced in `initialize`. Their handlers are imported later."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COMMANDS = (
 
 
 def register(server: AdaCoderServer) -> None:
-    """Let `server` answer all of AdaCoder's features and commands."""
+    """Register all of AdaCoder's features and commands with `server`."""
     server.feature(types.INITIALIZE)(on_initialize)
     server.feature(types.INITIALIZED)(on_initialized)
     server.feature(types.SHUTDOWN)(on_shutdown)
@@ -61,16 +61,16 @@ def register(server: AdaCoderServer) -> None:
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
-    """`initialize`: keep the settings it brings, and who the client is."""
+    """`initialize`: keep the client's settings and habits."""
     ls.habits = Habits.of(params)
     ls.protocol.pause = ls.habits.pause
     ls.configuration.begin(params.initialization_options)
 
 
 def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
-    """`initialized`: get ready for the messages that will come most, and be told of settings that change."""
+    """`initialized`: prepare for the most frequent messages, and ask for announcements of changed settings."""
     ls.begin(ls.configuration.follow())
-    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon, so that no exit waits for it
+    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon, so that exit does not wait for it
 
 
 async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
@@ -80,5 +80,5 @@ async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
 
 def _prepare(ls: AdaCoderServer) -> None:
 
-    gc.freeze()  # what was imported lives as long as we do
+    gc.freeze()  # imported objects live as long as the process
     ls.protocol.prepare()

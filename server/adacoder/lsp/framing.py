@@ -1,7 +1,7 @@
-"""The client's messages as they come: a header that tells the length, and so many bytes.
+"""Framing of the client's messages: a header with the length, then that many bytes.
 
-What is broken gets an error answer, and reading goes on at the next header. pygls reads on in silence, and a
-wrong length makes it take the next header for the end of a text.
+Broken input gets an error answer, and reading continues at the next header. pygls would read on silently, and after a
+wrong length take the next header for the end of a text.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pygls.io_ import AsyncReader
 
 _LENGTH = re.compile(rb"Content-Length: *([0-9]{1,12}) *\r?\n", re.IGNORECASE)
-"""At the end of a line: what stands before it is what a length that was too small left over."""
+"""Searched for at the end of a line. Text before it is the rest of a message whose length was too small."""
 _FIELD = re.compile(rb"[A-Za-z-]+:[^\r\n]*\r?\n")
 _LONGEST = 1 << 28
-"""Bytes of a message. No text that is worked on has as many."""
+"""Maximum bytes of a message. No text that AdaCoder works on is as long."""
 
 
 async def messages(reader: AsyncReader, refuse: Callable[[str], None]) -> AsyncIterator[bytes]:
-    """The contents of all messages to the end of the stream; `refuse` is told what is wrong with what is none.
+    """Yield the contents of all messages until the end of the stream. Call `refuse` for invalid input.
 
     Raises:
         asyncio.IncompleteReadError: the stream ends in the middle of a message.
@@ -32,7 +32,7 @@ async def messages(reader: AsyncReader, refuse: Callable[[str], None]) -> AsyncI
 
 
 async def _length(reader: AsyncReader, refuse: Callable[[str], None]) -> int | None:
-    """Read a header; the length of the message after it, None at the end of the stream."""
+    """Read a header. Return the length of its message, or None at the end of the stream."""
     length: int | None = None
     problem = ""
     while line := await reader.readline():

@@ -1,4 +1,4 @@
-"""What clients do that their capabilities do not tell: decided here, by their names, and nowhere else."""
+"""Client behaviour that capabilities do not reveal. It is derived from client names here and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from lsprotocol import types
 
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
-"""VS Code and what is built from it: a notification in a corner, which takes no key that is meant for the text.
+"""VS Code and editors based on it. They ask in a corner notification, which takes no key that is meant for the text.
 
-Of the others Neovim and Vim ask in the command line, eglot and lsp-mode in the minibuffer with the first answer filled
-in, Helix and Sublime in a list that has the focus: there the next key that is typed answers. Who is not named here is
-not asked."""
+Neovim and Vim ask in the command line, eglot and lsp-mode in the minibuffer with the first answer filled in, Helix and
+Sublime in a list that has the focus. There the next key typed is the answer. Clients that are not listed are never
+asked."""
 _READS_LATE = ("eglot", "emacs", "")
-"""eglot and lsp-mode leave a request unread that comes in one piece with an answer, until something else comes. Old
-versions of eglot do not tell their name."""
+"""eglot and lsp-mode. If a request arrives together with an answer, they leave it unread until more input arrives. Old
+versions of eglot do not send their name."""
 _PAUSE = 0.15
-"""Seconds after an answer with which none of 10 requests stayed unread; without a pause 3 of 10 did."""
+"""Seconds to wait after an answer. With this pause no request of 10 stayed unread, without it 3 did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,17 @@ class Habits:
     """The habits of one client."""
 
     asks_beside_text: bool = False
-    """True if a question that it is sent cannot be answered by accident."""
+    """True if the client shows questions where they cannot be answered by accident."""
     shows_endings: bool = False
-    """True if it says that it shows by itself how jobs end, and what is kept."""
+    """True if the client declares that it shows the ends of jobs and kept results itself."""
     pause: float = 0.0
-    """Seconds to wait after an answer before it is sent a request."""
+    """Seconds to wait after an answer before sending it a request."""
 
     @classmethod
     def of(cls, params: types.InitializeParams) -> Habits:
-        """The habits of the client that sent these parameters of `initialize`."""
+        """The habits of the client that sent these `initialize` parameters."""
         name = (params.client_info.name if params.client_info else "").casefold()
-        # Only properties of the actions are declared there; but who declares nothing of questions need not know any.
+        # The capability only describes a question's actions, but a client without it may not support questions.
         knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
         return cls(
             shows_endings=_shows_endings(params.capabilities.experimental),

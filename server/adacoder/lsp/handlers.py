@@ -1,9 +1,9 @@
-"""Handlers of the server: they read parameters, take a snapshot, and hand over.
+"""Handlers of the server: they read parameters, take a snapshot, and delegate.
 
-A command on a function answers at once with `{accepted, jobId, reason}`, since editors block on commands; the
-request `adacoder/run` waits for its job and answers with the object that `--json` prints, and `applied` and
-`failureReason`. Every answer says its `version`. What a user can fix is an answer with a `reason`, never an error:
-editors show errors twice.
+A command on a function answers at once with `{accepted, jobId, reason}`, since editors block on commands. The request
+`adacoder/run` waits for its job and answers with the object that `--json` prints, plus `applied` and `failureReason`.
+Every answer contains its `version`. A problem that the user can fix is an answer with a `reason`, never an error,
+because editors show errors twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
-    """`workspace/didChangeConfiguration`: keep the settings it brings."""
+    """`workspace/didChangeConfiguration`: keep the new settings."""
     ls.configuration.pushed(params.settings)
     ls.work.shown.configured()
 
@@ -40,9 +40,9 @@ def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationPar
 async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams
 ) -> list[types.CodeAction | types.Command] | None:
-    """`textDocument/codeAction`: what can be done with the function at the beginning of the range.
+    """`textDocument/codeAction`: the actions for the function at the beginning of the range.
 
-    It is looked for off the event loop: nobody knows what the text holds.
+    The search runs off the event loop, since the text may contain anything.
     """
     await ls.work.restored(MOMENT)
     try:
@@ -64,7 +64,7 @@ async def on_code_action(
 async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, workDoneToken?}`.
 
-    Cancelling the request cancels the job; the answer then comes when nothing of it is left.
+    Cancelling the request cancels the job. The answer then comes after the job's clean-up.
     """
     place, mode, apply, token = _read_run(params)
     candidate = _read_candidate(params, mode)
@@ -84,28 +84,28 @@ async def on_examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
 
 
 async def on_check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples as they stand."""
+    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run a document's examples."""
     from adacoder.lsp.examples import check
 
     return await check(ls, params)
 
 
 async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/evidence` `{textDocument: {uri}}`: what was last found of a document's functions."""
+    """`adacoder/evidence` `{textDocument: {uri}}`: the latest evidence of a document's functions."""
     from adacoder.lsp.examples import evidence
 
     return await evidence(ls, params)
 
 
 async def on_kept(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/kept` `{textDocument?: {uri}}`: the results that are kept, of a document or of all."""
+    """`adacoder/kept` `{textDocument?: {uri}}`: the kept results of a document, or all kept results."""
     document = params.get("textDocument") if isinstance(params, Mapping) else None
     await ls.work.restored()
     return {"items": ls.work.offering.listed(None if document is None else read_uri(document))}
 
 
 def _read_candidate(params: object, mode: Mode) -> str | None:
-    """What to begin with in place of the function as it stands."""
+    """The candidate to begin with instead of the current function."""
     text = params.get("candidate") if isinstance(params, Mapping) else None
     if text is not None and (not isinstance(text, str) or mode not in (Mode.FIX, Mode.REPAIR)):
         raise ParametersError("'candidate' must be a text, and goes with the modes 'fix' and 'repair'.")
@@ -113,7 +113,7 @@ def _read_candidate(params: object, mode: Mode) -> str | None:
 
 
 def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.ProgressToken | None]:
-    """The members of the parameters, checked."""
+    """Read and check the parameters."""
     members = params if isinstance(params, Mapping) else {}
     document = members.get("textDocument")
     place = read_place({**members, **document} if isinstance(document, Mapping) else {})
@@ -128,7 +128,7 @@ def _read_run(params: object) -> tuple[FunctionPlace, Mode, bool, types.Progress
 
 
 def _not_started(reason: str) -> dict[str, Any]:
-    """The answer where there is no Target, so that there can be no Outcome."""
+    """The answer if no job was started, so there is no Outcome."""
     nothing: dict[str, Any] = {
         "edits": [],
         "remedies": [],
@@ -141,7 +141,7 @@ def _not_started(reason: str) -> dict[str, Any]:
 
 
 def _starter(mode: Mode) -> Answer:
-    """The command that starts a job of a mode."""
+    """The command that starts a job in `mode`."""
 
     async def start(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
         async def job() -> Job:
@@ -153,7 +153,7 @@ def _starter(mode: Mode) -> Answer:
 
 
 async def _accepted(ls: AdaCoderServer, start: Callable[[], Awaitable[Job | Batch]]) -> dict[str, Any]:
-    """The answer to a command that starts a job, which begins after it."""
+    """Answer a command that starts a job. The job begins after the answer."""
     try:
         job = await start()
     except AdaCoderError as error:
@@ -164,9 +164,9 @@ async def _accepted(ls: AdaCoderServer, start: Callable[[], Awaitable[Job | Batc
 
 
 def _begin_after_answer(ls: AdaCoderServer, job: Job | Batch) -> None:
-    """Let `job` begin once the command that started it has been answered; cancelled, that cancels the job, too.
+    """Let `job` begin once its command has been answered. Cancelling the command cancels the job.
 
-    Some clients leave a request of ours unread that comes with an answer.
+    Some clients leave a request unread if it arrives together with an answer.
     """
 
     def begin(is_cancelled: bool) -> None:
@@ -178,7 +178,7 @@ def _begin_after_answer(ls: AdaCoderServer, job: Job | Batch) -> None:
 
 
 async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.insert` `{jobId, candidate?}`: insert the result that was kept of a job, or the n-th candidate it evaluated."""
+    """`.insert` `{jobId, candidate?}`: insert the kept result of a job, or the n-th candidate that it evaluated."""
 
     async def job() -> Job:
         await ls.work.restored()
@@ -193,7 +193,7 @@ async def on_insert(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.difference` `{jobId, show?}`: what the kept result of a job would change; shown, unless `show` is false."""
+    """`.difference` `{jobId, show?}`: the change that a job's kept result would make. Shown unless `show` is false."""
     shows = not (isinstance(argument, Mapping) and argument.get("show") is False)
     await ls.work.restored()
     try:
@@ -206,7 +206,7 @@ async def on_difference(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.discard` `{jobId}`: keep the result of a job no longer."""
+    """`.discard` `{jobId}`: discard the kept result of a job."""
     job_id = _job_id(argument) or ""
     await ls.work.restored()
     was_kept = ls.work.kept.get(job_id) is not None
@@ -224,7 +224,7 @@ async def _started(
     token: types.ProgressToken | None = None,
     candidate: str | None = None,
 ) -> Job:
-    """Start a job on a function of the text as it is now, which is read off the event loop."""
+    """Start a job on a function of the current text, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
     ls.work.restore()
     async with ls.work.looking_up:
@@ -235,7 +235,7 @@ async def _started(
 
 
 async def on_generate_all(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.generateAll` `{uri}`: write all stubs of a file, one after the other."""
+    """`.generateAll` `{uri}`: write all stubs of a file in sequence."""
 
     async def batch() -> Batch:
         async with ls.work.looking_up:
@@ -245,7 +245,7 @@ async def on_generate_all(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_write_docstring(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.writeDocstring`: write the skeleton of a docstring into a function that has none. No model is asked."""
+    """`.writeDocstring`: insert a docstring skeleton into a function that has no docstring. Uses no model."""
     try:
         place = read_place(argument)
         snapshot = take(ls.workspace, place.uri)
@@ -263,7 +263,7 @@ async def on_write_docstring(ls: AdaCoderServer, argument: Any) -> dict[str, Any
 
 
 async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.cancel` `{jobId?}`: cancel that job, or all that were asked for before."""
+    """`.cancel` `{jobId?}`: cancel that job. Without an id, cancel all earlier requests and checks on save."""
     job_id = _job_id(argument)
     if job_id is None:
         ls.work.saving.cancel()
@@ -272,7 +272,7 @@ async def on_cancel(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.status` `{uri?}`: the running jobs, each with its latest progress; and the Python that a document runs on."""
+    """`.status` `{uri?}`: the running jobs with their latest progress and, with `uri`, the document's Python."""
     uri = _uri(argument)
     if uri is None:
         return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()]}
@@ -282,9 +282,9 @@ async def on_status(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_doctor(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.doctor` `{probe?, uri?}`: what works and what does not, in the folder of a document or in the first.
+    """`.doctor` `{probe?, uri?}`: examine whether AdaCoder works in a document's folder, or in the first folder.
 
-    By default each model writes some tokens, to be measured; but not where a job is at work, which would wait for that.
+    By default each model writes some tokens to measure its speed, unless a job is running, which would have to wait.
     """
     from adacoder.lsp.health import examine
 

@@ -1,4 +1,4 @@
-"""The examination for the command `.doctor`, and its part in `.status`."""
+"""The examination for the command `.doctor`, and its interpreter finding for `.status`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 
 async def examine(server: AdaCoderServer, uri: str | None, *, probes_speed: bool) -> list[Finding]:
-    """Examine the folder of a document, else the first of the workspace; with `probes_speed`, measure models and show
-    progress.
+    """Examine the folder of a document, else the first workspace folder.
 
-    Cancelling the progress keeps what was found until then.
+    With `probes_speed`, measure models and show progress. Cancelling the progress keeps the findings so far.
     """
     findings: list[Finding] = []
     snapshot = _snapshot(server, uri)
@@ -35,7 +34,7 @@ async def examine(server: AdaCoderServer, uri: str | None, *, probes_speed: bool
             async for finding in examination(
                 settings, folder, probes_speed=probes_speed, session=session, on_wait=show
             ):
-                findings.append(finding)  # noqa: PERF401  # what was found counts, also where no more follows
+                findings.append(finding)  # noqa: PERF401  # keeps findings after a cancellation
 
     work = asyncio.create_task(collect())
     try:
@@ -58,7 +57,7 @@ def _snapshot(server: AdaCoderServer, uri: str | None) -> Snapshot | None:
 
 
 async def interpreter_for(server: AdaCoderServer, uri: str) -> dict[str, JSON]:
-    """The finding about the Python that the examples of a document run on, and why it is that one."""
+    """The finding about the Python that runs a document's examples, including the reason for its choice."""
     try:
         snapshot = take(server.workspace, uri)
     except AdaCoderError as error:

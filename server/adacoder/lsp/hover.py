@@ -1,4 +1,4 @@
-"""The hover on a function: what was last proven of it, how long ago, and whether that is still the same text."""
+"""The hover on a function: its latest evidence, the evidence's age, and whether it still fits the text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from adacoder.lsp.evidence import Placed
 
 _SHOWN = 3
-"""Failed examples that a hover shows."""
+"""Maximum failed examples in a hover."""
 
 
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:

@@ -1,4 +1,4 @@
-"""Inlay hints: after an example that failed, what it gave."""
+"""Inlay hints: the actual result after a failed example."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from adacoder.source.text import PositionEncoding
 
 _LONGEST = 80
-"""Characters of an output that are shown in the line; its tooltip has all."""
+"""Maximum characters of an output in the line. The tooltip shows all of it."""
 
 
 def inlay_hints(
     evidence: Iterable[Placed], within: types.Range, lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.InlayHint]:
-    """Yield the hints for lines that are looked at."""
+    """Yield the hints for the lines in `within`."""
     for placed in evidence:
         if not (placed.holds and placed.evidence.is_of_text):
             continue

@@ -1,8 +1,7 @@
 """Jobs: requests that run in the background, at most one per function.
 
-A job belongs to no request of the protocol: a command answers at once and its job goes on, while
-`adacoder/run` waits for its job. When the server ends, all jobs are cancelled and waited for, so that
-nothing of them survives.
+A job does not belong to a protocol request: a command answers at once and its job goes on, while `adacoder/run` waits
+for its job. When the server ends, it cancels all jobs and waits for them, so that they leave nothing running.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _KEPT = 16
-"""Finished jobs that are kept for the journal."""
+"""Maximum finished jobs kept for the journal."""
 _UNVERIFIED, _PREVIEW = Named("unverified"), Named("preview")
 _Recheck: TypeAlias = "Callable[[Snapshot, Target, Candidate | None], Awaitable[Outcome]]"
 _PATIENCE = 10.0
-"""Seconds that cancelled jobs have to end when the server does."""
+"""Seconds to wait for cancelled jobs when the server ends."""
 
 
 _DOING = {
@@ -65,38 +64,38 @@ class Job:
     """One request on one function."""
 
     work: Mode | KeptResult
-    """What to do with it, or the result to insert."""
+    """The mode, or the kept result to insert."""
     snapshot: Snapshot
     target: Target
     apply: bool
     """True to make the edit in the editor."""
     announced: bool
-    """True if we show progress and result; otherwise a request waits for it, and the client shows them."""
+    """True if the server shows progress and result. Otherwise a request waits for it, and the client shows them."""
     token: types.ProgressToken | None = None
-    """The token for progress that such a client sent, if any."""
+    """The progress token from such a client, if it sent one."""
     reply: str | None = None
-    """The candidate to begin with, where the client sends one."""
+    """The candidate to begin with, if the client sent one."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     message: str = "starting"
-    """The latest progress."""
+    """Latest progress message."""
     show: Callable[[str], None] = lambda message: None
     """Shows progress in the editor."""
     relay: Callable[[str], None] | None = None
-    """Shows it in place of that, where the job is part of something larger."""
+    """Shows progress instead of `show` if the job is part of a batch."""
     round: int = 0
     most_rounds: int = 1
     moved: Callable[[], None] = lambda: None
-    """Hears of each new round."""
+    """Called at each new round."""
     insertion: Insertion | None = None
     may_begin: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when whoever asked for it has the answer that it was accepted."""
+    """Set when the job may begin: once its command has been answered."""
     ending: Ending | None = None
     task: asyncio.Task[dict[str, JSON]] = field(init=False)
     _cancelled: bool = False
 
     @property
     def title(self) -> str:
-        """What it does, for people."""
+        """Description for the user."""
         doing = _DOING[self.work] if isinstance(self.work, Mode) else "inserting the result for"
         return f"AdaCoder: {doing} '{self.target.name}'"
 
@@ -107,11 +106,11 @@ class Job:
 
     @property
     def result_id(self) -> str:
-        """The id that its result is kept by."""
+        """The id of its kept result."""
         return self.id if isinstance(self.work, Mode) else self.work.job_id
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
-        """Turn what happens in the Journal into progress."""
+        """Show an event of the Journal as progress."""
         self.message = report.progress(event, self.most_rounds)
         self.show(self.message)
         if not isinstance(event, Waiting) and event.round > self.round:
@@ -119,7 +118,10 @@ class Job:
             self.moved()
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
-        """Cancel it, once: a second time would disturb its clean-up. False if it is too late."""
+        """Cancel the job. Return False if its edit is already on its way, unless `even_if_sent`.
+
+        Later calls do nothing, since they would disturb its clean-up.
+        """
         if self.insertion is not None and self.insertion.is_sent and not even_if_sent:
             return False
         if not self._cancelled:
@@ -129,7 +131,7 @@ class Job:
 
 
 Listener = Callable[[Job], None]
-"""Hears of a job that begins, comes to a new round, or has ended."""
+"""Called when a job begins, reaches a new round, or has ended."""
 
 
 class Jobs:
@@ -143,13 +145,13 @@ class Jobs:
         kept: KeptResults,
         tell: Callable[[Job, Ending], None],
     ) -> None:
-        """`service` returns the Service once it is imported; `tell` tells the person how a job ended."""
+        """`service` returns the Service once it is imported. `tell` reports the end of a job to the user."""
         self._client = client
         self._configuration = configuration
         self._service = service
         self._running: dict[str, Job] = {}
         self._finished: dict[str, dict[str, JSON]] = {}
-        """The answers of the latest finished jobs, by id, the latest last."""
+        """Answers of the latest finished jobs by id, the latest last."""
         self._kept = kept
         self._tell = tell
         self._closing = False
@@ -157,7 +159,7 @@ class Jobs:
         self.memory = Memory()
 
     def listen(self, listener: Listener) -> None:
-        """Let `listener` hear of all jobs."""
+        """Call `listener` for all jobs."""
         self._listeners.append(listener)
 
     def of(self, uri: str) -> list[Job]:
@@ -168,7 +170,7 @@ class Jobs:
         """Start a job in the background.
 
         Raises:
-            TargetError: another job is at work on that function, or the server is ending.
+            TargetError: another job is working on that function, or the server is shutting down.
         """
         if self._closing:
             raise TargetError("The language server is shutting down: restart it.")
@@ -181,7 +183,7 @@ class Jobs:
         self._announce(job)
 
     async def result(self, job: Job) -> dict[str, JSON]:
-        """Wait for the answer of a job. Cancelling this cancels the job, and waits until it has ended."""
+        """Wait for the answer of a job. Cancelling this call cancels the job and waits until it has ended."""
         try:
             return await asyncio.shield(job.task)
         except asyncio.CancelledError:
@@ -191,7 +193,7 @@ class Jobs:
             raise
 
     def cancel(self, job_id: str | None) -> list[str]:
-        """Cancel a job, or without an id all of them; the ids of those for which it was not too late."""
+        """Cancel a job, or all jobs without an id. Return the ids of the jobs that could still be cancelled."""
         chosen = [job for job in self._running.values() if job_id in (None, job.id)]
         return [job.id for job in chosen if job.cancel()]
 
@@ -210,7 +212,7 @@ class Jobs:
         ]
 
     def journal(self, job_id: str | None) -> dict[str, JSON] | None:
-        """The answer of a finished job, or without an id of the latest; None if it is not known."""
+        """The answer of a finished job, or of the latest one if no id is given. None if the job is unknown."""
         latest = next(reversed(self._finished), None)
         return self._finished.get(job_id or latest or "")
 
@@ -224,7 +226,7 @@ class Jobs:
             await asyncio.wait({job.task for job in jobs}, timeout=_PATIENCE)
 
     async def _perform(self, job: Job) -> dict[str, JSON]:
-        """Run a job, and keep and show its answer."""
+        """Run a job, then keep and show its answer."""
         journal = Journal(job.listen)
         try:
             await job.may_begin.wait()
@@ -266,14 +268,14 @@ class Jobs:
         result = KeptResult.of(outcome, job.id, snapshot.uri)
         if not job.apply or result is None:
             return Ending(outcome)
-        if outcome.candidate is None:  # examples, which a person reads first, whatever the settings say
+        if outcome.candidate is None:  # suggested examples: the user always reads them first
             self._kept.add(result)
             return Ending(outcome, obstacle=_unproved(outcome), kept=True)
         if job.work is Mode.ANOTHER:
             self._kept.add(result)
             why = f"another candidate for {_name(outcome)} is to be compared first"
             return Ending(outcome, obstacle=why, kept=True, is_wanted=True)
-        if job.reply is not None and outcome.status is not Status.VERIFIED:  # who sent it has it
+        if job.reply is not None and outcome.status is not Status.VERIFIED:  # the client has the candidate that it sent
             return Ending(outcome, obstacle=_unproved(outcome))
         if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
             if settings.preview:
@@ -288,7 +290,7 @@ class Jobs:
         return Ending(outcome, obstacle=unproved, kept=True)
 
     async def _inserted(self, job: Job, finding: OutcomeInText, result: KeptResult, recheck: _Recheck) -> Ending:
-        """Insert a result. Whatever comes between keeps it."""
+        """Insert a result. If anything prevents that, keep it."""
 
         async def again(snapshot: Snapshot, target: Target) -> Outcome:
             job.show("the text changed; running the examples again")
@@ -301,13 +303,13 @@ class Jobs:
         except NotInsertedError as why:
             return Ending(finding.outcome, obstacle=str(why), kept=True)
         is_known = get_capability(self._client.client_capabilities, "workspace.apply_edit", False)
-        if is_known:  # else nobody knows whether the edit was made
+        if is_known:  # otherwise it is unknown whether the edit was made
             self._kept.drop(result.job_id)
         closed = made.snapshot.path.name if made.snapshot.version is None else None
         return Ending(made.outcome, applied=True, kept=not is_known, closed=closed)
 
     async def _insert_kept(self, job: Job, kept: KeptResult, recheck: _Recheck) -> Ending:
-        """Insert a kept result if it gets as far in the text as it is now as the person was told."""
+        """Insert a kept result if its rank in the current text is at least the one shown to the user."""
         if kept.candidate is None:
             start = job.target.definition.start
             edits = tuple(Edit(start + each.start, start + each.end, each.text) for each in kept.additions)
@@ -334,7 +336,7 @@ class Jobs:
         return await self._inserted(job, OutcomeInText(placed, job.snapshot), found, recheck)
 
     def _end(self, job: Job, ending: Ending) -> dict[str, JSON]:
-        """Keep the answer of a job, and show it in one message if no request waits for it."""
+        """Keep and log the answer of a job. Show it in one message if no request waits for it."""
         answer = report.to_json(ending.outcome, job.snapshot.folder, encoding_of(self._client.workspace))
         answer |= {
             "summary": ending.message,
@@ -366,7 +368,7 @@ class Jobs:
 
 
 def _unproved(outcome: Outcome) -> str:
-    """What keeps an unverified or partial Outcome from being inserted unasked."""
+    """Reason why an unverified or partial Outcome is not inserted automatically."""
     name = _name(outcome)
     if outcome.candidate is None:
         return f"examples for {name} are to be read first"

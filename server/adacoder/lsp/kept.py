@@ -1,8 +1,8 @@
-"""Results that are kept: what a job found and could not insert at once.
+"""Kept results: results of jobs that were not inserted at once.
 
-A kept result belongs to a function by its name and parameters, and to no text: where it is inserted, it is found in
-the text of that moment, and evaluated there again. It is kept across jobs, the oldest goes first. It survives the
-server where `restore` has named files for it.
+A kept result belongs to a function, known by its name and parameters, not to a text. When the result is inserted, the
+function is found in the current text and the result is evaluated there again. Results are kept across jobs, and the
+oldest is dropped first. They survive the server if `restore` has given files for them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adacoder.journal import Evaluated
 from adacoder.source.signature import same_parameters
 
 MOST = 32
-"""Kept results."""
+"""Maximum number of kept results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +30,23 @@ class KeptResult:
     qualname: str
     signature: str
     source: str
-    """The function as it was when the result was found."""
+    """The function's text when the result was found."""
     written: str
-    """The function with the result in it."""
+    """The function's text with the result in it."""
     candidate: Candidate | None
-    """None: examples for the docstring."""
+    """None: the result is examples for the docstring."""
     additions: tuple[Edit, ...]
-    """Such examples, in offsets of `source`."""
+    """The edits that add such examples, as offsets in `source`."""
     score: str
-    """Its evidence for a title: `2/2 examples`, `unverified`."""
+    """Its evidence, for a title: `2/2 examples`, `unverified`."""
     reach: tuple[int, ...]
-    """How far it got with the examples, as the person was told."""
+    """Its rank (see `reach_of`), as shown to the user."""
     evaluated: tuple[str, ...] = ()
-    """The text of each candidate of its job, in the order of the journal: one that came twice stands there twice."""
+    """Texts of all candidates of its job, in the order of the journal, including repeated ones."""
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: str) -> KeptResult | None:
-        """What an Outcome leaves to be inserted; None: nothing."""
+        """The result that an Outcome leaves to be inserted, or None."""
         target, edits = outcome.target, edits_of(outcome)
         if not edits:
             return None
@@ -76,20 +76,20 @@ class KeptResult:
 
     @property
     def what(self) -> str:
-        """What it is, for titles."""
+        """Description of the result, for titles."""
         return f"AdaCoder's {'result' if self.candidate else 'examples'} for '{self.name}'"
 
     def json(self) -> dict[str, JSON]:
-        """What a client shows of it."""
+        """The result as sent to a client."""
         return {"jobId": self.job_id, "uri": self.uri, "qualifiedName": self.qualname, "title": self.title}
 
     @property
     def title(self) -> str:
-        """What it is, and its evidence."""
+        """Description of the result with its evidence."""
         return f"{self.what} ({self.score})"
 
     def fits(self, target: Target) -> bool:
-        """True if it can be inserted into `target`, and is not there yet."""
+        """True if it can be inserted into `target` and is not there yet."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
         if self.candidate is None:
@@ -98,14 +98,14 @@ class KeptResult:
 
 
 def edits_of(outcome: Outcome) -> tuple[Edit, ...]:
-    """The edits that put an Outcome's candidate in place, also where only some examples passed."""
+    """The edits that insert an Outcome's candidate, even if only some examples passed."""
     if outcome.status is Status.PARTIAL and outcome.verdict is not None:
         return outcome.verdict.edits
     return outcome.edits
 
 
 def read_reply(text: str, target: Target) -> Candidate:
-    """The candidate in a text that came from anywhere."""
+    """The candidate in a text of any origin."""
     from adacoder.service import from_reply
 
     return from_reply(text, target)
@@ -120,14 +120,14 @@ def score_of(outcome: Outcome) -> str:
 
 
 def reach_of(outcome: Outcome) -> tuple[int, ...]:
-    """How far an Outcome got, for comparison: the rank of its status, and of a partial one the examples that passed."""
+    """Rank of an Outcome, for comparison: the rank of its status and, if partial, the number of passed examples."""
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)
     return (2 if outcome.status is Status.VERIFIED else 1,)
 
 
 class Files(Protocol):
-    """Files in which kept results outlive the server."""
+    """Files that let kept results outlive the server."""
 
     def save(self, result: KeptResult) -> None:
         """Write a result."""
@@ -145,11 +145,11 @@ class KeptResults:
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, listener: Callable[[str], None]) -> None:
-        """Call `listener` with the id of each job whose result is kept no longer."""
+        """Call `listener` with the job id of each result that is no longer kept."""
         self._listeners.append(listener)
 
     def restore(self, files: Files, results: Sequence[KeptResult]) -> None:
-        """Keep the results that were read from `files`, and from now on all of them there."""
+        """Keep the results read from `files`, and from now on store all results there."""
         found, self._results = self._results, {}
         for result in results:
             self.add(result)
@@ -158,7 +158,7 @@ class KeptResults:
             self.add(result)
 
     def add(self, result: KeptResult) -> None:
-        """Keep a result; the same for the same function is kept once."""
+        """Keep a result. It replaces an equal result for the same function."""
         for old in [each for each in self.of_file(result.path) if _is_same(each, result)]:
             self.drop(old.job_id)
         self._results[result.job_id] = result
@@ -180,7 +180,7 @@ class KeptResults:
         return [*reversed(self._results.values())]
 
     def drop(self, job_id: str) -> None:
-        """Keep it no longer."""
+        """Stop keeping the result of a job."""
         if self._results.pop(job_id, None) is None:
             return
         if self._files is not None:
@@ -198,7 +198,7 @@ def _is_same(one: KeptResult, other: KeptResult) -> bool:
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """`text` with edits made, which do not overlap."""
+    """Return `text` with the edits made, which must not overlap."""
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text

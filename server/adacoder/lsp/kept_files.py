@@ -1,7 +1,7 @@
-"""Kept results on disk, so that they outlive the server: one file each, in a folder of this user alone.
+"""Kept results on disk, so that they outlive the server: one file each, in a folder that only this user can access.
 
-What is read there counts as hostile. Whatever is not as this module writes it is left out, and no file says that
-anything is verified: a result that was read is called unverified until its examples have run again.
+File contents count as hostile. Files that this module would not have written are ignored. No file can say that a result
+is verified: a restored result is unverified until its examples have run again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 _VERSION = 1
 _MOST_BYTES = 1 << 18
-"""Longest file; a result that takes more is kept in memory only."""
+"""Maximum size of a file. A longer result is kept in memory only."""
 _MOST_BYTES_IN_ALL = 1 << 22
 _NAME = re.compile(r"[0-9a-f]{64}\.json")
 _MOST_EXAMPLES = 1_000_000
@@ -41,7 +41,7 @@ class KeptFiles:
     """The files of one workspace's kept results."""
 
     def __init__(self, workspace: Path, storage: Path | None = None) -> None:
-        """`storage` is the folder that the client has for this workspace; None: the user's own for state is taken."""
+        """`storage` is the client's storage folder for this workspace. None: use the user's state folder."""
         if storage is not None:
             self._folder = PrivateFolder(storage, "kept")
         else:
@@ -49,7 +49,7 @@ class KeptFiles:
             self._folder = PrivateFolder(_state(), "adacoder", "kept", key)
 
     def load(self) -> list[KeptResult]:
-        """Read the results, the oldest first. Those of files that are gone are removed."""
+        """Read the results, the oldest first. Remove results for source files that no longer exist."""
         found, damaged = list[KeptResult](), list[str]()
         for name in self._names()[-MOST:]:
             try:
@@ -65,7 +65,7 @@ class KeptFiles:
         return found
 
     def save(self, result: KeptResult) -> None:
-        """Write a result, and remove the oldest where there are too many."""
+        """Write a result, and remove the oldest results if there are too many."""
         data = json.dumps(_json(result)).encode()
         if len(data) > _MOST_BYTES:
             return
@@ -81,18 +81,18 @@ class KeptFiles:
             log.warning("The kept result is in memory only: %s", error)
 
     def remove(self, job_id: str) -> None:
-        """Remove the file of a result, if it is there."""
+        """Remove the file of a result, if there is one."""
         with suppress(OSError):
             self._folder.remove(_name(job_id))
 
     def clear(self) -> None:
-        """Remove all."""
+        """Remove all results."""
         with suppress(OSError):
             for name in self._names():
                 self._folder.remove(name)
 
     def _names(self) -> list[str]:
-        """The names of the files, the oldest first; none where the folder is not this user's alone."""
+        """The names of the files, the oldest first. Empty if others can access the folder."""
         try:
             return [name for name in self._folder.sizes() if _NAME.fullmatch(name)]
         except OSError as error:
@@ -134,10 +134,10 @@ def _json(result: KeptResult) -> dict[str, JSON]:
 
 
 def _result(value: object, name: str) -> KeptResult:
-    """The result in a file of that name.
+    """The result in the file `name`.
 
     Raises:
-        ValueError, KeyError, TypeError: it is not as `_json` makes it.
+        ValueError, KeyError, TypeError: `_json` would not have written it.
     """
     members = _of(value, dict)
     job_id, uri, qualname = (_text(members[key]) for key in ("jobId", "uri", "qualifiedName"))
@@ -189,7 +189,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _text(value: object) -> str:
     text = _of(value, str)
-    text.encode()  # half a surrogate pair is no text
+    text.encode()  # raises for half a surrogate pair
     return text
 
 
@@ -205,7 +205,10 @@ def _require(holds: bool) -> None:
 
 
 def _differs_in_docstring_only(before: str, after: str) -> bool:
-    """True if two texts of a function have the same code. Suggested examples are inserted without being run."""
+    """True if two different texts of a function have the same code.
+
+    Ensures that suggested examples add no code, since they are inserted without being run.
+    """
     one, other = map(_code, (before, after))
     return before != after and one is not None and one == other
 

@@ -1,4 +1,4 @@
-"""Code lenses: above each function what can be done, what is being done, and what was proven."""
+"""Code lenses above functions: available actions, running jobs, and evidence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def code_lenses(
     lines: Sequence[str],
     encoding: PositionEncoding,
 ) -> Iterator[types.CodeLens]:
-    """Yield the lenses of a document: of functions that are worked on, of stubs, of what was proven or is kept."""
+    """Yield the lenses of a document: for running jobs, stubs, evidence and kept results."""
     jobs = {job.target.qualname: job for job in running}
     known = {placed.evidence.qualname: placed for placed in evidence if placed.holds}
     for function in functions:
@@ -49,7 +49,7 @@ def code_lenses(
 def _of_kept(
     function: Skimmed, kept: Iterable[KeptResult], lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.CodeLens]:
-    """The lenses of the results that are kept for a function: to see it first, for that is what it was kept for."""
+    """The lenses of a function's kept results. Showing a result comes first, since it was kept to be read."""
     for result in kept if function.line < len(lines) else ():
         titles = {"difference": f"Show {result.title}", "insert": "Insert", "discard": "Discard"}
         for command, title in titles.items():
@@ -71,7 +71,7 @@ def _at(
 
 
 def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[str, str] | None:
-    """The title and the command of a function's lens."""
+    """The title and command of a function's lens."""
     if job is not None:
         return f"{f'round {job.round}/{job.most_rounds}' if job.round else 'starting'} · Cancel", "cancel"
     if function.is_stub:

@@ -1,4 +1,4 @@
-"""How functions were written lately, so that another candidate can differ."""
+"""Recent candidates for functions, so that another candidate can differ from them."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Outcome, Target
 
 _FUNCTIONS = 64
-"""Functions that are remembered."""
+"""Maximum number of remembered functions."""
 _CANDIDATES = 4
-"""Candidates that are remembered of each."""
+"""Maximum number of remembered candidates for each function."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of one function."""
+    """Remembered candidates of one function."""
 
     signature: str = ""
     candidates: tuple[Candidate, ...] = ()
-    """Those that could go in, the latest last; they are for `signature`."""
+    """Candidates for `signature` that could be inserted, the latest last."""
 
 
 class Memory:
-    """What is remembered, of the latest functions that there was work on."""
+    """Candidates for the functions that were worked on most recently."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Path, str], _Known] = OrderedDict()
 
     def note(self, mode: Mode, path: Path, outcome: Outcome) -> None:
-        """Remember the end of a job."""
+        """Remember the Outcome of a job."""
         target, key = outcome.target, (path, outcome.target.qualname)
         candidates = self._fitting(self._known.pop(key, _Known()), target)
         if mode is not Mode.CHECK and outcome.candidate is not None and outcome.edits:
@@ -46,7 +46,7 @@ class Memory:
             self._known.popitem(last=False)
 
     def candidates(self, path: Path, target: Target) -> tuple[Candidate, ...]:
-        """The candidates that were written for `target`, as long as they fit its parameters; the latest last."""
+        """The candidates written for `target`, the latest last. Empty if its parameters have changed."""
         return self._fitting(self._known.get((path, target.qualname), _Known()), target)
 
     @staticmethod

@@ -1,10 +1,9 @@
-"""The mirror of an open document: pygls's, cut into lines as the protocol cuts them.
+"""The mirror of an open document: pygls's document, with lines split as the protocol specifies.
 
-pygls 2.1.1 cuts lines with `str.splitlines`, for which a form feed, U+2028 and six other characters
-end a line too. In LSP only `\\n`, `\\r\\n` and `\\r` do, so in a file with a form feed (Python's own
-library has many) every change after it would land in the wrong line, and the mirror would no longer be
-what the user sees. pygls also rebuilds the whole text at every change; here a change touches the lines it
-changes.
+pygls 2.1.1 splits lines with `str.splitlines`, for which a form feed, U+2028 and six other characters also end a line.
+In LSP only `\\n`, `\\r\\n` and `\\r` do. In a file with a form feed (Python's own library has many) every change after
+it would land in the wrong line, and the mirror would differ from the editor's text. pygls also rebuilds the whole text
+at every change, while `Document` touches only the lines that change.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from adacoder.source.text import PositionEncoding, offset_at
 
 
 class Document(workspace.TextDocument):
-    """An open document. It is kept in lines, and its text is put together when it is asked for."""
+    """An open document. It is stored as lines, which are joined when its text is requested."""
 
     _cut: list[str] | None = None
-    """The text in lines that keep their terminators; the last has none, and may be empty.
+    """The text as lines with their terminators. The last line has none and may be empty.
 
-    None: not cut yet."""
+    None: not split yet."""
 
     @property
     def source(self) -> str:
-        """The whole text, line endings as they are."""
+        """The whole text with its original line endings."""
         if self._source is None and self._cut is not None:
             self._source = "".join(self._cut)
         return super().source
 
     @property
     def lines(self) -> list[str]:
-        """The text in lines that keep their terminators."""
+        """The text as lines with their terminators."""
         if self._cut is None:
             self._cut = _lines(self.source)
         return self._cut
@@ -49,18 +48,18 @@ class Document(workspace.TextDocument):
         # VS Code swaps the ends of a reversed range.
         ends = self._place(lines, change.range.start), self._place(lines, change.range.end)
         (start_line, start), (end_line, end) = sorted(ends)
-        # One line more on either side: a `\r` before it and a `\n` after it may have become one line end.
+        # Include one more line on either side: a `\r` before the change and a `\n` after it may now be one line end.
         first, last = max(start_line - 1, 0), min(end_line + 2, len(lines))
         before = "".join(lines[first:start_line]) + lines[start_line][:start]
         after = lines[end_line][end:] + "".join(lines[end_line + 1 : last])
         fresh = _lines(before + change.text + after)
         if last < len(lines):
-            fresh.pop()  # it is empty, for the line before it has kept its terminator
+            fresh.pop()  # it is empty, because the line before it has a terminator
         lines[first:last] = fresh
         self._source = None
 
     def _place(self, lines: Sequence[str], position: types.Position) -> tuple[int, int]:
-        """The line of a position, and its index in that line; what lies beyond an end means that end."""
+        """The line of a position and its index in the line. A position beyond an end counts as that end."""
         if position.line >= len(lines):
             return len(lines) - 1, len(lines[-1])
         line = lines[position.line]
@@ -68,7 +67,7 @@ class Document(workspace.TextDocument):
 
 
 def encoding_of(owner: workspace.TextDocument | workspace.Workspace) -> PositionEncoding:
-    """The units in which the client counts characters."""
+    """The unit in which the client counts characters."""
     return types.PositionEncodingKind(owner.position_codec.encoding).value
 
 

@@ -1,4 +1,4 @@
-"""What editors call AdaCoder's commands, requests and actions."""
+"""Identifiers of AdaCoder's commands and actions for editors."""
 
 from __future__ import annotations
 

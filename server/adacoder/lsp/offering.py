@@ -1,6 +1,7 @@
-"""What a person is told of a job's end, and what can be done with a result that is kept: insert it, see it, discard it.
+"""Report the end of a job to the user, and carry out requests for a kept result: insert, show, or discard it.
 
-It is offered by code actions, and in a question where the client shows it beside the text. Silence means kept.
+They are offered as code actions, and in a question if the client shows that next to the text. A result stays kept if
+the question is not answered.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from adacoder.lsp.endings import Ending
 
 _ASKING = 3600.0
-"""Seconds after which an answer is not waited for any more; nothing else waits for it."""
+"""Seconds to wait for the user's answer. No other work waits for it."""
 _SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 
 
 class Offering:
-    """Kept results as one client's person meets them."""
+    """Kept results as presented to one client's user."""
 
     def __init__(self, client: Client, kept: KeptResults, documents: Documents, start: Callable[[Job], None]) -> None:
         self._client = client
@@ -44,7 +45,7 @@ class Offering:
         self._questions: set[asyncio.Task[None]] = set()
 
     def tell(self, job: Job, ending: Ending) -> None:
-        """Tell how a job ended; where its result is kept and a question disturbs nobody, by one."""
+        """Report the end of a job. If its result is kept and a question would not disturb the user, ask one."""
         result = self._kept.get(job.result_id)
         if self._client.habits.shows_endings:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
@@ -79,14 +80,14 @@ class Offering:
             job.may_begin.set()
 
     def listed(self, uri: str | None) -> list[JSON]:
-        """The results that are kept, of a document or of all, the latest first."""
+        """The kept results of a document, or all kept results, the latest first."""
         return [each.json() for each in self._kept.latest() if uri is None or unquote(uri) == unquote(each.uri)]
 
     def result(self, job_id: str | None) -> KeptResult:
         """The kept result of a job.
 
         Raises:
-            ParametersError: there is none.
+            ParametersError: the job has no kept result.
         """
         result = self._kept.get(job_id)
         if result is None:
@@ -94,10 +95,12 @@ class Offering:
         return result
 
     async def chosen(self, result: KeptResult, number: object) -> KeptResult:
-        """`result` with the candidate that its job evaluated as the `number`-th, from 1 on, if it passes anything.
+        """`result` with the `number`-th candidate that its job evaluated, counted from 1.
+
+        It can be inserted whatever its rank, unless it passes no example.
 
         Raises:
-            AdaCoderError: there is none.
+            AdaCoderError: the candidate does not exist, or the result does not fit its function.
         """
         texts = result.evaluated
         if not texts:
@@ -106,14 +109,14 @@ class Offering:
             raise ParametersError(f"'candidate' must be a number from 1 to {len(texts)}.")
         _, target = await self._placed(result)
         candidate = await aside(read_reply, texts[number - 1], target)
-        # Under an id of its own: what is kept of that job stays, whatever becomes of this one.
+        # Use a separate id, so that the job's kept result stays whatever happens to this candidate.
         return replace(result, job_id=f"{result.job_id}/{number}", candidate=candidate, reach=())
 
     async def insertion(self, result: KeptResult) -> Job:
         """Start the job that inserts a kept result.
 
         Raises:
-            AdaCoderError: its function is not there any more, or is another.
+            AdaCoderError: its function is gone, or the result does not fit it.
         """
         snapshot, target = await self._placed(result)
         job = Job(result, snapshot, target, apply=True, announced=True)
@@ -121,7 +124,10 @@ class Offering:
         return job
 
     async def difference(self, result: KeptResult, *, shows: bool) -> dict[str, JSON]:
-        """What a kept result would change, as a unified diff, which is shown, and as the document's new text."""
+        """The change that a kept result would make, as a unified diff and as the document's new text.
+
+        With `shows`, open the diff in the editor.
+        """
         snapshot, target = await self._placed(result)
         after = await aside(_text_with, target, result)
         diff = report.unified_diff(target.text, after, Path(target.module.path.name))
@@ -131,15 +137,15 @@ class Offering:
         return {"difference": diff, "newText": after, "textDocument": document, **result.json()}
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop waiting for answers."""
         for question in self._questions:
             question.cancel()
 
     async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
-        """The text as it is now, and the function in it.
+        """The current text, and the result's function in it.
 
         Raises:
-            AdaCoderError: it is not there, or the result does not fit it.
+            AdaCoderError: the function is not there, or the result does not fit it.
         """
         snapshot = take(self._client.workspace, result.uri)
         target = await asyncio.to_thread(find, snapshot, FunctionPlace(result.uri, qualname=result.qualname))
@@ -149,7 +155,7 @@ class Offering:
 
 
 def _text_with(target: Target, result: KeptResult) -> str:
-    """The text of a function's module with a result in it."""
+    """The text of the function's module with the result in it."""
     from adacoder.source.splice import splice
 
     if result.candidate is None:
@@ -158,7 +164,7 @@ def _text_with(target: Target, result: KeptResult) -> str:
 
 
 def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
-    """What a client may want to know of a job that ended; the version is that of the text that it worked on."""
+    """Data for clients about a finished job. The version belongs to the text that the job worked on."""
     return {
         "jobId": job.result_id,
         "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},

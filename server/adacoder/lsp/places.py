@@ -1,4 +1,4 @@
-"""Lines of a document as ranges, in the units that its client counts in."""
+"""Convert lines of a document to ranges in the client's position encoding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.source.text import PositionEncoding, position_at
 
 
 def range_of_lines(lines: Sequence[str], first: int, last: int, encoding: PositionEncoding) -> types.Range:
-    """From the first character of line `first` that is not white space to the end of line `last`."""
+    """The range from the first non-blank character of line `first` to the end of line `last`."""
     content = lines[first].rstrip("\r\n")
     start = len(content) - len(content.lstrip())
     return types.Range(types.Position(first, _character(content, start, encoding)), end_of(lines, last, encoding))

@@ -1,4 +1,4 @@
-"""Work-done progress: what a person sees of a job while it runs, and their button to cancel it."""
+"""Work-done progress: messages to the user while a job runs, and a button to cancel it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _PATIENCE = 5.0
-"""Seconds a client has to make room for progress that we begin."""
+"""Seconds to wait for a client to create a token for progress that the server begins."""
 _PAUSE = 0.1
-"""Seconds between two messages; a model writes faster than anybody reads."""
+"""Seconds between two messages, because a model writes faster than anyone reads."""
 _LONG = 10.0
-"""Seconds after which a job is worth a message where no progress is shown."""
+"""Seconds after which a job is reported in a message if no progress is shown."""
 _numbers = itertools.count(1)
 
 
@@ -31,10 +31,10 @@ _numbers = itertools.count(1)
 async def progress(
     client: Client, title: str, token: types.ProgressToken | None, cancel: Callable[[], object]
 ) -> AsyncGenerator[Callable[[str], None]]:
-    """Show progress under `token` during the `async with` block, which is given a function that shows a message.
+    """Show progress under `token` during the `async with` block, which receives a function that shows a message.
 
-    `token`: the client's own, or one that it has made room for; None: nothing is shown. `cancel` is called
-    when the person cancels.
+    `token` comes from the client or from `new_token`. If it is None, nothing is shown. `cancel` is called when the user
+    cancels.
     """
     if token is None:
         yield lambda message: None
@@ -53,9 +53,9 @@ async def progress(
 
 @asynccontextmanager
 async def announced(client: Client, title: str, cancel: Callable[[], object]) -> AsyncGenerator[Callable[[str], None]]:
-    """Show progress that we begin, as `progress` does; the block does not wait until the client has made room for it.
+    """Show progress that the server begins, as `progress` does. The block does not wait for the client's token.
 
-    Where it shows none, one message tells what is at work if that takes long.
+    If the client shows no progress, one message reports a job that takes long.
     """
     latest = ""
     report: Callable[[str], None] | None = None
@@ -89,7 +89,7 @@ async def announced(client: Client, title: str, cancel: Callable[[], object]) ->
 
 
 async def new_token(client: Client, title: str) -> types.ProgressToken | None:
-    """A token that the client has made room for; None if it shows no progress that a server begins."""
+    """Create a progress token with the client. Return None if it shows no progress that a server begins."""
     if not get_capability(client.client_capabilities, "window.work_done_progress", False):
         return None
     token = f"{title} ({next(_numbers)})"  # some clients show it
@@ -103,7 +103,7 @@ async def new_token(client: Client, title: str) -> types.ProgressToken | None:
 
 
 class _Messages:
-    """Sends the first message at once, then the latest one after each pause."""
+    """Sends the first message at once, then only the latest message after each pause."""
 
     def __init__(self, send: Callable[[str], None]) -> None:
         self._send = send

@@ -1,7 +1,7 @@
-"""Remedies for pygls 2.1.1 where it does not follow the protocol.
+"""Fixes for pygls 2.1.1 where it does not follow the protocol.
 
-Each remedy says what goes wrong without it. Only this file, `workspace.py` and `mirror.py`, the remedy for line ends,
-touch private parts of pygls; `pyproject.toml` pins its version.
+Each fix describes the fault that it corrects. Only this file, `workspace.py` and `mirror.py`, the fix for line ends,
+use private parts of pygls. `pyproject.toml` pins its version.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from adacoder.lsp.workspace import Workspace
 log = logging.getLogger(__name__)
 
 OWN = "adacoder/"
-"""Prefix of the requests of our own. Their parameters arrive as they were sent."""
+"""Prefix of AdaCoder's own requests. Their parameters stay as they were sent."""
 ENDED = f"{OWN}ended"
-"""The one notification of our own."""
+"""AdaCoder's only own notification."""
 
 Handled = Generator[Any, Any, Any]
 """A built-in handler of pygls: a generator that yields the handlers to run inside it."""
@@ -38,10 +38,10 @@ Handled = Generator[Any, Any, Any]
 
 @attrs.define
 class RawRequest:
-    """A request whose parameters stay the plain JSON they are.
+    """A request whose parameters stay plain JSON.
 
-    pygls makes nested namedtuples of unknown parameters, renames keys on the way, and fails without an
-    answer where there are none.
+    pygls converts unknown parameters to nested namedtuples and renames some keys. Without parameters, it fails and
+    sends no answer.
     """
 
     id: Any
@@ -52,7 +52,7 @@ class RawRequest:
 
 @attrs.define
 class Malformed:
-    """A message whose content is not what its method asks for."""
+    """A message whose content does not fit its method."""
 
     data: dict[str, Any]
     error: JsonRpcException
@@ -60,17 +60,17 @@ class Malformed:
 
 
 class Protocol(LanguageServerProtocol):
-    """pygls's protocol with the remedies."""
+    """pygls's protocol with the fixes."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.stopping = threading.Event()
-        """Set when the main loop is to end."""
+        """Set when the main loop must end."""
         self.pause = 0.0
-        """Seconds to wait after an answer before the client is sent a request."""
+        """Seconds to wait after an answer before sending the client a request."""
         self._answered_at = 0.0
         self._after: dict[int | str, Callable[[bool], None]] = {}
-        """By the ids of requests, what is to be called once they are answered."""
+        """Functions to call once a request is answered, by request id."""
 
     @property
     def was_shut_down(self) -> bool:
@@ -80,8 +80,10 @@ class Protocol(LanguageServerProtocol):
     # Messages that cannot be read
 
     def receive(self, content: bytes) -> None:
-        """Handle the content of a message. What is none gets an error answer, as JSON-RPC asks; pygls stays silent,
-        and takes what has a member `jsonrpc` for a message wherever it stands in one."""
+        """Handle the content of a message. An invalid message gets an error answer, as JSON-RPC requires.
+
+        pygls stays silent. It also takes any object with a member `jsonrpc` for a message, even a nested one.
+        """
         try:
             data = json.loads(content)
         except (ValueError, RecursionError):
@@ -95,15 +97,15 @@ class Protocol(LanguageServerProtocol):
             try:
                 self.handle_message(self.structure_message(data))
             except Exception:
-                log.exception("A message could not be handled")  # the next one can
+                log.exception("A message could not be handled")  # go on with the next one
 
     def refuse(self, problem: str) -> None:
-        """Answer what could not be read."""
+        """Answer unreadable input with an error."""
         log.warning("%s", problem)
         self._send_response(None, error=_error(types.ErrorCodes.ParseError, problem))
 
     def _problem(self, data: Any) -> str | None:
-        """What keeps JSON from being a message."""
+        """Reason why JSON data is not a message, or None if it is."""
         if isinstance(data, list):
             return "Messages come one by one: a JSON array is none."
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
@@ -118,19 +120,22 @@ class Protocol(LanguageServerProtocol):
         return None
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:
-        """True for an answer to a request of ours; in pygls one with the id of a client's request answers that."""
-        waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is no key
+        """True for an answer to the server's request. pygls lets a client answer its own request by using its id."""
+        waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is never a key
         return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
-        """The type of a message: our own requests stay raw."""
+        """The type of a message. AdaCoder's own requests stay raw."""
         if method == ENDED:
             return JsonRPCNotification
         return RawRequest if method.startswith(OWN) else super().get_message_type(method)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """A message out of JSON. In pygls a malformed request is never answered, a malformed answer is
-        waited for without end, and both open a message box (pygls#438)."""
+        """Convert JSON to a message.
+
+        pygls never answers a malformed request and waits forever after a malformed answer. Both open a message box
+        (pygls#438).
+        """
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -152,14 +157,14 @@ class Protocol(LanguageServerProtocol):
     # Messages that people read
 
     def _serialize_message(self, data: Any) -> dict[str, Any]:
-        """A message as JSON. Nothing leaves that an editor could obey, or that hides from its reader."""
+        """Convert a message to JSON. Its texts cannot trigger actions in an editor or hide characters from the user."""
         shown = displayed(super()._serialize_message(data))
         if isinstance(data, types.ResponseErrorMessage):
-            shown.setdefault("id", None)  # pygls leaves it out where no id could be read
+            shown.setdefault("id", None)  # pygls leaves it out if no id could be read
         return shown
 
     def prepare(self) -> None:
-        """Create the converters of an editor's usual messages, which takes 50 ms: in a thread nobody waits for it."""
+        """Create the converters of an editor's usual messages. It takes 50 ms, so call it in a thread."""
         for read in (types.CodeActionRequest, types.DidChangeTextDocumentNotification, types.ExecuteCommandRequest):
             self._converter.get_structure_hook(read)
         for written in (types.CodeAction, types.WorkDoneProgressCreateRequest, types.ApplyWorkspaceEditRequest):
@@ -168,8 +173,10 @@ class Protocol(LanguageServerProtocol):
     # The order of messages
 
     def handle_message(self, message: RPCMessage | Malformed) -> None:
-        """Handle a message if this is its time. pygls answers requests before `initialize`, and after
-        `shutdown` none, not even to refuse it (pygls#605)."""
+        """Handle a message if it is allowed now.
+
+        pygls answers requests before `initialize`. After `shutdown` it does not even refuse them (pygls#605).
+        """
         if isinstance(message, Malformed):
             self._refuse(message)
         elif refusal := self._refusal(getattr(message, "method", None)):
@@ -179,7 +186,7 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
 
     def _refusal(self, method: str | None) -> types.ResponseError | None:
-        """The reason to refuse a request or notification at this time, if any."""
+        """The reason to refuse a request or notification now, if any."""
         if method is None or method == types.EXIT:
             return None
         if self._shutdown:
@@ -194,7 +201,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Handled:
-        """Initialize, with documents that cut lines as the protocol does."""
+        """Initialize, with documents that split lines as the protocol specifies."""
         result = yield from super().lsp_initialize(params)
         theirs = self.workspace
         self._workspace = Workspace(
@@ -206,8 +213,10 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: object) -> Handled:
-        """Cancel what still runs. pygls fails where requests are in flight: their end changes the very
-        dictionary that it goes through (pygls#606)."""
+        """Cancel everything that still runs.
+
+        pygls fails if requests are in flight: their end changes the dictionary that it iterates over (pygls#606).
+        """
         self._shutdown = True
         for message_id, future in list(self._request_futures.items()):
             if message_id != self.msg_id and not future.done():
@@ -217,11 +226,13 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: object) -> None:  # type: ignore[override]  # theirs waits for a handler; we have none
-        """Leave the main loop. pygls raises SystemExit in the middle of it, with tasks and processes still
-        there, and then loses the exit code."""
+        """Leave the main loop.
+
+        pygls raises SystemExit in the middle of it, while tasks and processes still run, and then loses the exit code.
+        """
         self.stopping.set()
 
-    # What would be kept without end
+    # Memory that would never be freed
 
     def _execute_handler(
         self,
@@ -231,8 +242,7 @@ class Protocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Run a handler. pygls keeps the Future of every notification, so memory grows with every
-        keystroke."""
+        """Run a handler. pygls keeps the Future of every notification, so its memory grows with every keystroke."""
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
@@ -241,15 +251,15 @@ class Protocol(LanguageServerProtocol):
     # Requests
 
     async def rested(self) -> None:
-        """Wait until the client reads what is sent to it: some do not, right after an answer."""
+        """Wait until the client reads requests. Some clients do not read them right after an answer."""
         if (left := self._answered_at + self.pause - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
     async def ask(self, method: str, params: Any, *, seconds: float, at_once: bool = False) -> Any:
-        """The client's answer to a request of ours. Once nobody waits any more, a late answer is dropped;
-        in pygls it meets a cancelled Future and opens a message box.
+        """Send a request to the client and return its answer.
 
-        `at_once`: the request goes out before anything else happens, since it holds for the text of this moment.
+        An answer that comes too late is dropped. In pygls it meets a cancelled Future and opens a message box.
+        `at_once`: send the request before anything else happens, since it holds only for the current text.
 
         Raises:
             TimeoutError: no answer came in `seconds`.
@@ -260,13 +270,13 @@ class Protocol(LanguageServerProtocol):
         message_id = str(uuid.uuid4())
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
         try:
-            async with asyncio.timeout(seconds):  # `wait_for` of Python 3.11 loses a cancellation that meets the answer
+            async with asyncio.timeout(seconds):  # Python 3.11's `wait_for` loses a cancellation that meets the answer
                 return await answer
         finally:
             self._request_futures.pop(message_id, None)
 
     def after_answer(self, begin: Callable[[bool], None]) -> None:
-        """Call `begin` once the request that is being handled has been answered, with True if it was by an error."""
+        """Call `begin` once the current request has been answered, with True if the answer is an error."""
         if self.msg_id is not None:
             self._after[self.msg_id] = begin
 
@@ -277,8 +287,7 @@ class Protocol(LanguageServerProtocol):
             begin(error is not None)
 
     def cancel_with_request(self, task: asyncio.Task[Any]) -> None:
-        """Cancel `task`, which answers the command that is being handled, when the client cancels that
-        request.
+        """Cancel `task`, which answers the current command, when the client cancels the command's request.
 
         pygls cancels only its own Future for `workspace/executeCommand`, and the handler runs on.
         """
@@ -287,11 +296,14 @@ class Protocol(LanguageServerProtocol):
 
 
 class _ClientsFaults(logging.Filter):
-    """Keeps tracebacks for faults of ours: pygls logs one for every error it answers with, and for every message
-    that cannot be read, of which `Protocol` tells in a line."""
+    """Keeps tracebacks only for the server's own faults.
+
+    pygls logs a traceback for every error answer and for every unreadable message. `Protocol` already logs those
+    messages in one line.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return False to drop a record; some lose their traceback."""
+        """Return False to drop a record. Remove the traceback of error answers."""
         if record.exc_info and isinstance(record.exc_info[1], JsonRpcException):
             record.exc_info = None
         return not record.getMessage().startswith("Unable to deserialize message")
@@ -301,7 +313,7 @@ logging.getLogger("pygls.protocol.json_rpc").addFilter(_ClientsFaults())
 
 
 def _id_of(data: Any) -> int | str | None:
-    """The id that an answer to `data` can have."""
+    """The id for an answer to `data`, or None if it has no valid id."""
     found = data.get("id") if isinstance(data, dict) else None
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 

@@ -1,7 +1,7 @@
-"""How commands and requests of our own are answered: each in the same way, whatever it does.
+"""Registration of AdaCoder's commands and requests, which are all answered in the same way.
 
-What answers is imported with the first message that is no `initialize`, if not before: no editor waits for it to start.
-Cancelling the client's request cancels what answers it, at any moment.
+Handlers are imported with the first message after `initialize`, if not earlier, so that they do not delay the start.
+Cancelling a client's request cancels its handler at any moment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from adacoder.lsp.server import AdaCoderServer  # pygls reads annotations
 
 
 def add_notification(server: AdaCoderServer, method: str) -> None:
-    """Let `server` take notice of `method`, before it reads the next message."""
+    """Let `server` handle the notification `method` before it reads the next message."""
 
     def noted(ls: AdaCoderServer, params: Any) -> None:
         from adacoder.lsp.handlers import NOTIFICATIONS
@@ -50,7 +50,7 @@ def add_command(server: AdaCoderServer, prefix: str, name: str) -> None:
 
 
 def add_request(server: AdaCoderServer, prefix: str, name: str) -> None:
-    """Let `server` answer the request `name` of our own; parameters that cannot be read are an error."""
+    """Let `server` answer AdaCoder's own request `name`. Unreadable parameters are an error."""
 
     async def answered(ls: AdaCoderServer, params: object) -> Any:
         from adacoder.lsp.handlers import REQUESTS

@@ -1,4 +1,4 @@
-"""Checks on save: the examples of a file's functions, where the setting `checkOnSave` says so."""
+"""Checks on save: run the examples of a file's functions if the setting `checkOnSave` is on."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _QUIET = 1.0
-"""Seconds that a check may take before it shows its progress."""
+"""Seconds before a check shows its progress."""
 
 
 class Saving:
-    """The checks of one client's files, at most one at a time of each."""
+    """The checks of one client's files, at most one at a time for each file."""
 
     def __init__(self, client: Client, shown: Shown, jobs: Jobs, service: Callable[[], Awaitable[Service]]) -> None:
         """`service` returns the Service once it is imported."""
@@ -41,7 +41,7 @@ class Saving:
         self._running: dict[str, asyncio.Task[None]] = {}
 
     def saved(self, uri: str) -> None:
-        """Check a document that was saved, instead of what was saved before."""
+        """Check a document that was saved. Cancel its previous check if that still runs."""
         if uri in self._running:
             self._running[uri].cancel()
         task = asyncio.get_running_loop().create_task(self._check(uri))
@@ -88,7 +88,7 @@ class Saving:
                 if show is not None:
                     show(f"{number}/{len(wanted)} functions")
                 if any(job.target.qualname == each.target.qualname for job in self._jobs.of(uri)):
-                    continue  # it is being written
+                    continue  # a job is working on it
                 task = Task(each.target, settings, Project(snapshot.folder, snapshot.overlays))
                 outcome = await service.check(task, each.unreadable, covers=settings.unreached_hints)
                 self._shown.found(snapshot, outcome, is_inserted=False)
@@ -101,5 +101,5 @@ def _functions(snapshot: Snapshot) -> tuple[Documented, ...]:
 
 
 def _has_examples(function: Documented) -> bool:
-    """True if there is something to check; a stub fails by nature."""
+    """True if there is something to check. A stub is left out, because it always fails."""
     return not function.target.is_stub and bool(function.target.examples or function.unreadable)

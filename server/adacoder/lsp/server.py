@@ -1,7 +1,7 @@
-"""The language server of one client: its settings, its work, and what runs requests.
+"""The language server of one client: its settings, its work, and the service that runs requests.
 
-What the answer to `initialize` does not need is imported after it, for the editor waits for that; and once more for
-what only some clients ever ask for.
+The editor waits for the answer to `initialize`, so modules that the answer does not need are imported after it. Modules
+that only some clients need are imported on demand.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ class AdaCoderServer(Client):
 
     @cached_property
     def work(self) -> Work:
-        """What is done for the client."""
+        """The work for the client, created on first use."""
         from adacoder.lsp.work import Work
 
         self._is_at_work = True
         return Work(self, self.configuration, self.service)
 
     async def service(self) -> Service:
-        """The Service; its import takes long, so no message waits for it that does not need it."""
+        """The Service. Its import takes long, so only messages that need it wait for it."""
         async with self._importing:
             if self._service is None:
                 self._service = (await asyncio.to_thread(_service))()
             return self._service
 
     def begin(self, work: Coroutine[object, object, None]) -> None:
-        """Do `work`, until the end of the server at most."""
+        """Do `work` in the background. It is cancelled when the server ends."""
         task = asyncio.create_task(work)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
 
     async def close(self) -> None:
-        """End all jobs, and every process that was kept for more of them."""
+        """End all jobs, and all processes that were kept for further jobs."""
         for task in self._working:
             task.cancel()
         if self._is_at_work:
@@ -63,13 +63,12 @@ class AdaCoderServer(Client):
 
 
 Answer: TypeAlias = Callable[[AdaCoderServer, Any], Awaitable[Any]]
-"""Answers a request: what the editor asks of a text, one of our own, or a command, of which it is given the first
-argument or None."""
+"""Answers a request or a command. It receives the request's parameters, or the command's first argument or None."""
 
 
 def _service() -> type[Service]:
     from adacoder.service import Service
 
-    # What was imported lives as long as we do: the collector, which lets nothing else run, need not look at it again.
+    # Imported objects live as long as the process. The collector stops everything else, so it must not scan them again.
     gc.freeze()
     return Service

@@ -1,4 +1,4 @@
-"""Handlers of what editors show of the evidence: diagnostics, lenses, hovers, hints, and the journal as a document."""
+"""Handlers for displayed evidence: diagnostics, lenses, hovers, hints, and the journal as a document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
-    """`textDocument/didOpen`: what is known of the document may be shown again."""
+    """`textDocument/didOpen`: show known evidence of the document again if it holds."""
     uri = params.text_document.uri
     ls.work.restore()
     if (document := ls.work.shown.document(uri)) is not None:
@@ -32,24 +32,24 @@ def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None
 
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
-    """`textDocument/didChange`: evidence follows its functions, or is of another text now."""
+    """`textDocument/didChange`: move evidence with its functions, or note that it no longer holds."""
     uri = params.text_document.uri
     if (document := ls.work.shown.document(uri)) is not None:
         ls.work.shown.evidence.changed(uri, params.content_changes, document.lines)
 
 
 def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> None:
-    """`textDocument/didClose`: nothing is shown any more."""
+    """`textDocument/didClose`: stop showing evidence."""
     ls.work.shown.closed(params.text_document.uri)
 
 
 def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None:
-    """`textDocument/didSave`: check the file, if that is wanted."""
+    """`textDocument/didSave`: check the file if the settings ask for it."""
     ls.work.saving.saved(params.text_document.uri)
 
 
 async def on_code_lens(ls: AdaCoderServer, params: types.CodeLensParams) -> list[types.CodeLens] | None:
-    """`textDocument/codeLens`; the text is read in a thread, and only where it is new."""
+    """`textDocument/codeLens`. The text is read in a thread, and only if it is new."""
     uri = params.text_document.uri
     settings = await ls.work.shown.settings(uri)
     await ls.work.restored(MOMENT)
@@ -98,7 +98,7 @@ async def on_hover(ls: AdaCoderServer, params: types.HoverParams) -> types.Hover
 
 
 def _described_at(snapshot: Snapshot, line: int) -> Target | None:
-    """The function whose header or docstring stands at `line`."""
+    """The function whose header or docstring includes `line`."""
     from adacoder.source.locate import locate
 
     try:
@@ -121,7 +121,7 @@ async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> li
 
 
 async def on_clear(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.clear` `{uri, qualifiedName?}`: forget what was found of a function, or of all of a document."""
+    """`.clear` `{uri, qualifiedName?}`: forget the evidence of a function, or of a whole document."""
     members = argument if isinstance(argument, Mapping) else {}
     uri, name = members.get("uri"), members.get("qualifiedName")
     cleared = ls.work.shown.forget(uri, name if isinstance(name, str) else None) if isinstance(uri, str) else 0
@@ -129,10 +129,10 @@ async def on_clear(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None:
-    """`.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: what a job did, the latest of those that fit.
+    """`.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: the journal of the latest job that fits.
 
-    By default as `adacoder/run` answers. With the format `markdown` as `{jobId, markdown}`; then `show` has the
-    editor show it.
+    By default it is an answer as from `adacoder/run`. With the format `markdown` it is `{jobId, markdown}`, and `show`
+    opens it in the editor.
     """
     members = argument if isinstance(argument, Mapping) else {}
     job_id, uri, name = (_text(members.get(key)) for key in ("jobId", "uri", "qualifiedName"))

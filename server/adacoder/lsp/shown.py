@@ -1,7 +1,7 @@
-"""What editors show of the evidence: kept up to date, and anew where something has changed.
+"""Evidence as shown in an editor: kept up to date, and refreshed after changes.
 
-All of it reads the room of evidence and nothing else. A keystroke costs a comparison of lines there; what is told of a
-whole file (lenses) is read in a thread, and only where it is new.
+Everything shown is read from the EvidenceRoom alone. A keystroke costs a comparison of lines there. Features that need
+the whole file (lenses) read it in a thread, and only if it is new.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LIFETIME = 2.0
-"""Seconds for which the settings of a document hold, unless the editor announces others: it is not to be asked at each
-keystroke."""
+"""Seconds for which a document's settings are reused, unless the editor announces changes. Without this, each keystroke
+would cause a request."""
 _PAUSE = 0.2
-"""Seconds between two requests to ask for lenses and hints anew."""
+"""Seconds between two requests to refresh lenses and hints."""
 _PATIENCE = 5.0
 _REFRESHED = {
     "workspace.code_lens.refresh_support": types.WORKSPACE_CODE_LENS_REFRESH,
@@ -59,7 +59,7 @@ class _Known:
 
 
 class Shown:
-    """What one client shows."""
+    """The evidence and journals that one client shows."""
 
     def __init__(self, client: Client, configuration: Configuration, jobs: Jobs) -> None:
         self.evidence = EvidenceRoom()
@@ -80,7 +80,7 @@ class Shown:
         return found
 
     async def settings(self, uri: str) -> Settings:
-        """The settings for a document, as they were a moment ago."""
+        """The settings for a document, at most `_LIFETIME` seconds old."""
         uri = unquote(uri)
         known = self._settings.get(uri)
         if known is None or time.monotonic() > known.until:
@@ -89,7 +89,7 @@ class Shown:
         return known.settings
 
     def configured(self) -> None:
-        """Take over that the editor's settings have changed."""
+        """Update everything after a change of the editor's settings."""
         uris = list(self._settings)
         self._settings.clear()
         for uri in uris:
@@ -97,8 +97,10 @@ class Shown:
         self.refresh()
 
     def found(self, snapshot: Snapshot, outcome: Outcome, *, is_inserted: bool, job_id: str | None = None) -> None:
-        """Take in the end of a request on a function of `snapshot`; `is_inserted`: its edits were made. `job_id` is
-        that of its result."""
+        """Record the Outcome of a request on a function of `snapshot`.
+
+        `is_inserted`: its edits were made. `job_id`: the job whose result it is.
+        """
         uri = snapshot.uri
         answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
         evidence = evidence_of(uri, outcome, answer, is_inserted=is_inserted, job_id=job_id)
@@ -107,37 +109,37 @@ class Shown:
             self.evidence.record(evidence, None if document is None else document.lines)
 
     def forget(self, uri: str, qualname: str | None = None) -> int:
-        """Forget what was found of a function, or of all of a document; returns of how many."""
+        """Forget the evidence of a function, or of a whole document. Return the number of functions."""
         return self.evidence.forget(uri, qualname)
 
     def dropped(self, job_id: str) -> None:
-        """Show nothing of a result that is kept no longer."""
+        """Stop showing a result that is no longer kept."""
         self.evidence.dropped(job_id)
         self.refresh()
 
     def closed(self, uri: str) -> None:
-        """Show nothing of a document that was closed."""
+        """Stop showing evidence for a document that was closed."""
         self.evidence.closed(uri)
         self._settings.pop(unquote(uri), None)
 
     def refresh(self) -> None:
-        """Let the editor ask for lenses and hints anew, if it can be told to."""
+        """Have the editor refresh lenses and hints, if it supports that."""
         self._again = True
         if not self._refreshing:
             self._refreshing = True
             self._begin(self._refresh())
 
     def close(self) -> None:
-        """End what is being done."""
+        """Cancel everything in progress."""
         for task in self._tasks:
             task.cancel()
 
     def _job_moved(self, job: Job) -> None:
         uri, ending = job.snapshot.uri, job.ending
         if ending is not None:
-            if isinstance(job.work, Mode):  # what only inserts has no journal to speak of
+            if isinstance(job.work, Mode):  # a job that only inserts has no journal worth keeping
                 self.journals.keep(job.id, uri, ending.outcome, job.snapshot.folder)
-            # Of a candidate that nobody here can look at any more, nothing is shown: it was discarded, or a client's.
+            # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.
             if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
                 self.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
         self.refresh()

@@ -1,7 +1,7 @@
 """A snapshot of one document and its surroundings.
 
-Open documents change under a running job. So a job reads only its snapshot, and takes a new one to see if its result
-still holds.
+Open documents change while a job runs. So a job reads only its snapshot, and takes a new one to see if its result still
+holds.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class ParametersError(AdaCoderError):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A Python file, and the texts of all other open ones."""
+    """A Python file and the texts of all other open Python files."""
 
     uri: str
     path: Path
     text: str
     version: int | None
-    """The client's; None if the file is not open."""
+    """The client's version of the text. None if the file is not open."""
     folder: Path
-    """The workspace folder it belongs to."""
+    """Its workspace folder, or the folder of its project."""
     overlays: Mapping[Path, str]
     """The texts of the other open Python files, by path."""
 
@@ -60,7 +60,7 @@ def read_uri(value: object) -> str:
     """Read `{uri}`.
 
     Raises:
-        ParametersError: it is missing, or no text.
+        ParametersError: it is missing or not a string.
     """
     uri = value.get("uri") if isinstance(value, Mapping) else None
     if not isinstance(uri, str):
@@ -72,7 +72,7 @@ def read_place(value: object) -> FunctionPlace:
     """Read `{uri, version?, position | qualifiedName}`.
 
     Raises:
-        ParametersError: something is missing, or of another type.
+        ParametersError: a member is missing or has the wrong type.
     """
     members = value if isinstance(value, Mapping) else {}
     uri, version = read_uri(members), members.get("version")
@@ -90,15 +90,15 @@ def read_place(value: object) -> FunctionPlace:
 
 
 def _is_whole(value: object) -> TypeGuard[int]:
-    """True for a whole number; Python counts `true` among them."""
+    """True for a whole number. A bool is excluded, although Python counts it as an int."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def take(workspace: Workspace, uri: str) -> Snapshot:
-    """Take a snapshot of the document `uri`; a file that is not open is read from disk.
+    """Take a snapshot of the document `uri`. A file that is not open is read from disk.
 
     Raises:
-        TargetError: it is no file, or cannot be read.
+        TargetError: it is not a file, or cannot be read.
     """
     path = _path(uri)
     if path is None:
@@ -142,10 +142,10 @@ def _folders(workspace: Workspace) -> list[Path]:
 
 
 def find(snapshot: Snapshot, place: FunctionPlace) -> Target:
-    """The function that `place` means. Its line counts only in the text it was taken from; its name, in any.
+    """The function that `place` refers to. A line is valid only in the text it was taken from, a name in any text.
 
     Raises:
-        TargetError: there is none, or it cannot be a target.
+        TargetError: the function does not exist, or cannot be a target.
     """
     from adacoder.source.locate import locate
 

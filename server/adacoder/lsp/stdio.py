@@ -1,4 +1,4 @@
-"""`adacoder serve`: puts the server together, and speaks with its client over stdin and stdout."""
+"""`adacoder serve`: create the server and communicate with its client over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _STREAM_LIMIT = 1 << 20
-"""Bytes read ahead of what has been handled."""
+"""Maximum bytes to read ahead."""
 
 _SLICE = 0.001
-"""Seconds after which a thread lets the event loop go on, which comes to its turn several times for each message."""
+"""Seconds after which a thread yields to the event loop, which needs several turns for each message."""
 
 _CLEARING_SECONDS = 3.0
-"""After its start, which is not to be slowed."""
+"""Seconds to wait before clearing, so that it does not slow down the start."""
 
 
 def serve() -> int:
-    """Speak LSP over stdin and stdout until the client leaves. Returns the exit code."""
+    """Speak LSP over stdin and stdout until the client leaves. Return the exit code."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     clearing = threading.Timer(_CLEARING_SECONDS, _clear)
-    clearing.daemon = True  # so that no exit waits for it
+    clearing.daemon = True  # so that exit does not wait for it
     clearing.start()
     return serve_stdio(create())
 
 
 def create() -> AdaCoderServer:
-    """A server with all that it answers."""
+    """Create a server with all features and commands."""
     server = AdaCoderServer()
     register(server)
     return server
 
 
 def _clear() -> None:
-    """Remove what servers left that were killed, though nobody may want anything run."""
+    """Remove leftovers of killed servers, even if this server runs no code."""
     from adacoder.sandbox.isolation.scratch import remove_left
 
     remove_left()
@@ -66,7 +66,7 @@ def serve_stdio(server: AdaCoderServer) -> int:
     are_one = os.path.sameopenfile(0, 1)
     stdin, stdout = _take_stdio()
     server.protocol.set_writer(_Writer(stdout))
-    # What exists by now lives as long as we do; the first requests would spend 20 ms on looking at it again.
+    # Existing objects live as long as the process. Without this, the first requests spend 20 ms on scanning them again.
     gc.freeze()
     sys.setswitchinterval(_SLICE)
     try:
@@ -77,7 +77,7 @@ def serve_stdio(server: AdaCoderServer) -> int:
 
 
 class _Writer:
-    """Writes to a client that may be gone; that it is gone is learned from the end of its messages."""
+    """Writes to a client that may be gone. Errors are ignored, since the end of its messages shows that it is gone."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -93,10 +93,10 @@ class _Writer:
 
 
 def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """stdin and stdout, for the protocol alone.
+    """Return stdin and stdout, reserved for the protocol.
 
-    Whatever else reads stdin, in this process or a child, finds it empty, and what writes to stdout reaches
-    stderr: one `print` in a library would break the stream of messages.
+    Other code that reads stdin, in this process or a child, finds it empty. Other output to stdout goes to stderr,
+    because one `print` in a library would break the stream of messages.
     """
     sys.stdout.flush()
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -108,7 +108,7 @@ def _take_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
-    async with in_a_process():  # to the end of the last job
+    async with in_a_process():  # until the last job has ended
         try:
             async with _reader(server, stdin, must_block=must_block) as reader:
                 async for content in messages(reader, server.protocol.refuse):
@@ -123,10 +123,10 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
 
 @asynccontextmanager
 async def _reader(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> AsyncGenerator[AsyncReader]:
-    """Reads stdin in the event loop: pygls's own reader hops to a thread and back for each header line.
+    """Read stdin in the event loop. pygls's own reader switches to a thread and back for each header line.
 
-    That one remains for what asyncio cannot read (a file; Windows), and where stdin and stdout are one
-    terminal or socket, so that reading without blocking would let writing fail.
+    pygls's reader is still used if asyncio cannot read stdin (a file; Windows). It is also used if stdin and stdout are
+    the same terminal or socket, where non-blocking reads would make writes fail.
     """
     reader = asyncio.StreamReader(limit=_STREAM_LIMIT)
     try:

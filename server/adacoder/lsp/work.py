@@ -1,4 +1,4 @@
-"""All that a server does for its client, once that has been answered who is there."""
+"""Per-client state, created after the handshake."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from adacoder.service import Service
 
 MOMENT = 0.5
-"""Seconds to wait for earlier servers' results where an editor asks at each key."""
+"""Seconds to wait for earlier servers' results in a request that editors send at each keystroke."""
 _PATIENCE = 5.0
 
 
 class Work:
-    """The jobs of one client, their results, and what is shown of both."""
+    """The jobs of one client, their results, and the display of both."""
 
     def __init__(self, client: Client, configuration: Configuration, service: Callable[[], Awaitable[Service]]) -> None:
         """`service` returns the Service once it is imported."""
@@ -45,10 +45,10 @@ class Work:
         self._configuration = configuration
         self._restored: asyncio.Task[None] | None = None
         self.looking_up = asyncio.Lock()
-        """Held while a function is looked up that a job is to begin with: what is asked after that waits for it."""
+        """Held while the function for a new job is looked up. Later requests wait for it."""
         self.reading = asyncio.Lock()
-        """Held while a thread reads a text for what an editor asks at each key: two at once would each take as long as
-        both, and somebody waits for the first."""
+        """Held while a thread reads a text for a request that editors send at each keystroke. Two threads at once would
+        each take as long as both, and the user waits for the first."""
 
     def restore(self) -> asyncio.Task[None]:
         """Begin to read the results of earlier servers, once."""
@@ -57,12 +57,14 @@ class Work:
         return self._restored
 
     async def restored(self, seconds: float = _PATIENCE) -> None:
-        """Wait until the results of earlier servers are read, for at most `seconds`: that takes the client's settings,
-        and some clients answer late."""
+        """Wait until the results of earlier servers are read, for at most `seconds`.
+
+        Reading needs the client's settings, and some clients answer late.
+        """
         await asyncio.wait({self.restore()}, timeout=seconds)
 
     async def _restore(self) -> None:
-        """Read the results that are kept on disk. Nothing of a workspace that is not trusted is read or written."""
+        """Read the results kept on disk. In an untrusted workspace nothing is read or written."""
         folder = first_folder(self._client.workspace)
         settings = await self._configuration.settings(folder, folder.as_uri(), top=folder)
         if not settings.trusted or os.name != "posix":

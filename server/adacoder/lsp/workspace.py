@@ -1,4 +1,4 @@
-"""The editor's open documents: pygls's workspace, with documents of ours."""
+"""The editor's open documents: pygls's workspace with AdaCoder's documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pygls import workspace
 
 
 class Workspace(workspace.Workspace):
-    """The open documents, each as a mirror of ours."""
+    """The open documents, each as a `mirror.Document`."""
 
     def _create_text_document(
         self,
@@ -32,6 +32,6 @@ class Workspace(workspace.Workspace):
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
-        """Follow a change. VS Code tells of one after the end of a file that was closed unsaved; pygls fails then."""
+        """Follow a change. VS Code reports a change after it has closed an unsaved file, which makes pygls fail."""
         if self.text_documents.get(unquote(text_doc.uri)) is not None:
             super().update_text_document(text_doc, change)
