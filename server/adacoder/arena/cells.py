@@ -205,7 +205,7 @@ def _failure_of(outcome: Outcome) -> str | None:
     """Return `model` if the model gave no reply, or None.
 
     Raises:
-        ServerTrouble: there is no outcome for another reason.
+        ServerTrouble: the request failed for another reason.
     """
     if outcome.trouble is None:
         return None

@@ -4,7 +4,7 @@ The process that started the run keeps the rows and chooses the worker of each c
 than it offers slots, a new worker takes part, and the cells of a dead worker are done again elsewhere. A worker is
 admitted once it has reported the same AdaCoder. It then executes `dask_worker.py`.
 
-Dask pickles what it sends. So a worker or a scheduler can run any code in this process, even before it is admitted.
+Dask sends pickles. So a worker or a scheduler can run any code in this process, even before it is admitted.
 """
 
 from __future__ import annotations

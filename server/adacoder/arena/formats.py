@@ -241,7 +241,7 @@ def _plus(told: Told, shows: bool) -> _Raw:
 
 
 def _arguments(test: str, function: str) -> str | None:
-    """Arguments of the function's call in `test`, as the literal of a list; None if there are no literals."""
+    """Arguments of the function's call in `test`, as the literal of a list; None if an argument is not a literal."""
     for node in ast.walk(ast.parse(test)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             try:

@@ -109,7 +109,7 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
 
 
 def _files(folder: Path, troubles: list[str]) -> list[SourceFile]:
-    """Read the project's own Python files, and add those that cannot be read to `troubles`."""
+    """Read the project's own Python files. Errors are added to `troubles`."""
     found = []
     for path in python_files(folder, lambda why: troubles.append(str(why))):
         try:

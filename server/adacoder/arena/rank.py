@@ -2,7 +2,8 @@
 
 Successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016), over functions: all arms begin on the same few
 functions, the better half goes on to twice as many, and so on. So most of the time goes to arms that may win. The last
-two arms stay to the end. The hidden judge decides what is right. This module runs nothing itself: `evaluate` does.
+two arms stay to the end. The hidden judge decides which results are right. This module only calls `evaluate`, which
+runs everything.
 """
 
 from __future__ import annotations

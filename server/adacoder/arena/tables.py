@@ -96,7 +96,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table ready to print. Without lines it only says what is missing."""
+    """A table ready to print. Without lines it only names the missing rows."""
 
     name: str
     title: str
@@ -380,7 +380,7 @@ def markdown(table: Table) -> str:
 _FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """Characters that begin a formula, in ASCII and in full width."""
 CSV_COLUMNS = ("table", "line", "column", "value", "low", "high", "of", "relative")
-"""`value` and `relative` are plain numbers: a share of 1, tokens, seconds. A `relative` of 0.5 is half as much again."""
+"""`value` and `relative` are plain numbers: a share of 1, tokens, seconds. 0.5 in `relative` is half as much again."""
 
 
 def as_csv(tables: Iterable[Table]) -> str:
@@ -400,7 +400,7 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Return `text` so that no spreadsheet reads it as a formula or a new line, even if it drops leading white space."""
+    """Return `text` so that no spreadsheet reads it as a formula or a new line, even if it drops leading whitespace."""
     text = text.replace("\r", r"\r")  # the writer does not quote it
     return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 

@@ -23,7 +23,7 @@ _EXIT_CODES = {
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> int:
-    """Return the command line's exit code, which is that of the worst outcome."""
+    """Return the command line's exit code. The worst outcome determines it."""
     return max((_EXIT_CODES[outcome.status] for outcome in outcomes), default=0)
 
 
