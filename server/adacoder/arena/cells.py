@@ -202,7 +202,7 @@ def keep(path: Path, text: str) -> None:
 
 
 def _failure_of(outcome: Outcome) -> str | None:
-    """Return `model` if the model gave no reply, or None.
+    """Return `model` if the model gave no reply; None if nothing failed.
 
     Raises:
         ServerTrouble: the request failed for another reason.

@@ -1,8 +1,8 @@
 """Do cells on an existing Dask cluster. Each worker keeps its own service and judge between cells.
 
-The process that started the run keeps the rows and chooses the worker of each cell. So a worker never gets more cells
-than it offers slots, a new worker takes part, and the cells of a dead worker are done again elsewhere. A worker is
-admitted once it has reported the same AdaCoder. It then executes `dask_worker.py`.
+The process that started the run keeps the rows and chooses the worker of each cell. So a worker never has more cells
+at a time than it offers slots. A new worker takes part, and the cells of a dead worker are done again elsewhere. A
+worker is admitted once it has reported the same AdaCoder. It then executes `dask_worker.py`.
 
 Dask sends pickles. So a worker or a scheduler can run any code in this process, even before it is admitted.
 """

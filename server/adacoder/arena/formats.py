@@ -50,7 +50,7 @@ _LONGEST = 64 << 20
 _MOST_TASKS = 20_000
 """Maximum number of tasks in a file: twice as many as the largest benchmark has."""
 _MOST_LINES = 500_000
-"""Maximum number of lines in a file; most lines of a list are short."""
+"""Maximum number of lines in a file. Most lines of a list are short."""
 _LONGEST_REASON = 200
 _BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError),

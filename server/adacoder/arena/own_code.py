@@ -216,7 +216,7 @@ def _said(example: Example) -> tuple[str, str]:
 def _without(module: _Read, sources: set[str], of: Target | None = None) -> list[Edit]:
     """Return edits that blank `sources` in comments and docstrings.
 
-    The docstring of the function `of` is left out. Its body is removed anyway.
+    The docstring of the function `of` is left out. The function's body is removed anyway.
     """
     if not sources:
         return []

@@ -63,7 +63,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class RowAttempt:
-    """A candidate that was evaluated. A row has them in order."""
+    """An evaluated candidate. A row keeps its attempts in order."""
 
     round: int
     call: int

@@ -72,4 +72,4 @@ class TaskSet:
     """Checksum of the source file, or of the folder's texts, as `sha256:…`."""
     tasks: Sequence[ArenaTask]
     left_out: tuple[str, ...] = ()
-    """Objects, functions and files that gave no task, each with the reason."""
+    """Objects, functions and files that could not be used, each with the reason."""
