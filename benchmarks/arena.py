@@ -49,7 +49,7 @@ SECONDS = 5.0
 
 
 class Instant:
-    """A model that answers at once, and right."""
+    """A model that gives the right answer at once."""
 
     name = lease_key = "instant"
 
@@ -78,7 +78,7 @@ class Instant:
 
 
 async def many(folder: Path, cells: int) -> Report:
-    """So many cells, and then a run that finds all of them done."""
+    """Do `cells` cells, then run again with all of them done."""
     if (data := os.environ.get(humaneval.DATA)) is None:
         raise Unavailable(f"{humaneval.DATA} names no folder with {humaneval.FILE}")
     tasks = load(Path(data) / humaneval.FILE, folder)

@@ -47,7 +47,7 @@ PAUSE = 0.005
 TYPING = 0.05
 """Seconds between two changes of the text."""
 TYPED = 12
-"""So many changes are made; then the text rests, so that an edit can be made in it."""
+"""Number of changes. Then the text rests, so that an edit can be made in it."""
 FOLDER, NAME = "parcels", "tracked.py"
 
 HEAD = '''"""Orders, parcels and their way: as large as modules become that many people work on."""
@@ -207,7 +207,7 @@ def module(body: str = "") -> str:
 
 
 def serve(told: str) -> None:
-    """The language server, whose event loop tells in the file `told` whenever it is late."""
+    """Run the language server. Its event loop records in the file `told` when it is late."""
     from adacoder.__main__ import main
 
     run = asyncio.run
@@ -225,7 +225,7 @@ def serve(told: str) -> None:
 
 
 async def watch(tell: Callable[[str], object]) -> None:
-    """Wake up every millisecond, and tell when that was late and by how much."""
+    """Wake up every millisecond. Report late ticks, with their lateness."""
     due = time.monotonic() + TICK
     queued = waited_for_a_processor()
     while True:
@@ -237,7 +237,7 @@ async def watch(tell: Callable[[str], object]) -> None:
 
 
 def waited_for_a_processor() -> float:
-    """Seconds that this thread could have run, had other programs not had the processors."""
+    """Seconds that this thread has waited for a processor while other programs had them."""
     try:
         with open("/proc/thread-self/schedstat", encoding="ascii") as file:  # noqa: PTH123  # every millisecond
             return int(file.read().split()[1]) / 1e9
@@ -249,7 +249,7 @@ def waited_for_a_processor() -> float:
 
 
 class Editor:
-    """An editor with such a module open. Its server reports stalls."""
+    """An editor with this module open. Its server reports stalls."""
 
     def __init__(self, client: Client, told: Path, standin: StandIn) -> None:
         self.client = client
@@ -257,13 +257,13 @@ class Editor:
         self._told = told
         self._numbers = count(1)
         self._uri = ""
-        # To make it in this process would let all else here wait.
+        # Making the edit in this process would delay everything else here.
         client.answers["workspace/applyEdit"] = lambda _: {"applied": True}
 
     @classmethod
     @asynccontextmanager
     async def started(cls) -> AsyncIterator[Editor]:
-        """One with a server that has done nothing yet."""
+        """Start an editor with a new server."""
         with tempfile.TemporaryDirectory() as name:
             folder, told = Path(name) / "project", Path(name) / "stalls"
             (folder / FOLDER).mkdir(parents=True)
@@ -282,7 +282,7 @@ class Editor:
         self._uri = await self.client.write(f"{FOLDER}/{NAME}", f"# {next(self._numbers)}\n{module(body)}")
 
     async def run(self, mode: str, replies: list[str], *, status: str, apply: bool = False) -> None:
-        """A whole request, that ends with `status`."""
+        """Do a whole request, which must end with `status`."""
         self.standin.replies = lambda _: replies.pop(0) if replies else PLAN
         parameters = self.client.run_params(self._uri, "initials", mode=mode, apply=apply)
         _, answering = await self.client.begin("adacoder/run", parameters)
@@ -291,7 +291,7 @@ class Editor:
             raise SystemExit(f"{mode} ended otherwise: {json.dumps(answer)[:3000]}")
 
     async def type(self) -> None:
-        """Type in another function of the module, a few characters."""
+        """Type a few characters in another function of the module."""
         line = await self._line_of("at: dt.datetime | None")
         for number in range(TYPED):
             await asyncio.sleep(TYPING)
@@ -304,7 +304,7 @@ class Editor:
             await self.client.notify("textDocument/didChange", params)
 
     async def ask(self, waits: list[float], work: asyncio.Future[None]) -> None:
-        """Send cheap messages until `work` is done, and keep how long each waited."""
+        """Send cheap messages until `work` is done, and add their waiting times to `waits`."""
         line = await self._line_of("def initials")
         at = {"line": line, "character": 0}
         for number in count():
@@ -321,12 +321,12 @@ class Editor:
             waits.append(time.monotonic() - began)
 
     async def _line_of(self, what: str) -> int:
-        """The line of the open text that holds `what` first. Nothing is counted while others wait for an answer."""
+        """First line of the open text with `what`. Call it before messages wait, because it takes time."""
         text = self.client.text(self._uri)
         return text[: text.index(what)].count("\n")
 
     def stalls(self, since: float) -> Iterator[tuple[float, float]]:
-        """The server's stalls since then: how long, and how much of it other programs had the processors."""
+        """The server's stalls since `since`: seconds, and the seconds of them in which it waited for a processor."""
         for line in self._told.read_text(encoding="utf-8").splitlines():
             due, late, queued = map(float, line.split())
             if due >= since:
@@ -338,7 +338,7 @@ Work = Callable[[Editor], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Case:
-    """Something that is done while messages wait."""
+    """Work to do while messages wait."""
 
     work: Work
     body: str = ""
@@ -353,7 +353,7 @@ def request(mode: str, *replies: str, status: str, apply: bool = False) -> Work:
 
 
 def pause(_: Editor) -> Awaitable[None]:
-    """Nothing."""
+    """Do nothing for a second."""
     return asyncio.sleep(1.0)
 
 
@@ -394,7 +394,7 @@ async def watched(editor: Editor, case: Case) -> dict[str, float]:
 
 
 async def measure(rounds: int, names: list[str]) -> Report:
-    """Every case once a round; a server's first request in a server of its own each round."""
+    """Run every case once a round. Each round has a new server, for the case of its first request."""
     samples: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds):
         async with Editor.started() as editor:

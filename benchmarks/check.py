@@ -86,11 +86,11 @@ if first:
 for _ in others:
     os.wait()
 """
-"""Runs each docstring in a fork of a process that has imported all, on every processor, isolated by nothing."""
+"""Runs each docstring in a fork of a process that has imported all modules, on every processor, without isolation."""
 
 
 def install(folder: Path) -> None:
-    """Install the packages without their tests, which `pytest` would run, and without what configures it."""
+    """Install the packages without their tests, which `pytest` would run, and without its configuration files."""
     quietly(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), *PACKAGES.values())
     for path in sorted(folder.rglob("tests"), reverse=True):
         quietly("rm", "-r", str(path))
@@ -103,7 +103,7 @@ def quietly(*command: str) -> None:
 
 
 def ran(*command: str) -> subprocess.CompletedProcess[str]:
-    """A command that was run in an empty folder, with the bytecode that it finds, and no plugins of pytest's."""
+    """Run a command in an empty folder, with the bytecode that it finds, and without pytest's plugins."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
@@ -113,7 +113,7 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 async def timed(*command: str) -> float:
-    """The seconds of a command, which ends with 0 or 1."""
+    """Seconds of a command, which must end with 0 or 1."""
     began = time.perf_counter()
     done = await asyncio.to_thread(ran, *command)
     seconds = time.perf_counter() - began

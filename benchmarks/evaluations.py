@@ -35,9 +35,9 @@ TWIN = Path(__file__).with_name("fork_twin.py")
 SECONDS = 10.0
 """The timeout of evaluations that do not come near it."""
 TIMEOUT = 0.2
-"""Seconds after which an endless loop is to be ended."""
+"""Timeout of an endless loop, in seconds."""
 REPLY_SECONDS = 1.0
-"""Least time between two evaluations with a model's reply between them. A template imports meanwhile."""
+"""Minimum time of a model's reply between two evaluations. A template imports meanwhile."""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -113,7 +113,7 @@ class Evaluation:
         return cls(Program(target.module, text, function, first, last), target.examples)
 
     async def passes(self, host: Host) -> float:
-        """Seconds from the request to the verdict, which must be that all passed."""
+        """Seconds from the request to the verdict. All examples must pass."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=SECONDS)
         seconds = time.perf_counter() - began
@@ -122,7 +122,7 @@ class Evaluation:
         return seconds
 
     async def overruns(self, host: Host) -> float:
-        """Seconds from the end of `TIMEOUT` to the verdict, which must be that the time was over."""
+        """Seconds from the end of `TIMEOUT` to the verdict, which must be a timeout."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=TIMEOUT)
         seconds = time.perf_counter() - began
@@ -133,7 +133,7 @@ class Evaluation:
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """A folder for one."""
+    """A temporary folder for a workspace."""
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as name:
         yield Path(name).resolve()
 

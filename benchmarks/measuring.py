@@ -1,4 +1,4 @@
-"""Interleaved timing, and how its outcome is written down."""
+"""Interleaved timing, and the form of its results."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 Case: TypeAlias = Callable[[], Awaitable[float]]
-"""Does the work once; gives the seconds it took."""
+"""Does the work once, and returns the seconds that it took."""
 Samples: TypeAlias = Mapping[str, list[float]]
 """The seconds of each case, round by round."""
 
 WARM_ROUNDS = 3
-"""Rounds before the first that counts."""
+"""Warm-up rounds, which do not count."""
 SETTLE_SECONDS = 0.03
 """Idle time before each case. Background work of the previous case ends, and a spare child is ready again."""
 
@@ -27,11 +27,11 @@ _chance = random.Random(0)
 
 
 class Unavailable(Exception):
-    """Something cannot be measured here; the text says why."""
+    """Something cannot be measured here. The message gives the reason."""
 
 
 async def interleave(cases: Mapping[str, Case], rounds: int, *, warm: int = WARM_ROUNDS) -> Samples:
-    """Run every case once a round, in a new order each round, so that none always follows the same other."""
+    """Run every case once a round, in a new order each round, so that no case always follows the same other case."""
     order = list(cases)
     samples: dict[str, list[float]] = {name: [] for name in cases}
     for number in range(-warm, rounds):
@@ -84,7 +84,7 @@ class Report:
     """Samples behind each median."""
     figures: Mapping[str, Figure]
     medians: Mapping[str, float]
-    """The absolute numbers that the figures come from, each named with its unit."""
+    """Absolute numbers behind the figures. Each name includes the unit."""
     remarks: Mapping[str, JSON] = field(default_factory=dict)
 
     def json(self) -> dict[str, JSON]:

@@ -78,7 +78,7 @@ exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), namespace)
 exec(compile(example.source, "<example>", "single"), namespace)
 """
 MOST = 3.0
-"""Times the time of a bare Python that observed code may take."""
+"""Maximum time of observed code, as a multiple of the time of a bare Python."""
 
 
 def text(how: str) -> str:
@@ -116,7 +116,7 @@ async def measure(python: Path, rounds: int) -> dict[str, JSON]:
 
 
 def pythons(named: Sequence[Path]) -> Sequence[Path]:
-    """Those that were named, or all that there are."""
+    """The named Pythons, or all available Pythons."""
     return named or [Path(sys.executable), *other_pythons()]
 
 

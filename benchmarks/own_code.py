@@ -65,13 +65,13 @@ def bare(text: str) -> str:
 
 
 def read(text: str) -> str:
-    """Source text for a search: bare, as it is written, and with what its escape sequences stand for."""
+    """Source text for a search: bare, both as written and with its escape sequences resolved."""
     escaped = text.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
     return f"{bare(text)}\n{bare(escaped)}"
 
 
 async def found(task: ArenaTask) -> list[str]:
-    """Hidden examples that the model was sent."""
+    """Hidden examples in the prompts that were sent to the model."""
     model = Silent()
 
     async def opened(*_: object) -> Silent:
@@ -94,7 +94,7 @@ def hidden_of(task: ArenaTask) -> list[Example]:
 
 
 async def measure(folder: Path) -> dict[str, object]:
-    """Everything that is printed of a folder."""
+    """The printed figures of a folder."""
     began = time.perf_counter()
     tasks = (await tasks_of(folder, Settings())).tasks
     seconds = time.perf_counter() - began

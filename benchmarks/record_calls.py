@@ -1,7 +1,7 @@
-"""The calls that HumanEval's own tests make: what EvalPlus is given instead of its data, which must be downloaded.
+"""Record the calls that HumanEval's own tests make. EvalPlus gets them instead of its own data, which is a download.
 
-Reads a JSON list of tasks from standard input; runs each task's `check` on its canonical solution. Writes a JSON list:
-for each task the Python literal `([[ARGUMENT…]…], [RESULT…], [SECONDS…])` of those calls.
+Reads a JSON list of tasks from standard input, and runs each task's `check` on its canonical solution. Writes a JSON
+list: for each task the Python literal `([[ARGUMENT…]…], [RESULT…], [SECONDS…])` of its calls.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def replies_in(path: Path) -> Iterator[Recorded]:
 
 
 def plain(recorded: Recorded, task: ArenaTask) -> str:
-    """The program that a reply is taken for without any care; its label is about this."""
+    """The program in a reply, taken without any processing. The reply's label refers to it."""
     reply = recorded["reply"]
     if recorded["kind"] == "continuation":
         return task.target.text + reply

@@ -53,7 +53,7 @@ COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
 
 
 class Replayed:
-    """A model that gives recorded replies in their order, from a first one on."""
+    """A model that gives recorded replies in order, beginning with a chosen reply."""
 
     lease_key = "replayed"
 
@@ -132,12 +132,12 @@ async def shared_out(judge: Judge, work: Sequence[tuple[Recorded, ArenaTask]], p
 
 
 def model_of(recorded: Recorded) -> str:
-    """A name for the model of a reply: with what asked it."""
+    """Name for the model of a reply, with the reply's source."""
     return f"{recorded['source']}/{recorded['model']}"
 
 
 async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> dict[str, dict[str, list[int]]]:
-    """For each model and column how many cells are right, and how many there are; by the rows that the arena wrote."""
+    """For each model and column, the number of right cells and of all cells, from the arena's rows."""
     settings = Settings(timeout=SECONDS, max_iterations=0, seed=0)
     path = folder / "rows.jsonl"
 
@@ -173,7 +173,7 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
 
 
 def tell(standing: Standing) -> None:
-    """Say now and then how far it is."""
+    """Report progress now and then."""
     if standing.done % 250 == 0:
         print(f"{standing.done} of {standing.total} cells", file=sys.stderr, flush=True)
 

@@ -1,24 +1,24 @@
-"""What rules make of real replies of models: ours, and the paper's.
+"""Effect of rules on real replies of models: our rules, and the paper's.
 
     rescue.py --replies FILE --data FOLDER [--details FILE] [--sources NAME …]
 
-FILE holds one JSON object a line (`id, task_id, kind, reply, hidden_tests`); FOLDER the benchmarks' tasks
-(`HumanEval.jsonl.gz`, `mbpp.jsonl.gz`) and the table of names that the paper's rules import by
-(`paper_module_names.json`). The hidden tests decide here and reach nothing else.
+FILE holds one JSON object a line (`id, task_id, kind, reply, hidden_tests`). FOLDER holds the benchmarks' tasks
+(`HumanEval.jsonl.gz`, `mbpp.jsonl.gz`) and the paper's table of names to import (`paper_module_names.json`). Hidden
+tests only decide the results here. No rule sees them.
 
 * First every reply runs unmodified: the plain program, which is the first fence if there is one, with the tests
-  appended. A reply whose label does not come out again is dropped.
-* Ours: what `apply` makes of the reply in the task's module, as the arena has it. Only its docstring and static
-  errors are known to it; and, as to any user's, the function's name and parameters, which a program that goes its own
-  way may lack.
-* The paper's: Algorithm 3 on the plain program, once more after another superficial error, wherever the unmodified
-  program failed by one: the paper's system stops on the hidden tests, so that its rules know their error. For the same
-  reason they are never tried on what passes, and `paper_broken` is 0 whatever they do.
-* What of ours is due to what: the reply extracted and put in its place without any rule (`extraction`), and then with
-  the paper's rules in our loop (`paper_in_our_loop`: the setting `rules = "paper"`, and our table of names).
+  appended. A reply whose result contradicts its label is dropped.
+* Our rules: the result of `apply` for the reply in the task's module, as in the arena. `apply` knows only the docstring
+  and static errors. As for any user, it also knows the function's name and parameters, which a program that ignores the
+  task's signature may lack.
+* The paper's rules: Algorithm 3 on each plain program that failed with a superficial error, and again after another
+  superficial error. The paper's system stops on the hidden tests, so its rules know the error. So they are never tried
+  on a passing program, and `paper_broken` is always 0.
+* Shares of our result: the reply extracted and put in its place without any rule (`extraction`), and then with the
+  paper's rules in our loop (`paper_in_our_loop`: the setting `rules = "paper"`, and our table of names).
 
-`rescued` passed after and not before; `broken` passed before and not after. `median_ms` is what extraction, rules and
-splice take for one reply, without evaluation. Every program runs in the sandbox. Prints one JSON line.
+A `rescued` reply passes after but not before; a `broken` reply passes before but not after. `median_ms` is the time of
+extraction, rules and splice for one reply, without evaluation. Every program runs in the sandbox. Prints one JSON line.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 SECONDS = 5.0
-"""That an evaluation may take."""
+"""Timeout of an evaluation."""
 WORKERS = 2
 SUPERFICIAL = frozenset({"NameError", "SyntaxError", "IndentationError"})
-"""The errors that the released system calls its Debug Specialist for."""
+"""Errors for which the released system calls its Debug Specialist."""
 PASSES = 2
-"""How often it calls it for one program."""
+"""Maximum calls of the Debug Specialist for one program."""
 
 
 @dataclass(slots=True)
 class Finding:
-    """What came of one reply."""
+    """Results of one reply."""
 
     row: Recorded
     before: bool
     after: dict[str, bool] = field(default_factory=dict)
-    """Whether it passes the hidden tests, by what was done to it."""
+    """By treatment, True if the reply passes the hidden tests."""
     milliseconds: float = 0.0
 
     @property
@@ -85,7 +85,7 @@ class Finding:
 
 
 class Rescue:
-    """Everything that is tried on a reply."""
+    """All treatments of a reply."""
 
     def __init__(self, folder: Path, judge: Judge, tasks: Mapping[str, ArenaTask], names: Mapping[str, str]) -> None:
         self._folder = folder
@@ -96,13 +96,13 @@ class Rescue:
         self._service = Service()
 
     async def unmodified(self, row: Recorded) -> tuple[Finding, Verdict]:
-        """What the reply is worth as it came."""
+        """Run the unmodified reply."""
         task = self._tasks[row["task_id"]]
         verdict = await self._judge.open_verdict(task, plain(row, task))
         return Finding(row, verdict.passed), verdict
 
     async def examine(self, finding: Finding, verdict: Verdict) -> None:
-        """Try all that can be tried, and write down what came of it."""
+        """Try every treatment, and record the results."""
         task = self._tasks[finding.row["task_id"]]
         finding.after["paper"] = await self._by_the_paper(plain(finding.row, task), verdict, task)
         extracted = splice(task.target, from_reply(finding.row["reply"], task.target)).text
@@ -113,7 +113,7 @@ class Rescue:
         }
 
     async def time(self, finding: Finding) -> None:
-        """Time extraction, rules (for what failed) and splice."""
+        """Time extraction, rules (if the reply failed) and splice."""
         target = self._tasks[finding.row["task_id"]].target
         began = time.perf_counter()
         candidate = from_reply(finding.row["reply"], target)
@@ -128,7 +128,7 @@ class Rescue:
         await self._service.close()
 
     async def _applied(self, row: Recorded, task: ArenaTask, rules: Rules) -> bool:
-        """Whether what `apply` ends with passes."""
+        """True if the final candidate of `apply` passes."""
         target = task.target
         settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, rules=rules)
         outcome = await self._service.run(
@@ -139,7 +139,7 @@ class Rescue:
         return await self._judge.judge(task, outcome.candidate) == PASSED
 
     async def _by_the_paper(self, program: str, verdict: Verdict, task: ArenaTask) -> bool:
-        """Whether Algorithm 3 makes `program`, of which `verdict` is known, pass."""
+        """True if `program`, whose verdict is `verdict`, passes after Algorithm 3."""
         for _ in range(PASSES):
             error = superficial_error(verdict)
             if error is None:
@@ -168,13 +168,13 @@ def superficial_error(verdict: Verdict) -> str | None:
 
 
 def paper_names(path: Path) -> dict[str, str]:
-    """The released table the way its program reads it: of several modules with a name the last one wins."""
+    """Read the released table as the released program does: if several modules have a name, the last module wins."""
     table: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
     return {name: module for module, names in table.items() for name in names}
 
 
 async def shared_out(work: Sequence[Awaitable[None]]) -> None:
-    """Do `work`, so much at a time as there are workers."""
+    """Do `work`, `WORKERS` items at a time."""
     waiting = iter(work)
 
     async def worker() -> None:
@@ -185,7 +185,7 @@ async def shared_out(work: Sequence[Awaitable[None]]) -> None:
 
 
 async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str]) -> list[Finding]:
-    """What came of every reply; `folder` is the workspace that everything runs in."""
+    """Return the results of every reply. Everything runs in the workspace `folder`."""
     rows = [row for row in replies_in(replies) if not sources or row["source"] in sources]
     found: dict[int, tuple[Finding, Verdict]] = {}
     judge = Judge(Settings(timeout=SECONDS, isolation=Level.LSM))
@@ -209,7 +209,7 @@ async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str
     finally:
         await rescue.close()
         await judge.close()
-    # Nothing else runs any more that would take the processor meanwhile.
+    # No other work uses the processor any more.
     findings = [found[place][0] for place in sorted(found)]
     for finding in findings:
         await rescue.time(finding)

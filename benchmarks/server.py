@@ -62,7 +62,7 @@ KEYS = 40
 """Keystrokes a server and round, after the warm-up."""
 WARM = 5
 MOST_SECONDS = 120.0
-"""For all that one server does in a round."""
+"""Timeout for everything that a server does in a round."""
 SETTLE_SECONDS = 1.0
 """Pause between a server's first answers and the keystrokes, for its background work."""
 
@@ -109,7 +109,7 @@ def command(name: str) -> Sequence[str] | None:
 
 
 def module() -> str:
-    """The module; the last methods of its class `Context` are left out, until it has its length."""
+    """The module, shortened to its length by leaving out the last methods of its class `Context`."""
     text = inspect.getsource(_pydecimal)
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)
@@ -141,7 +141,7 @@ async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Cl
     client = await Client.spawned(folder, settings, program)
     client.answers |= {
         "client/registerCapability": lambda _: None,
-        "workspace/applyEdit": lambda _: {"applied": True},  # to make it in this process would let all else here wait
+        "workspace/applyEdit": lambda _: {"applied": True},  # making the edit here would delay everything else
         "window/showMessageRequest": lambda _: None,
     }
     try:
@@ -151,7 +151,7 @@ async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Cl
 
 
 async def round_of(name: str, folder: Path, text: str) -> Sample:
-    """One server, from its start on."""
+    """Measure a server, beginning with its start."""
     async with StandIn(lambda _: WRITING) as standin:
         began = time.perf_counter()
         async with started(name, folder, standin) as client:
@@ -161,7 +161,7 @@ async def round_of(name: str, folder: Path, text: str) -> Sample:
             at = client.position(text, text.index(CURSOR))
             await client.request("textDocument/codeAction", at_place(uri, at))
             found = Sample(initialized, time.perf_counter() - began, resident(client))
-            if name != JEDI:  # it takes more than a second for each, and no figure is made of them
+            if name != JEDI:  # it takes more than a second for each, and no figure uses them
                 await asyncio.sleep(SETTLE_SECONDS)
                 if name == OURS:
                     await show_failure(client, uri)
@@ -224,7 +224,7 @@ def at_place(uri: str, at: Place) -> dict[str, Any]:
 
 
 async def measure(rounds: int) -> Mapping[str, list[Sample]]:
-    """All servers once a round. One that fails, or takes too long, has fewer samples."""
+    """Measure all servers once a round. A server that fails or takes too long has fewer samples."""
     names = [name for name in (OURS, JEDI, RUFF) if command(name) is not None]
     samples: dict[str, list[Sample]] = {name: [] for name in names}
     text = module()

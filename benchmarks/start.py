@@ -39,11 +39,11 @@ def successor(number):
     return number + 1
 '''
 OVER_PYTEST = 1.5
-"""At most; 1.0 is the aim."""
+"""Maximum ratio; the goal is 1.0."""
 
 
 def case(*command: str, folder: Path, environment: Mapping[str, str], forgets: Path | None = None) -> Case:
-    """A process to its end; `forgets`: a folder to be removed before."""
+    """Return a case that runs a process to its end. `forgets`: a folder to remove before."""
 
     async def run() -> float:
         if forgets is not None:
@@ -62,7 +62,7 @@ def case(*command: str, folder: Path, environment: Mapping[str, str], forgets: P
 
 
 async def measure(rounds: int) -> Report:
-    """Interleaved rounds of all of them."""
+    """Run interleaved rounds of all cases."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pyproject.toml").touch()

@@ -46,7 +46,7 @@ from support.acting import Actor
 DATA = "ADACODER_DATA"
 """The environment variable that names the folder with `HumanEval.jsonl.gz` and `model_replies.jsonl.gz`."""
 SECONDS = 5.0
-"""That an evaluation may take."""
+"""Timeout of an evaluation, in seconds."""
 _GOT_LESS_FAR = frozenset({FailureKind.MEMORISED, FailureKind.UNDEFINED_NAME})
 """Failures that rank a candidate below all others (`Verdict.reach`)."""
 
@@ -141,7 +141,7 @@ async def measure(folder: Path, data: Path, names: Sequence[str], chances: Seque
         except TargetError:
             print(f"left out: {trial.name}", file=sys.stderr)
     chosen = chosen[:most]
-    service, judge = Service(open_model=opened), Judge(folder)  # type: ignore[arg-type]  # as much of a model as is used
+    service, judge = Service(open_model=opened), Judge(folder)  # type: ignore[arg-type]  # it has the used part of a model
     try:
         for name in names:
             for chance in chances:

@@ -94,9 +94,9 @@ class Task:
 
     target: Target
     replies: tuple[str, ...]
-    """To the Programming Assistant, in order."""
+    """Replies to the Programming Assistant, in order."""
     plans: tuple[str, ...]
-    """To the Prompt Engineer; all over again if there are too few."""
+    """Replies to the Prompt Engineer, repeated if there are too few."""
     raw: int
     """Number of raw replies among `replies`."""
 
@@ -117,16 +117,16 @@ class Run:
     requests: Sequence[str]
     """Every request's messages as one text."""
     sent: Sequence[int]
-    """The tokens that were written of each reply."""
+    """Number of tokens written of each reply."""
 
     @property
     def prompts(self) -> list[int]:
-        """The tokens of each request."""
+        """Number of tokens of each request."""
         return [estimate(request) for request in self.requests]
 
     @property
     def shared(self) -> list[int]:
-        """Of each request but the first, the tokens that it begins with as the one before."""
+        """Tokens in the common prefix of each request, except the first, and the previous request."""
         return [estimate(text) for text in _shared(self.requests)]
 
 
@@ -135,7 +135,7 @@ class Model:
 
     def __init__(self) -> None:
         self.sent: list[int] = []
-        """The tokens of each reply, the last one so far."""
+        """Tokens of each reply. The last reply may be unfinished."""
         self._says: Iterator[str] = iter(())
         self._asked: object = None
         self._said = ""
@@ -147,7 +147,7 @@ class Model:
 
     def __call__(self, body: Body) -> Script:
         self.sent.append(0)
-        if body["messages"] != self._asked:  # else there is to be more of the same reply
+        if body["messages"] != self._asked:  # otherwise the same reply goes on
             self._asked, self._said = body["messages"], next(self._says)
         return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
@@ -282,7 +282,7 @@ async def measure(folder: Path, data: Path, count: int) -> dict[str, JSON]:
 
 
 async def _chosen(desk: Desk, data: Path, count: int) -> list[Task]:
-    """The first tasks for which there is enough that was said to them."""
+    """The first tasks with enough replies."""
     replies: dict[str, list[Row]] = {}
     for row in _read(data / "model_replies.jsonl.gz"):
         replies.setdefault(row["task_id"], []).append(row)
@@ -320,7 +320,7 @@ def _verified(runs: Sequence[Run]) -> int:
 
 
 def _by_role(runs: Sequence[Run]) -> Counter[str]:
-    """The tokens that were sent, by whom they were asked for."""
+    """Tokens sent, by the role that asked for them."""
     counts: Counter[str] = Counter()
     for run in runs:
         agents = [step.agent for step in run.outcome.steps if isinstance(step.details, Asked)]

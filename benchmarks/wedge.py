@@ -1,8 +1,8 @@
-"""What becomes of replies that are ended at random moments, on a model server that such an end can wedge.
+"""Loss and delay of replies that end at random moments, on a model server that such an end can wedge.
 
-A stand-in Ollama over real HTTP, of which one in so many streams that are given up holds the model's only slot until
-the model is unloaded; each reply is ended after a random part of it, one after the other. Prints one JSON line: how
-many replies were lost, and how long the first token was waited for, at most and in the median where a wedge was met.
+The server is a stand-in Ollama over real HTTP. Randomly, about every fiftieth stream that is given up holds the model's
+only slot until the model is unloaded. Replies are requested in sequence, and each ends after a random part of its text.
+Prints one JSON line: the number of lost replies, the longest wait for a first token, and the median wait after a wedge.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TARGET_SECONDS = 10.0
 
 
 async def measure(replies: int, version: str) -> Report:
-    """End so many replies."""
+    """Request `replies` replies, and end each early."""
     chance = random.Random(replies)
     lost, ordinary, mended = 0, [0.0], [0.0]
     async with StandIn(lambda _: REPLY, version=version, wedges=lambda: chance.random() < 1 / ONE_IN) as standin:

@@ -1,1 +1,1 @@
-"""The arena: models and workflows compared on tasks, each judged by tests that nothing below can reach."""
+"""The arena compares models and workflows on tasks. Hidden tests judge them, and no lower room can reach the tests."""

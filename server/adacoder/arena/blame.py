@@ -1,4 +1,4 @@
-"""Troubles of model servers, told from failures of models: no cell is to count what its server did."""
+"""Separate failures of model servers from failures of models. A server's failure must not count in a cell."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _OF_MODEL = (errors.OnlyThought, errors.ContextOverflow, errors.TooSlow)
 
 
 class Blame(Enum):
-    """Whose failure an error is."""
+    """The side that is responsible for an error."""
 
     PASSING = auto()
-    """The server's, which may be well again soon."""
+    """The server, which may recover soon."""
     LASTING = auto()
-    """The server's or the user's; it will be the same the next time."""
+    """The server or the user. The next try would fail in the same way."""
     MODEL = auto()
-    """The model's: it counts."""
+    """The model. The failure counts."""
 
 
 def blame(error: AdaCoderError) -> Blame:
-    """Whose failure an error is."""
+    """Decide which side is responsible for an error."""
     if isinstance(error, _OF_MODEL):
         return Blame.MODEL
     is_passing = isinstance(error, _PASSING) and not isinstance(error, errors.OtherServer)

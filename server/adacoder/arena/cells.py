@@ -1,4 +1,4 @@
-"""A cell: one task, model, strategy and sample; done by a request, judged, and told as a Row."""
+"""A cell is one task, model, strategy and sample. A request does it, the judge judges it, and a Row records it."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _COUNTING = (
     *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout", "rules"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
-"""Settings that a cell's row depends on, besides those that are members of the row."""
+"""Settings that a cell's row depends on and that are not members of the row."""
 _MOST_SLOTS = 1024
 _LEVEL = "level "
-"""Begin of a branch that is a strategy's level."""
+"""Prefix of a branch that is a strategy's level."""
 
 
 class ServerTrouble(Exception):
-    """A cell came to nothing, and it was not the model's doing: it has no row."""
+    """A cell failed, but not because of its model. It has no row."""
 
     def __init__(self, error: AdaCoderError, *, passes: bool) -> None:
-        """`passes`: it may be over soon."""
+        """`passes`: True if the trouble may be over soon."""
         super().__init__(str(error))
         self.passes = passes
 
@@ -70,13 +70,13 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """A name for its files: the same in each run."""
+        """Name for its files, the same in every run."""
         return hashlib.sha256(json.dumps(self.key).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A comparison: every task with each strategy and each model, several times."""
+    """A comparison: every task with every strategy and every model, several times."""
 
     tasks: TaskSet
     models: tuple[str, ...]
@@ -88,7 +88,7 @@ class Plan:
         return len(self.tasks.tasks) * len(self.models) * len(self.strategies) * self.samples
 
     def cells(self, models: Iterable[str]) -> Iterator[Cell]:
-        """The cells of some models, one model after the other, so that each is loaded once."""
+        """Yield the cells of some models, grouped by model so that each is loaded once."""
         of_settings, tasks = digest(self.settings), self.tasks
         first = self.settings.seed or 0
         for model in models:
@@ -100,30 +100,30 @@ class Plan:
 
 
 def digest(settings: Settings) -> str:
-    """Digest of those settings that a cell's row depends on."""
+    """Digest of the settings that a cell's row depends on."""
     told = {name: getattr(settings, name) for name in _COUNTING}
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What cells are done with."""
+    """Tools for doing cells: a service, a judge and folders."""
 
     service: Service
     judge: Judge
     settings: Settings
     journals: Path | None = None
-    """Folder of the journals; None: none are kept."""
+    """Folder for journals; None: journals are not kept."""
     records: Path | None = None
-    """Folder of recorded conversations that are written."""
+    """Folder for recording conversations."""
     replays: Path | None = None
-    """Folder of recorded conversations that answer in place of models."""
+    """Folder of recorded conversations that answer instead of models."""
 
     @classmethod
     def opened(
         cls, settings: Settings, journals: Path, records: Path | None = None, replays: Path | None = None
     ) -> Bench:
-        """A bench with a service and a judge of its own; it does as many cells at a time as it is asked for."""
+        """Create a bench with its own service and judge. It does as many cells at a time as callers ask for."""
         service = Service(session=Session(leases=Leases(_MOST_SLOTS)))
         return cls(service, Judge(settings), settings, journals, records, replays)
 
@@ -132,18 +132,18 @@ class Bench:
         await asyncio.gather(self.judge.close(), self.service.close())
 
     def server_of(self, model: str) -> str:
-        """The server that a model is on: those of a kind are on one."""
+        """Name of a model's server. Models of the same kind share a server."""
         return kind_and_name(model)[0]
 
     def slots_of(self, server: str) -> int:
-        """How many cells a server works on at a time."""
+        """Number of cells that a server works on at a time."""
         return BACKENDS[server].slots
 
     async def done(self, cell: Cell) -> Row:
         """Do a cell.
 
         Raises:
-            ServerTrouble: it came to nothing by no fault of its model.
+            ServerTrouble: the cell failed, but not because of its model.
             SandboxError: candidates could not be judged.
             RowsError: its journal cannot be written.
         """
@@ -158,7 +158,7 @@ class Bench:
         )
         if settings.record is not None:
             settings.record.parent.mkdir(parents=True, exist_ok=True)
-            settings.record.unlink(missing_ok=True)  # of a try that came to nothing
+            settings.record.unlink(missing_ok=True)  # left by a failed try
         outcome = await self.service.run(Task(cell.task.target, settings, cell.task.project))
         failure_of = _failure_of(outcome)
         candidate = None if outcome.status is Status.ERROR else outcome.candidate
@@ -170,7 +170,7 @@ class Bench:
         return _row(cell, outcome, judged, attempts, tests, failure_of, name)
 
     async def _attempts(self, task: ArenaTask, outcome: Outcome, judged: Judged | None) -> list[RowAttempt]:
-        """The candidates that were evaluated, each judged."""
+        """Judge each candidate that was evaluated."""
         found: list[RowAttempt] = []
         words = {} if outcome.candidate is None else {outcome.candidate.text: judged}
         for attempt, code in _evaluations(outcome.steps):
@@ -187,7 +187,7 @@ class Bench:
 
 
 def keep(path: Path, text: str) -> None:
-    """Write what is kept of a cell besides its row.
+    """Write a cell's journal or recorded conversation.
 
     Raises:
         RowsError: it cannot be written, or a link leads elsewhere.
@@ -202,10 +202,10 @@ def keep(path: Path, text: str) -> None:
 
 
 def _failure_of(outcome: Outcome) -> str | None:
-    """`model`, if the model came to no reply.
+    """Return `model` if the model gave no reply; None if nothing failed.
 
     Raises:
-        ServerTrouble: something else stood in the way.
+        ServerTrouble: the request failed for another reason.
     """
     if outcome.trouble is None:
         return None
@@ -216,10 +216,10 @@ def _failure_of(outcome: Outcome) -> str | None:
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
-    """The evaluations of a request with their code, those of a program that a model wrote once more among them."""
+    """Yield each evaluation of a request with its code. A program counts again if the model wrote it again."""
     calls, agent, rules = 0, "", tuple[str, ...]()
     seen: dict[str, int] = {}
-    """Calls by the last evaluation of a code."""
+    """Number of calls at the latest evaluation of each code."""
     for step in steps:
         match step.details:
             case Asked():
@@ -248,7 +248,7 @@ def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
 
 
 def _designed(steps: Iterable[Step]) -> tuple[Example, ...] | None:
-    """The tests that were designed, each once; None where no agent was asked for any."""
+    """Designed tests without duplicates; None if no agent was asked for tests."""
     found = [each.details.designed for each in steps if isinstance(each.details, Asked)]
     known = [tests for tests in found if tests is not None]
     return tuple(dict.fromkeys(test for tests in known for test in tests)) if known else None

@@ -1,10 +1,10 @@
-"""Carries cells out on an existing Dask cluster: each worker has a service and a judge of its own, kept between cells.
+"""Do cells on an existing Dask cluster. Each worker keeps its own service and judge between cells.
 
-Whoever started the run keeps the rows, and chooses the worker of each cell: so no more cells are on a worker than it
-offers slots, one that joins takes part, and what a worker that died had begun is done anew elsewhere. A worker is
-taken once it has said that its AdaCoder is the same. What it then executes is in `dask_worker.py`.
+The process that started the run keeps the rows and chooses the worker of each cell. So a worker never has more cells
+at a time than it offers slots. A new worker takes part, and the cells of a dead worker are done again elsewhere. A
+worker is admitted once it has reported the same AdaCoder. It then executes `dask_worker.py`.
 
-Dask pickles what it sends. So a worker, or a scheduler, can have any code run in this process, before it is taken.
+Dask sends pickles. So a worker or a scheduler can run any code in this process, even before it is admitted.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _ADDRESS = re.compile(
     r"(?:(?P<scheme>tls|tcp)://)?(?:\[(?P<ip>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?/?", re.ASCII
 )
 _CONNECTS = 10.0
-"""Seconds that the scheduler has to answer."""
+"""Seconds for the scheduler to answer."""
 _LOOKS = 1.0
-"""Seconds between two looks at which workers there are."""
+"""Seconds between updates of the list of workers."""
 _JOINS = 60.0
-"""Seconds in which workers that are there at the beginning are waited for."""
+"""Seconds to wait at the beginning for the existing workers to join."""
 _ENDS = 5.0
-"""Seconds that workers have at the end to leave what they do."""
+"""Seconds at the end for workers to leave the run."""
 _MOST_DEATHS = 3
-"""Workers that may end while they do the same cell; after that it is left to the next run."""
+"""Number of workers that may end while they do the same cell. After that the cell is left to the next run."""
 
 
 class ClusterError(AdaCoderError):
-    """A cluster cannot be used, or is no more."""
+    """A cluster cannot be used, or is gone."""
 
 
 @dataclass(eq=False)
@@ -59,29 +59,29 @@ class _Member:
 
     address: str
     slots: Mapping[str, int]
-    """Cells at a time, by what it offers: the id of a model, or a kind of server."""
+    """Cells at a time, by the resource that it offers: the id of a model, or a kind of server."""
     gone: asyncio.Future[None]
-    """Done when it has left."""
+    """Done when the worker has left."""
     busy: Counter[str] = field(default_factory=Counter)
 
     def free(self, server: str) -> int:
-        """Slots that no cell of ours has."""
+        """Number of slots that our cells do not use."""
         return self.slots.get(server, 0) - self.busy[server]
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """A scheduler that we are connected to."""
+    """A connected scheduler."""
 
     address: str
     client: Client
 
 
 def require_trusted(address: str, *, without_tls: bool) -> None:
-    """Return if the user trusts what answers at `address`: Dask has each side run code of the other.
+    """Return if the user trusts the scheduler at `address`, because with Dask each side can run code on the other.
 
     Raises:
-        ClusterError: it is another machine, without encryption and without `without_tls`; or no such address.
+        ClusterError: it is on another machine, unencrypted and without `without_tls`; or the address is invalid.
     """
     found = _ADDRESS.fullmatch(address)
     if found is None:
@@ -103,17 +103,17 @@ def _is_loopback(host: str) -> bool:
 
 @asynccontextmanager
 async def connected(address: str) -> AsyncIterator[Scheduler]:
-    """The scheduler at `address`.
+    """Connect to the scheduler at `address`.
 
     Raises:
-        ClusterError: there is none, or the library is not installed.
+        ClusterError: no scheduler answers, or Dask is not installed.
     """
     try:
         from distributed import Client
     except ImportError:
         raise ClusterError("A cluster needs Dask: pip install 'adacoder[arena]'.") from None
     for name in ("distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what it would tell is told here, in a sentence
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # our own messages say the same in a sentence
     try:
         client: Client = await Client(  # type: ignore[no-untyped-call]  # Dask's
             address, asynchronous=True, timeout=_CONNECTS, set_as_default=False
@@ -128,7 +128,7 @@ async def connected(address: str) -> AsyncIterator[Scheduler]:
 
 
 class Cluster:
-    """The workers of a cluster as the Carrier of one run, inside `async with`."""
+    """Workers of a cluster as the Carrier of a run, inside `async with`."""
 
     def __init__(
         self,
@@ -140,9 +140,9 @@ class Cluster:
         *,
         is_own: bool,
     ) -> None:
-        """What is kept of cells besides their rows is written beside the file `rows` and to the folder `records`.
+        """Journals are written next to the file `rows`, and recorded conversations to the folder `records`.
 
-        `tell` hears of workers that cannot take part. `is_own`: the tasks are from a folder.
+        `tell` receives a message about each worker that cannot take part. `is_own`: the tasks are from a folder.
         """
         self._client = scheduler.client
         self._address = scheduler.address
@@ -156,17 +156,17 @@ class Cluster:
         self._members: dict[str, _Member] = {}
         self._left_out: set[str] = set()
         self._joining: dict[str, asyncio.Task[None]] = {}
-        """By addresses of workers, which take part afterwards if they can."""
+        """Admissions under way, by the worker's address."""
         self._servers: dict[str, str] = {}
         self._changed = asyncio.Event()
         self._looking = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Cluster:
-        """Have the workers that there are take part.
+        """Admit the existing workers.
 
         Raises:
-            ClusterError: none can, or none offers what a model needs.
+            ClusterError: no worker can take part, or no worker offers the resource that a model needs.
         """
         try:
             await self._look()
@@ -180,10 +180,10 @@ class Cluster:
         return self
 
     def _served(self) -> Iterator[tuple[str, str]]:
-        """Each model with what workers offer for it: by its id, or else by its kind.
+        """Yield each model with the resource that workers offer for it: its id, or else its kind.
 
         Raises:
-            ClusterError: there is one for which none offers anything.
+            ClusterError: no worker offers a resource for some model.
         """
         offered = {name for each in self._members.values() for name in each.slots}
         for model in self._plan.models:
@@ -207,18 +207,18 @@ class Cluster:
                 await self._client.run(leave, self._run, workers=[*self._members], on_error="ignore")
 
     def server_of(self, model: str) -> str:
-        """As `Carrier.server_of`: by what workers offer."""
+        """Like `Carrier.server_of`: the resource that workers offer for the model."""
         return self._servers[model]
 
     def slots_of(self, server: str) -> int:
-        """As `Carrier.slots_of`."""
+        """Like `Carrier.slots_of`."""
         return sum(each.slots.get(server, 0) for each in self._members.values())
 
     async def done(self, cell: Cell) -> Row:
-        """As `Carrier.done`; what is kept besides the row is written first.
+        """Like `Carrier.done`. The journal and the recorded conversation are written before it returns.
 
         Raises:
-            ServerTrouble: it came to nothing by no fault of its model.
+            ServerTrouble: the cell failed, but not because of its model.
             ClusterError: the scheduler is gone.
             RowsError: the journal cannot be written.
         """
@@ -235,7 +235,7 @@ class Cluster:
                     raise ServerTrouble(AdaCoderError(why), passes=passes)
                 case Unable(why=why):
                     self._leave_out(member.address, why)
-                case None:  # what is at its address now is another process
+                case None:  # any process at its address is another one by now
                     deaths += 1
                     self._forget(member)
         died = f"{counted(_MOST_DEATHS, 'worker')} ended while they did the same cell: see what they logged."
@@ -249,10 +249,10 @@ class Cluster:
         return replace(row, journal=f"{self._journals.name}/{path.name}")
 
     async def _free(self, server: str) -> _Member:
-        """The worker that has most free slots, once there is one.
+        """Reserve a slot on the worker with the most free slots, once there is a free slot.
 
         Raises:
-            ServerTrouble: no worker offers any.
+            ServerTrouble: no worker offers slots for `server`.
             ClusterError: the scheduler is gone.
         """
         while True:
@@ -269,7 +269,7 @@ class Cluster:
     async def _still_there(self) -> None:
         if self._watching is not None and self._watching.done():
             await self._watching
-        if self._client.status in ("closing", "closed"):  # it has given up by itself
+        if self._client.status in ("closing", "closed"):  # the client has given up by itself
             raise self._gone
 
     @property
@@ -277,7 +277,7 @@ class Cluster:
         return ClusterError(f"The Dask scheduler at {self._address} does not answer any more.")
 
     async def _on(self, member: _Member, server: str, cell: Cell) -> Done | Trouble | Unable | None:
-        """What a worker makes of a cell in the slot that it has; None if it left meanwhile."""
+        """Do a cell in the slot reserved on a worker; None if the worker left meanwhile."""
         from distributed import KilledWorker
 
         future = self._client.submit(
@@ -287,7 +287,7 @@ class Cluster:
         try:
             await asyncio.wait((answer, member.gone), return_when=asyncio.FIRST_COMPLETED)
             return answer.result() if answer.done() else None
-        except (Lost, OSError, KilledWorker):  # what the scheduler knew is gone, or the worker is
+        except (Lost, OSError, KilledWorker):  # the scheduler's state or the worker is gone
             await self._look()
             return None
         finally:
@@ -297,7 +297,7 @@ class Cluster:
             future.release()  # type: ignore[no-untyped-call]  # Dask's
 
     async def _watch(self) -> None:
-        """Follow which workers there are.
+        """Keep the list of workers up to date.
 
         Raises:
             ClusterError: the scheduler is gone.
@@ -312,7 +312,7 @@ class Cluster:
             self._change()
 
     async def _look(self) -> None:
-        """See which workers have come and gone.
+        """Update the list of workers.
 
         Raises:
             ClusterError: the scheduler is gone.
@@ -329,7 +329,7 @@ class Cluster:
                 self._joining[address] = asyncio.create_task(self._admit(address, _slots(found[address])))
 
     async def _workers(self) -> Mapping[str, Mapping[str, object]]:
-        """What the scheduler says of each worker, by its address."""
+        """The scheduler's description of each worker, by address."""
         scheduler = self._client.scheduler
         if scheduler is None:
             raise ConnectionError
@@ -338,20 +338,20 @@ class Cluster:
         return workers
 
     async def _admit(self, address: str, slots: Mapping[str, int]) -> None:
-        """Have a worker take part, if its AdaCoder is the same."""
+        """Admit a worker if its AdaCoder is the same."""
         try:
             told = await self._asked(address, versions)
             why = _other(told) or await self._asked(address, join, self._run, self._setup)
             if why is None:
                 self._members[address] = _Member(address, slots, asyncio.Future())
                 self._change()
-            elif not isinstance(why, OSError):  # it has left, or is asked again
+            elif not isinstance(why, OSError):  # after an OSError it has left, or is asked again
                 self._leave_out(address, str(why))
         finally:
             del self._joining[address]
 
     async def _asked(self, address: str, function: Callable[..., object], *arguments: object) -> object:
-        """What a worker answers, or why it does not."""
+        """Return a worker's answer, or the error that prevented it."""
         told = await self._client.run(function, *arguments, workers=[address], on_error="return")
         return told.get(address, ConnectionError())
 
@@ -369,13 +369,13 @@ class Cluster:
         self._change()
 
     def _change(self) -> None:
-        """Wake all that wait for a slot."""
+        """Wake every task that waits for a slot."""
         self._changed.set()
         self._changed = asyncio.Event()
 
 
 def _slots(worker: Mapping[str, object]) -> Mapping[str, int]:
-    """What a worker offers: no more at a time than it has threads, since it would not begin more."""
+    """Slots that a worker offers, at most as many as its threads, because it would not begin more tasks."""
     resources, threads = worker["resources"], worker["nthreads"]
     if not isinstance(resources, dict) or not isinstance(threads, int):
         return {}
@@ -383,7 +383,7 @@ def _slots(worker: Mapping[str, object]) -> Mapping[str, int]:
 
 
 def _other(told: object) -> str | OSError | None:
-    """Why a worker that says this of its AdaCoder cannot take part; None if it can."""
+    """Return the reason why a worker with these versions cannot take part; None if it can."""
     ours = versions()
     if told == ours:
         return None

@@ -1,4 +1,4 @@
-"""Two columns of a table compared on the tasks that both have, and what several columns solve alone and together."""
+"""Compare two columns of a table on their common tasks, and count what several columns solve alone and together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pairs:
 
     @property
     def p(self) -> float:
-        """Probability of a difference as large as this one or larger, if both were equally good (McNemar, exact)."""
+        """Probability of a difference at least as large as this, if both were equally good (McNemar, exact)."""
         return mcnemar(self.only_first, self.only_second)
 
 
@@ -45,7 +45,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def first_samples(rows: Sequence[Row]) -> Mapping[Task, bool]:
-    """Whether the first sample that counts is right, by task: more samples of a task are no further trials."""
+    """By task, True if its first sample that counts is right. More samples of a task are not further trials."""
     found: dict[Task, Row] = {}
     for row in rows:
         task = task_of(row)
@@ -60,18 +60,18 @@ def paired(first: Sequence[Row], second: Sequence[Row]) -> Pairs:
 
 
 def paired_words(one: Mapping[Task, bool], other: Mapping[Task, bool]) -> Pairs:
-    """As `paired`, with whether each task is right."""
+    """Like `paired`, but from the verdict on each task."""
     found = Counter((one[task], other[task]) for task in one.keys() & other.keys())
     return Pairs(found[True, True], found[True, False], found[False, True], found[False, False])
 
 
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
-    """Tasks that all columns have, by the set of columns that solve them."""
+    """Count the tasks that all columns have, by the set of columns that solve them."""
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
     return Counter(frozenset(name for name, each in solved.items() if each[task]) for task in common)
 
 
 def change(value: float, base: float) -> float | None:
-    """Relative change against a base, such as 0.25 for a quarter more; None against nothing."""
+    """Relative change against a base, such as 0.25 for a quarter more; None if the base is 0."""
     return (value - base) / base if base else None

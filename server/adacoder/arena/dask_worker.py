@@ -1,7 +1,7 @@
-"""What the workers of a cluster execute: `cluster.py` has it called by Dask.
+"""Code that the workers of a cluster execute. `cluster.py` has Dask call it.
 
-For each run that a worker has joined it keeps a stall: a service and a judge, as this machine has them. Nothing is read
-or written but in a folder of the stall's own; rows go back to whoever started the run.
+For each run that it has joined, a worker keeps a stall: a service and a judge, as on a single machine. It reads and
+writes only in the stall's own folder. Rows go back to the process that started the run.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from adacoder.domain import AdaCoderError
 from adacoder.settings import Settings
 
 _IDLE = 300.0
-"""Seconds without a cell after which a worker ends what it keeps: who started the run may have been killed."""
+"""Seconds without a cell after which a worker ends its stall, because the run may have been killed."""
 _JOURNALS, _RECORDS = "journals", "records"
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker needs for a run besides the cells' keys."""
+    """Data that a worker needs for a run, apart from the cells' keys."""
 
     tasks: Mapping[str, ArenaTask]
     settings: Settings
     digest: str
     is_own: bool
-    """True if the tasks are from a folder, which the worker must see, too."""
+    """True if the tasks are from a folder. The worker must see the folder as well."""
     has_records: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A cell that was done."""
+    """A finished cell."""
 
     row: str
-    """As a line of a file of rows: it is read like one from anybody."""
+    """A line of a file of rows. Like every row, it is parsed as foreign text."""
     journal: str
     record: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A cell that came to nothing by its server, as of `ServerTrouble`."""
+    """A cell that failed, but not because of its model, as in `ServerTrouble`."""
 
     why: str
     passes: bool
@@ -58,24 +58,24 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Unable:
-    """A worker on which no cell can be done."""
+    """The worker cannot do any cell."""
 
     why: str
 
 
 @dataclass(eq=False)
 class _Stall:
-    """What a worker keeps of a run between cells."""
+    """State of a run that a worker keeps between cells."""
 
     bench: Bench
     tasks: Mapping[str, ArenaTask]
     folder: Path
-    """A temporary one."""
+    """A temporary folder."""
     under_way: set[asyncio.Task[Row]] = field(default_factory=set)
     ending: asyncio.TimerHandle | None = None
 
     async def close(self) -> None:
-        """End the cells that are under way, and all that was kept."""
+        """Cancel the cells under way, end the bench and remove the folder."""
         for each in self.under_way:
             each.cancel()
         await asyncio.gather(*self.under_way, return_exceptions=True)
@@ -84,18 +84,18 @@ class _Stall:
 
 
 _STALLS: dict[str, _Stall] = {}
-"""By run; of this process, which has one event loop."""
+"""Stalls of this process by run. The process has one event loop."""
 _ENDING: set[asyncio.Task[None]] = set()
-"""Keeps what ends stalls from being collected."""
+"""References to the tasks that end stalls, so that they are not garbage-collected."""
 
 
 def versions() -> tuple[str, int]:
-    """The versions of AdaCoder and of its rows here."""
+    """Return the versions of AdaCoder and of its rows in this process."""
     return adacoder.__version__, VERSION
 
 
 async def join(run: str, setup: Setup) -> str | None:
-    """Get ready for the cells of a run; returns why that cannot be."""
+    """Get ready for the cells of a run. Return the reason if that is impossible."""
     if (own := digest(setup.settings)) != setup.digest:
         return f"its AdaCoder reads the settings as {own}, and not as {setup.digest}: install the same one there."
     unseen = next((task.project.folder for task in setup.tasks.values() if not task.project.folder.is_dir()), None)
@@ -111,7 +111,7 @@ async def join(run: str, setup: Setup) -> str | None:
 
 
 async def do(run: str, key: Key) -> Done | Trouble | Unable | None:
-    """Do a cell; None if this worker has not joined the run, or leaves it."""
+    """Do a cell; None if this worker has not joined the run, or is leaving it."""
     stall = _STALLS.get(run)
     if stall is None:
         return None
@@ -135,7 +135,7 @@ async def do(run: str, key: Key) -> Done | Trouble | Unable | None:
 
 
 async def leave(run: str) -> None:
-    """End all that is kept of a run."""
+    """End the stall of a run."""
     stall = _STALLS.pop(run, None)
     if stall is not None:
         await stall.close()
@@ -152,7 +152,7 @@ def _under_way(run: str, stall: _Stall, work: asyncio.Task[Row]) -> Iterator[asy
 
 
 def _end_when_idle(run: str) -> None:
-    """Begin to count the time in which no cell comes."""
+    """Restart the timer that ends an idle stall."""
     stall = _STALLS.get(run)
     if stall is None:
         return
@@ -172,14 +172,14 @@ def _new_folder() -> Path:
 
 
 def _moved(task: ArenaTask, folder: Path) -> ArenaTask:
-    """`task`, whose module is in no file, with another folder for its workspace."""
+    """Return `task` with another workspace folder. Its module does not exist as a file."""
     module = task.target.module
     target = replace(task.target, module=replace(module, path=folder / module.path.name, root=folder, top=folder))
     return replace(task, target=target, project=replace(task.project, folder=folder))
 
 
 def _kept(row: Row, cell: Cell, bench: Bench) -> Done:
-    """A row with what was kept of its cell, which goes to whoever started the run."""
+    """Return a row with its journal and recorded conversation, and delete their files on this worker."""
     texts: list[str | None] = []
     for folder, name in ((bench.journals, f"{cell.name}.md"), (bench.records, f"{cell.name}.conversation")):
         path = None if folder is None else folder / name

@@ -1,6 +1,6 @@
-"""Files of tasks, as the benchmarks are published: HumanEval, MBPP, their variants, and LiveCodeBench's functions.
+"""Files of tasks in the benchmarks' published formats: HumanEval, MBPP, their variants, and LiveCodeBench's functions.
 
-The form is seen by what an object of the file has. One object a line, or a list of them; `.gz` is read too.
+A file has one JSON object a line, or a list of objects, and may be a `.gz`. The first object's members show the format.
 
     HumanEval, EvalPlus's files with a `test`   prompt entry_point canonical_solution test
     HumanEval-ET                                prompt entry_point canonical_solution test_case_list
@@ -8,9 +8,9 @@ The form is seen by what an object of the file has. One object a line, or a list
     MBPP, MBPP-ET; sanitized                    text (prompt) code test_list test_setup_code (test_imports)
     LiveCodeBench                               question_content starter_code public_test_cases private_test_cases
 
-An MBPP task becomes a function: its signature is that of its `code`, its docstring the `text` with the first test,
-which is then no hidden one (SEMAG, section 4.1). LiveCodeBench's tasks that read standard input are left out, and so
-are APPS, CodeContests and SWE-bench: what they ask for is no function.
+An MBPP task becomes a function with the signature of its `code`. Its docstring is the `text` with the first test, which
+is then not hidden (SEMAG, section 4.1). LiveCodeBench's tasks that read standard input are left out, and so are APPS,
+CodeContests and SWE-bench: they do not ask for a function.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import locate
 
 Told: TypeAlias = Mapping[str, Any]
-"""One object of a file."""
+"""An object of a file."""
 
 _MOST_BYTES = 1 << 30
-"""Maximum size of a file that is not packed."""
+"""Maximum size of an uncompressed file."""
 _MOST_UNPACKED = 128 << 20
-"""Maximum size of a packed file's content. A small file can claim any size; the largest benchmark has a tenth."""
+"""Maximum unpacked size of a compressed file. Any size can hide in a small file; the largest benchmark has a tenth."""
 _LONGEST = 64 << 20
 """Maximum length of a line, or of a list, in bytes."""
 _MOST_TASKS = 20_000
 """Maximum number of tasks in a file: twice as many as the largest benchmark has."""
 _MOST_LINES = 500_000
-"""Maximum number of lines in a file; most lines of a list are short."""
+"""Maximum number of lines in a file. Most lines of a list are short."""
 _LONGEST_REASON = 200
 _BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError),
     *(zlib.error, EOFError),
 )
-"""Errors of reading an object that only looks like a task."""
+"""Errors from reading an object that only looks like a task."""
 _PLAIN = frozenset(
     {"PROTO", "FRAME", "MEMOIZE", "BINPUT", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE", "PUT", "STOP"}
 )
-"""Pickle's opcodes for a single text."""
+"""Pickle opcodes for a single string."""
 _NAME = re.compile(r"[^\W\d]\w*(?=\s*\()")
 _IMPORT_FIRST = re.compile(r"(?P<header>^def .*:\n)[ \t]+(?P<imports>import \w+\n)(?=[ \t]+\"\"\")", re.MULTILINE)
 _TYPING = "from typing import *\n\n\n"
-"""LiveCodeBench's starters use its names."""
+"""LiveCodeBench's starter code uses names from `typing`."""
 
 
 class _Unfit(Exception):
@@ -73,38 +73,38 @@ class _Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """A task before its function is found."""
+    """A task before its function is located."""
 
     id: str
     text: str
-    """Its module, with a stub."""
+    """Text of its module, with a stub."""
     qualname: str
     solution: str
-    """The canonical solution as a module; empty: none is known."""
+    """The canonical solution as a module; empty if unknown."""
     hidden: Hidden
 
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """One form of object."""
+    """A format of objects."""
 
     dataset: str
     members: frozenset[str]
-    """What its objects have."""
+    """Members that its objects have."""
     read: Callable[[Told, bool], _Raw]
-    """Its second argument: True if a test is to be shown that the prompt itself does not show."""
+    """Function that reads an object. Second argument: True to show a test that the prompt itself does not show."""
 
 
 def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
-    """The tasks of a file.
+    """Read the tasks of a file.
 
     Args:
         path: the file.
-        folder: the workspace that their modules are to stand in; nothing is written there.
-        shows: False: no test of an MBPP task is shown, and all are hidden.
+        folder: the workspace of the tasks' modules. Nothing is written there.
+        shows: False to hide all tests of MBPP tasks and show none.
 
     Raises:
-        TasksError: it holds no tasks in a form that is known.
+        TasksError: the file has no tasks in a known format, or cannot be read.
     """
     digest = hashlib.sha256()
     objects = _objects(path, digest)
@@ -119,7 +119,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     dataset = f"{form.dataset}-et" if is_et else form.dataset
     if form.read is _humaneval and re.search(r"(?i)plus", path.name):
         dataset = "humaneval-plus"
-    if form.read is _plus:  # one form for both
+    if form.read is _plus:  # both have the same format
         dataset = "mbpp-plus" if str(first.get("task_id")).lower().startswith("mbpp") else "humaneval-plus"
     tasks: list[ArenaTask] = []
     left_out: list[str] = []
@@ -137,10 +137,10 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
 
 
 def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
-    """The objects of a file, unpacked and read one at a time; `digest` takes all of its bytes.
+    """Unpack a file and yield its objects. `digest` is updated with all unpacked bytes.
 
     Raises:
-        TasksError: it cannot be read, is too large, or holds something else.
+        TasksError: the file cannot be read, is too large, or holds something else.
     """
     number = 1
     try:
@@ -162,10 +162,10 @@ def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
 
 
 def _texts(file: IO[bytes], most: int, digest: hashlib._Hash) -> Iterator[str]:
-    """The lines of a file of at most `most` bytes; all of them as one text if it begins with a list.
+    """Yield the lines of a file, or its whole text if it begins with a list. `most` is the maximum size in bytes.
 
     Raises:
-        ValueError: it is too large, or not UTF-8.
+        ValueError: the file is too large, or not UTF-8.
     """
     total, number, is_list = 0, 0, None
     lines: list[str] = []
@@ -188,19 +188,19 @@ def _texts(file: IO[bytes], most: int, digest: hashlib._Hash) -> Iterator[str]:
 def _task(raw: _Raw, folder: Path) -> ArenaTask:
     if not all(isinstance(each, str) for each in (raw.id, raw.text, raw.qualname, raw.solution)):
         raise TypeError("a text is of another type")
-    "".join((raw.id, raw.text, raw.solution)).encode()  # lone surrogates cannot be run, nor written to a row
+    "".join((raw.id, raw.text, raw.solution)).encode()  # lone surrogates can neither run nor be written to a row
     target = _located(raw, folder / "task.py", folder)
     canonical = _candidate(raw.solution, target) if raw.solution else None
     return ArenaTask(raw.id, target, Project(folder), canonical, raw.hidden)
 
 
 def _located(raw: _Raw, path: Path, folder: Path) -> Target:
-    """The function of a task; what some published prompts have wrong is put right (HumanEval/51 and 115)."""
+    """Locate the function of a task, and correct mistakes in published prompts (HumanEval/51 and 115)."""
     try:
         return locate(raw.text, path, folder, qualname=raw.qualname)
-    except UnreadableExample:  # an escape in its docstring was meant for the example
+    except UnreadableExample:  # an escape in its docstring belongs to the example
         text = raw.text.replace('    """', '    r"""', 1)
-    except TargetError:  # an import stands before its docstring
+    except TargetError:  # an import precedes its docstring
         text = _IMPORT_FIRST.sub(r"\g<imports>\g<header>", raw.text)
     return locate(text, path, folder, qualname=raw.qualname)
 
@@ -222,7 +222,7 @@ def _humaneval_et(told: Told, _: bool) -> _Raw:
 
 
 def _plus(told: Told, shows: bool) -> _Raw:
-    """A task of EvalPlus, whose wanted results are those of the canonical solution."""
+    """Read a task of EvalPlus. The canonical solution gives the wanted results."""
     function, solution = told["entry_point"], told["canonical_solution"]
     inputs: list[list[object]] = [*told["base_input"], *told["plus_input"]]
     if "assertion" in told or told["task_id"].startswith("Mbpp/"):
@@ -234,14 +234,14 @@ def _plus(told: Told, shows: bool) -> _Raw:
         prompt, solution = told["prompt"], told["prompt"] + solution
     arguments = tuple(map(repr, inputs))
     tolerance = float(told.get("atol") or 0)
-    if function == "find_zero":  # of many roots any is right
+    if function == "find_zero":  # any root is right
         call = f"(lambda xs: abs(poly(xs, find_zero(xs))) <= {tolerance or 1e-4})"
         return _Raw(told["task_id"], prompt, function, solution, Calls(call, arguments, ("True",) * len(inputs)))
     return _Raw(told["task_id"], prompt, function, solution, Calls(function, arguments, None, tolerance))
 
 
 def _arguments(test: str, function: str) -> str | None:
-    """The arguments that `test` calls the function with, as a list's literal."""
+    """Arguments of the function's call in `test`, as the literal of a list; None if an argument is not a literal."""
     for node in ast.walk(ast.parse(test)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             try:
@@ -252,13 +252,13 @@ def _arguments(test: str, function: str) -> str | None:
 
 
 def _mbpp(told: Told, shows: bool) -> _Raw:
-    if "test" in told:  # as some copies of MBPP+ have it
+    if "test" in told:  # a form of MBPP+ that some copies have
         raise _Unfit("its hidden tests are a program that holds the shown one: take EvalPlus's own file")
     tests = [each for each in told["test_list"] if each.strip()]
     solution = normalize(told["code"])
     function = _tested(solution, tests)
     setup, imports = told.get("test_setup_code") or "", "\n".join(told.get("test_imports", ()))
-    shows = shows and not setup  # else the test needs what the docstring does not show
+    shows = shows and not setup  # else the test needs code that the docstring does not show
     text = told.get("text") or told["prompt"]
     before = f"{imports}\n\n\n" if imports else ""
     prompt = before + _classes(solution, [setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
@@ -267,7 +267,7 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
 
 
 def _tested(solution: str, tests: Sequence[str]) -> str:
-    """The function of `solution` that the tests call."""
+    """Name of the function of `solution` that the tests call."""
     functions = {each.name for each in definitions(solution) if not each.is_class and not each.parents}
     for call in (call for test in tests for call in _NAME.finditer(test)):
         if call.group() in functions:
@@ -276,14 +276,14 @@ def _tested(solution: str, tests: Sequence[str]) -> str:
 
 
 def _classes(solution: str, tests: Sequence[str]) -> str:
-    """The classes of the solution that its tests make objects of."""
+    """Source of the solution's classes that its tests instantiate."""
     named = {name for test in tests for name in _NAME.findall(test)}
     found = [each for each in definitions(solution) if each.is_class and not each.parents and each.name in named]
     return "".join(f"{each.span.of(solution)}\n\n\n" for each in found)
 
 
 def _stub(solution: str, function: str, text: str, test: str) -> str:
-    """A module with the function's signature, and `text` and a test as its docstring."""
+    """Make a module of the function's signature, with `text` and a test as its docstring."""
     found = [each for each in definitions(normalize(solution)) if each.qualname == function]
     if not found:
         raise _Unfit(f"its solution does not define '{function}'")
@@ -296,7 +296,7 @@ def _stub(solution: str, function: str, text: str, test: str) -> str:
 
 
 def _as_doctest(test: str) -> str:
-    """An `assert` as an example that gives True."""
+    """Turn an `assert` into an example that gives True."""
     told = test.strip().removeprefix("assert").strip()
     try:
         ast.parse(told, mode="eval")
@@ -306,7 +306,7 @@ def _as_doctest(test: str) -> str:
 
 
 def _docstring(text: str, example: str, indent: str = "    ") -> str:
-    """A docstring, as the body of a stub."""
+    """Make a docstring, as the body of a stub."""
     told = f"{text.strip()}\n\n{example}\n" if example else text.strip()
     escaped = told.replace("\\", "\\\\").replace('"""', r"\"\"\"")
     if escaped.endswith('"'):
@@ -337,7 +337,7 @@ def _livecodebench(told: Told, _: bool) -> _Raw:
 
 
 def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
-    """Test cases: a list, its JSON, or that pickled, compressed and in base 64."""
+    """Read test cases: a list, its JSON, or its JSON pickled, compressed and in base 64."""
     if not isinstance(told, str):
         return told or ()
     try:
@@ -351,10 +351,10 @@ def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
 
 
 def _pickled_text(data: bytes) -> str:
-    """The text that is pickled in `data`. Nothing is unpickled: that can run code, or take any amount of memory.
+    """Find the string that is pickled in `data`, without unpickling, which can run code or take any amount of memory.
 
     Raises:
-        ValueError: something else is pickled there.
+        ValueError: `data` holds something else.
     """
     texts: list[str] = []
     for code, argument, _ in genops(data):
@@ -383,4 +383,4 @@ _FORMATS = (
     _Format("mbpp", frozenset({"text", "code", "test_list"}), _mbpp),
     _Format("livecodebench", frozenset({"question_content", "starter_code", "public_test_cases"}), _livecodebench),
 )
-"""The forms that are known; the first that fits counts."""
+"""Known formats. The first matching format is used."""

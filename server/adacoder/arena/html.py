@@ -1,7 +1,7 @@
-"""A report in one HTML file: the tables, and each cell with its journal, to be filtered. It asks no network.
+"""A report in one HTML file: the tables, and all cells with their journals and filters. It needs no network.
 
-What models, tasks and users have a hand in is escaped text in the tables, and data for the cells: the script makes text
-of it and never markup. The page's policy allows that script by its digest, and nothing else.
+Text from models, tasks and users is escaped in the tables, and is JSON data for the cells. The script inserts it as
+text, never as markup. The page's content security policy allows only our style and script, by their digests.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from adacoder.privacy.contents import without_secrets
 from adacoder.visible import visible
 
 _LONGEST_JOURNAL = 200_000
-"""Characters of a journal that a report has."""
+"""Maximum characters of a journal in a report."""
 _LARGEST_JOURNAL = 64 << 20
-"""Bytes of a journal that is read."""
+"""Maximum size of a journal to read, in bytes."""
 
 FILTERS = ("dataset", "model", "strategy", "status", "right")
-"""Members of a row by which cells are filtered, besides the task's name."""
+"""Members of a row that cells can be filtered by, in addition to the task's name."""
 
 
 def page(
@@ -38,7 +38,7 @@ def page(
     journal: Callable[[Row], str | None] = lambda row: None,
     notes: Sequence[str] = (),
 ) -> str:
-    """The report as a document; `journal` gives the text of a cell's journal."""
+    """Return the report as an HTML document. `journal` gives the text of a cell's journal."""
     style, script = _own("report.css"), _own("report.js")
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
     return "".join(
@@ -61,9 +61,9 @@ def page(
 
 
 def journal_of(row: Row, rows: Path) -> str | None:
-    """The text of a row's journal, without secrets; None if it is no file that a run wrote beside `rows`.
+    """Return the text of a row's journal, without secrets; None unless a run wrote its file next to `rows`.
 
-    Rows may come from anybody. So the name must be `ROWS.journals/*.md`, and there may be no link on the way.
+    Rows may come from anybody. So the name must be `ROWS.journals/*.md`, and its path must not contain a link.
     """
     folder = rows.parent / f"{rows.stem}.journals"
     name = (row.journal or "").removeprefix(f"{folder.name}/")
@@ -82,7 +82,7 @@ def journal_of(row: Row, rows: Path) -> str | None:
 
 
 def _about(rows: Sequence[Row]) -> str:
-    """What the rows are of."""
+    """Describe the rows by their counts, versions and dates."""
     if not rows:
         return "There are no rows."
     kinds = (("task", lambda row: (row.dataset, row.task)), ("model", lambda row: row.model))
@@ -95,7 +95,7 @@ def _about(rows: Sequence[Row]) -> str:
 
 
 def _without_rows(tables: Sequence[Table]) -> str:
-    """What the tables that have no rows say, out of the way of those that have."""
+    """Return the notes of the tables without rows, in a closed section below the other tables."""
     if not tables:
         return ""
     notes = "".join(f"<p class='note'>{_text(note)}</p>" for table in tables for note in table.notes)
@@ -118,7 +118,7 @@ def _line(line: Line) -> str:
 
 
 def _interval(cell: Cell) -> str:
-    """A share and its interval, drawn on a line from 0 to 1."""
+    """Draw a share and its interval on a line from 0 to 1."""
     known = cell.estimate
     if known is None or known.low is None or known.high is None:
         return ""
@@ -134,7 +134,7 @@ def _text(text: str) -> str:
 
 
 def _data(rows: Iterable[Row], journal: Callable[[Row], str | None]) -> str:
-    """The cells as JSON that no reader of HTML finds a tag in."""
+    """Return the cells as JSON in which an HTML parser finds no tags."""
     cells = [
         {
             **asdict(row),
@@ -153,7 +153,7 @@ def _word(row: Row) -> str:
 
 
 def _seen(value: object) -> object:
-    """The value with all of its texts visible."""
+    """Return `value` with all of its texts made visible."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
@@ -170,5 +170,5 @@ def _digest(text: str) -> str:
 
 
 def _own(name: str) -> str:
-    """One of our own texts beside this file."""
+    """Read a text file of this package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Tasks from the dataset hub, downloaded with the hub's own library, which is imported only here and only on request.
+"""Download tasks from the dataset hub. The hub's own library is imported only here, and only on request.
 
-They are written as a file of tasks like any other, with its checksum beside it; a file that is there is not downloaded
-again. What the hub has of EvalPlus, of the -ET variants and of LiveCodeBench is in other forms, or needs code of
-theirs to run: these are read from local files.
+The result is an ordinary file of tasks, with its checksum in a second file. An existing file is not downloaded again.
+EvalPlus, the -ET variants and LiveCodeBench have other formats on the hub, or need their own code to run. They are read
+from local files.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "mbpp": ("google-research-datasets/mbpp", "full"),
     "mbpp-sanitized": ("google-research-datasets/mbpp", "sanitized"),
 }
-"""Name and configuration on the hub; all of their splits are tasks."""
+"""Name and configuration on the hub. All splits are used."""
 NAMES = tuple(_PLACES)
 
 
 def download(name: str, folder: Path) -> Path:
-    """The file with the tasks of that name in `folder`, downloaded unless it is there.
+    """Return the file of tasks for `name` in `folder`, and download it unless it exists.
 
     Raises:
-        TasksError: it cannot be downloaded, or the file is not what was downloaded.
+        TasksError: it cannot be downloaded, or the file has changed since its download.
     """
     if name not in _PLACES:
         raise TasksError(f"'{name}' cannot be downloaded, but {', '.join(NAMES)} can: name a file or a folder.")
@@ -47,7 +47,7 @@ def download(name: str, folder: Path) -> Path:
 
 
 def _rows(name: str) -> Iterable[Mapping[str, object]]:
-    """The tasks, in an order that has nothing to do with the hub's splits."""
+    """Load the tasks, ordered by number rather than by the hub's splits."""
     try:
         from datasets import load_dataset
     except ImportError:
@@ -57,7 +57,7 @@ def _rows(name: str) -> Iterable[Mapping[str, object]]:
         with tempfile.TemporaryDirectory(prefix="adacoder-hub-") as cache:
             splits = load_dataset(place, configuration, cache_dir=cache)
             found = [dict(each) for split in splits.values() for each in split]
-    except Exception as error:  # whatever the library and those below it raise
+    except Exception as error:  # the library and its dependencies raise many kinds
         why = visible(str(error).strip().partition("\n")[0] or type(error).__name__)
         raise TasksError(f"{place} cannot be downloaded: {why}") from error
     if not found or not all("task_id" in each for each in found):
@@ -70,7 +70,7 @@ def _number(task: Mapping[str, object]) -> int:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file completely or not at all."""
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(data)
     part.replace(path)

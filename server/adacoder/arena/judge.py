@@ -1,8 +1,8 @@
-"""The judge: runs hidden tests on candidates, in the sandbox.
+"""The judge runs hidden tests on candidates, in the sandbox.
 
-Nothing of a hidden test leaves it but whether a candidate passed. No agent, strategy or journal can reach it: they
-stand on lower floors, and it is asked after a request has ended. What the tests want stays in this process where they
-are calls or examples; a test that is Python runs in the candidate's own process, after the candidate was imported.
+It reveals only whether a candidate passed. No agent, strategy or journal can reach it: they belong to lower floors, and
+the judge works after a request has ended. The expected results of calls and examples stay in this process. A test in
+Python runs in the candidate's own process, after the candidate was imported.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PASSED = Judged("passed")
 _WRONG = Judged("failed", FailureKind.WRONG_OUTPUT.value)
 _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
-"""How far a float may be off, by its size, where the tests say nothing else."""
+"""Relative tolerance of floats, unless the tests specify a tolerance."""
 _FIRST = 5
-"""Designed tests of which coverage is told by itself (AgentCoder, Table 5)."""
+"""Number of first designed tests whose coverage is reported separately (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"
@@ -41,32 +41,32 @@ _PRINTS = (
 
 
 class Judge:
-    """Judges candidates. Several may be judged at a time; the same is not judged twice."""
+    """Judges candidates, several at a time. It does not judge the same candidate twice."""
 
     def __init__(self, settings: Settings) -> None:
-        """`settings` say which interpreter, and how it is isolated at least."""
+        """`settings` choose the interpreter and the minimum isolation."""
         self._settings = settings
         self._hosts: dict[tuple[Path, tuple[str, ...]], Host] = {}
         self._turns = turns_for_all()
         self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
-        """Results of canonical solutions, by task."""
+        """Results of the canonical solution, by task id."""
         self._running: dict[bytes, asyncio.Task[Judged]] = {}
         self._known: dict[bytes, Judged] = {}
 
     async def judge(self, task: ArenaTask, candidate: Candidate) -> Judged:
-        """What the hidden tests of `task` make of a candidate.
+        """Run the hidden tests of `task` on a candidate.
 
         Raises:
-            SandboxError: nothing could be run: no isolation, no interpreter.
+            SandboxError: nothing could run: no isolation, or no interpreter.
         """
         placed = await aside(splice, task.target, candidate)
         return await self.judge_text(task, placed.text)
 
     async def judge_text(self, task: ArenaTask, text: str) -> Judged:
-        """As `judge`, of the whole text of a module.
+        """Like `judge`, for the whole text of a module.
 
         Raises:
-            SandboxError: as `judge`.
+            SandboxError: as in `judge`.
         """
         key = _key(task, text)
         if key not in self._known:
@@ -80,11 +80,13 @@ class Judge:
         return self._known[key]
 
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
-        """As `judge_text`, where the hidden tests are Python, with all that the sandbox found. It quotes the tests, so
-        it is not for the arena: for measuring what recorded replies are worth, where no model is asked.
+        """Like `judge_text`, for hidden tests in Python, with everything that the sandbox found.
+
+        The verdict quotes the tests, so the arena must not use it. It serves to measure recorded replies, where no
+        model is asked.
 
         Raises:
-            SandboxError: as `judge`.
+            SandboxError: as in `judge`.
         """
         if not isinstance(task.hidden, Statements):
             raise TypeError(f"the hidden tests of {task.id} are not Python")
@@ -93,20 +95,20 @@ class Judge:
         return verdict
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
-        """Find out beforehand what the canonical solutions give; returns the tasks that their own do not pass.
+        """Judge the canonical solutions beforehand, and return the tasks whose own solution fails.
 
         Raises:
-            SandboxError: as `judge`.
+            SandboxError: as in `judge`.
         """
         known = [task for task in tasks if task.canonical is not None]
         found = await asyncio.gather(*(self.judge(task, task.canonical) for task in known if task.canonical))
         return [task for task, judged in zip(known, found, strict=True) if judged != PASSED]
 
     async def tried(self, task: ArenaTask, tests: Sequence[Example]) -> DesignedTests:
-        """What the canonical solution makes of designed tests. After one that ends the process the rest still runs.
+        """Run designed tests on the canonical solution. If a test ends the process, the remaining tests still run.
 
         Raises:
-            SandboxError: as `judge`.
+            SandboxError: as in `judge`.
         """
         if task.canonical is None:
             return DesignedTests(len(tests))
@@ -128,7 +130,7 @@ class Judge:
         return DesignedTests(len(tests), right, share(covered), share(covered[:_FIRST]))
 
     async def close(self) -> None:
-        """End its processes."""
+        """End the judge's processes."""
         running = [*self._running.values(), *self._truth.values()]
         for each in running:
             each.cancel()
@@ -153,7 +155,7 @@ class Judge:
         return _word(verdict)
 
     async def _true(self, task: ArenaTask, calls: Calls) -> tuple[str, ...] | None:
-        """What the canonical solution gives; None if it fails."""
+        """Results of the canonical solution; None if it fails."""
         if task.id not in self._truth:
             self._truth[task.id] = asyncio.create_task(self._find_truth(task, calls))
         return await asyncio.shield(self._truth[task.id])
@@ -192,7 +194,7 @@ class Judge:
         if key not in self._hosts:
             folder = task.project.folder
             interpreter = await asyncio.to_thread(find, settings.interpreter, task.target.module.path.parent, folder)
-            if key not in self._hosts:  # nobody else was faster
+            if key not in self._hosts:  # unless another call was faster
                 wishes = replace(settings, hide=(*settings.hide, *task.hide)).wishes
                 self._hosts[key] = Host(interpreter, folder, least=settings.isolation, turns=self._turns, wishes=wishes)
         return self._hosts[key]
@@ -212,7 +214,7 @@ def _word(verdict: Verdict) -> Judged:
 
 
 def _printed(verdict: Verdict) -> tuple[str, ...]:
-    """The results that were printed last; none where something else was. It comes from code that is hostile."""
+    """Parse the last printed line, which comes from hostile code; empty if it is not a list of results."""
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
         told = json.loads(lines[-1]) if lines else None
@@ -235,7 +237,7 @@ def _is_right(one: str, other: str, tolerance: float) -> bool:
 
 
 def _close(one: object, other: object, tolerance: float) -> bool:
-    """As `==`, but that floats may be off; a list is no tuple, but a tuple is right where a list is wanted."""
+    """Compare like `==`, but with a tolerance for floats, and with a list equal to a tuple of the same items."""
     match one, other:
         case ((int() | float()), (int() | float())) if isinstance(one, float) or isinstance(other, float):
             are_close = math.isclose(one, other, rel_tol=0 if tolerance else _RELATIVE, abs_tol=tolerance or 1e-9)

@@ -1,7 +1,7 @@
 """Figures of rows: shares with intervals, costs, and curves.
 
-A share over tasks has Wilson's interval for 95 %. Where a task has several samples, the interval is that of as many
-tasks with one sample each: samples of a task are no independent trials, so it is wide rather than narrow.
+A share over tasks has Wilson's interval for 95 %. If tasks have several samples, the interval counts each task once,
+because samples of the same task are not independent trials. So it is wide rather than narrow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Task: TypeAlias = tuple[str, str, str]
 """Identity of a task: dataset, checksum, name."""
 
 LEVEL = 0.95
-"""Of all intervals."""
+"""Confidence level of all intervals."""
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 PASSED = "passed"
 """Class of a candidate that failed no shown example."""
@@ -28,7 +28,7 @@ PASSED = "passed"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, how many tasks or cells it is of, and its interval, if it is a share of them."""
+    """A figure, the number of tasks or cells behind it, and its interval if it is a share of them."""
 
     value: float
     of: int
@@ -37,7 +37,7 @@ class Estimate:
 
 
 Measure: TypeAlias = Callable[[Sequence[Row]], Estimate | None]
-"""Gives None where the rows do not tell it."""
+"""Returns None if the rows lack the data."""
 
 
 def task_of(row: Row) -> Task:
@@ -46,10 +46,10 @@ def task_of(row: Row) -> Task:
 
 
 def counts(row: Row) -> bool:
-    """True if the row tells something of its model and strategy.
+    """True if the row counts for its model and strategy.
 
-    What a server's failure ended, a user cancelled, or the judge could not run, tells nothing. A model that brought no
-    candidate about was wrong.
+    A cell does not count if a server failed, a user cancelled it, or the judge could not run. A cell whose model gave
+    no candidate counts as wrong.
     """
     if row.failure_of == "server" or row.status == "cancelled":
         return False
@@ -57,7 +57,7 @@ def counts(row: Row) -> bool:
 
 
 def pass_at_k(samples: int, right: int, k: int) -> float:
-    """Probability that one of `k` of a task's `samples` is right, if `right` of them are (Chen et al., 2021).
+    """Probability that any of `k` samples is right, if `right` of a task's `samples` are right (Chen et al., 2021).
 
     >>> pass_at_k(5, 2, 1)
     0.4
@@ -76,16 +76,16 @@ def wilson(hits: float, of: int) -> tuple[float, float]:
     found, square = hits / of, _Z * _Z
     middle = (found + square / (2 * of)) / (1 + square / of)
     reach = _Z / (1 + square / of) * math.sqrt(found * (1 - found) / of + square / (4 * of * of))
-    return max(0.0, min(found, middle - reach)), min(1.0, max(found, middle + reach))  # whatever is rounded
+    return max(0.0, min(found, middle - reach)), min(1.0, max(found, middle + reach))  # despite rounding errors
 
 
 def share(hits: float, of: int) -> Estimate | None:
-    """A share with its interval; None of nothing."""
+    """A share with its interval; None if `of` is 0."""
     return Estimate(hits / of, of, *wilson(hits, of)) if of else None
 
 
 def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
-    """The rows that count, by task."""
+    """Group the rows that count by task."""
     found: dict[Task, list[Row]] = defaultdict(list)
     for row in rows:
         if counts(row):
@@ -94,12 +94,12 @@ def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
 
 
 def pass_at(k: int) -> Measure:
-    """pass@k over the tasks that have k samples or more."""
+    """pass@k over the tasks with at least `k` samples."""
     return _pass_at(k, lambda row: bool(row.right))
 
 
 def _pass_at(k: int, is_right: Callable[[Row], bool | None]) -> Measure:
-    """pass@k by a word on each row; None if that is not known of all."""
+    """pass@k with `is_right` as the verdict on each row; None if any verdict is unknown."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         tasks = [[is_right(row) for row in each] for each in by_task(rows).values() if len(each) >= k]
@@ -114,17 +114,17 @@ pass_at_1 = pass_at(1)
 
 
 def by_round(most: int) -> Measure:
-    """pass@1 as it would be with at most `most` rounds after the first, from what the rounds up to there gave."""
+    """pass@1 with at most `most` rounds after the first, computed from the attempts of these rounds."""
     return _pass_at(1, lambda row: _right_of(row, [each for each in row.attempts if each.round <= most + 1]))
 
 
 def by_program(most: int) -> Measure:
-    """pass@1 as it would be after `most` programs. What rules make of a program is no other program."""
+    """pass@1 after `most` programs. A program that rules repaired does not count as another program."""
     return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)))
 
 
 def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttempt]:
-    """The attempts up to so many different programs."""
+    """Attempts up to the first `most` different programs."""
     found: list[RowAttempt] = []
     programs: set[str | int] = set()
     for number, attempt in enumerate(attempts):
@@ -137,9 +137,10 @@ def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttemp
 
 
 def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
-    """Whether a request that ended after these attempts would be right: the one that got furthest, of equals the first.
+    """True if a request that ended after these attempts would be right; None if that was not judged.
 
-    With all of its attempts the row's own outcome counts, which knows what its strategy prefers. None: not judged.
+    Its candidate is the attempt that got furthest, and among equals the first. If these are all attempts of the row,
+    the row's own outcome counts, because it follows the preferences of its strategy.
     """
     if len(attempts) == len(row.attempts):
         return bool(row.right)
@@ -148,19 +149,19 @@ def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
 
 
 def verified(rows: Sequence[Row]) -> Estimate | None:
-    """Share of cells that ended verified by the shown examples."""
+    """Share of cells that the shown examples verified."""
     counted = [row for row in rows if counts(row)]
     return _of_cells([row.status == "verified" for row in counted], counted)
 
 
 def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
-    """Of the cells that ended verified, the share that the hidden judge calls wrong."""
+    """Share of verified cells that the hidden judge calls wrong."""
     counted = [row for row in rows if counts(row) and row.status == "verified"]
     return _of_cells([not row.right for row in counted], counted)
 
 
 def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
-    """A share of cells; its interval is that of their tasks."""
+    """A share of cells, with an interval for the number of their tasks."""
     if not rows:
         return None
     value = sum(hits) / len(rows)
@@ -196,12 +197,15 @@ def cells(rows: Sequence[Row]) -> Estimate | None:
 
 
 def left_out(rows: Sequence[Row]) -> Estimate | None:
-    """Number of cells that tell nothing: failures of servers, cancelled ones, those that could not be judged."""
+    """Number of cells that do not count: a server failed, they were cancelled, or they could not be judged."""
     return Estimate(sum(not counts(row) for row in rows), len(rows)) if rows else None
 
 
 def right_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Share of designed tests that the canonical solution passes; the tests of a task are no independent trials."""
+    """Share of designed tests that the canonical solution passes.
+
+    It has no interval, because the tests of a task are not independent trials.
+    """
     known = [
         (row.tests.designed, row.tests.right_on_canonical)
         for row in rows
@@ -212,12 +216,12 @@ def right_tests(rows: Sequence[Row]) -> Estimate | None:
 
 
 def covered_by_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Share of the canonical solution's lines that designed tests reach, as the mean over cells."""
+    """Mean share of the canonical solution's lines that designed tests reach."""
     return _covered(rows, lambda tests: tests.lines_covered)
 
 
 def covered_by_first_tests(rows: Sequence[Row]) -> Estimate | None:
-    """As `covered_by_tests`, by the first five of each cell."""
+    """Like `covered_by_tests`, for the first five tests of each cell."""
     return _covered(rows, lambda tests: tests.lines_covered_by_first)
 
 
@@ -228,26 +232,26 @@ def _covered(rows: Sequence[Row], by: Callable[[DesignedTests], float | None]) -
 
 
 Counting: TypeAlias = Callable[[Sequence[Row]], Counter[str]]
-"""Counts things of rows by their kind."""
+"""Counts things in rows by kind."""
 
 
 def levels(rows: Sequence[Row]) -> Counter[str]:
-    """Cells by the level at which they ended."""
+    """Count cells by the level at which they ended."""
     return Counter(f"Level {row.level}" for row in rows if counts(row) and row.level is not None)
 
 
 def failures_before(rows: Sequence[Row]) -> Counter[str]:
-    """Programs as they were written, by the class of their failure."""
+    """Count programs as the model wrote them, by their class of failure."""
     return Counter(before for before, _ in _repairs(rows))
 
 
 def failures_after(rows: Sequence[Row]) -> Counter[str]:
-    """The same programs after the Debug Specialist, by the class of the failure that is left."""
+    """Count the same programs after the Debug Specialist, by their remaining class of failure."""
     return Counter(after for _, after in _repairs(rows))
 
 
 def _repairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """The class of each program's failure as it was written, and after rules were tried."""
+    """Each program's class of failure as the model wrote it, and after rules were tried."""
     return [pair for row in rows if counts(row) for pair in _repairs_of(row)]
 
 
@@ -270,11 +274,11 @@ INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER = (
     "Miscellaneous Refinement",
 )
 REFINEMENTS = (INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER)
-"""Kinds of refinement that did not succeed, each without those before it (AdaCoder paper, Table IV)."""
+"""Kinds of unsuccessful refinement. Each kind excludes all earlier kinds (AdaCoder paper, Table IV)."""
 
 
 def refinements(rows: Sequence[Row]) -> Counter[str]:
-    """Pairs of programs that follow each other and both fail, by what the refinement changed."""
+    """Count pairs of consecutive programs that both fail, by kind of refinement."""
     found: Counter[str] = Counter()
     for row in rows:
         if not counts(row):

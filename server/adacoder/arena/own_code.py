@@ -1,11 +1,12 @@
-"""Tasks from a folder of the user's own code: every function whose examples pass as it stands, with its body removed.
+"""Tasks from a folder of the user's own code: every function whose examples pass, with its body removed.
 
-The first half of the examples that were seen to run the function are shown. What comes after them in its docstring is
-hidden, and judges together with the project's tests that were seen to run the function; with such tests one example
-does. Examples may use what those before them made, so their order is kept. Hidden examples are blanked wherever they
-stand in docstrings and comments of the module and of the project's other modules, for the model and the sandbox alike.
-The project's tests and documents, which may hold them in any form, are hidden as a whole, and so is each other file
-that holds one.
+The shown examples are the first half of the examples that were seen to run the function. Later examples of its
+docstring are hidden. They judge together with the project's tests that were seen to run the function; if there are such
+tests, one example is enough. Examples keep their order, because they may use names from earlier examples.
+
+Hidden examples are blanked in all docstrings and comments of the project, for the model and the sandbox alike. The
+project's tests and documents may hold them in any form, so these are hidden as a whole. So is every other file that
+holds a hidden example.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from adacoder.source.text import SourceFile, apply_edits, read
 from adacoder.task import Task, current
 
 HIDES = ("test", "tests", "test_*.py", "*_test.py", "conftest.py", "docs", "*.md", "*.rst")
-"""Files that may hold hidden examples in any form, as of the setting `hide`."""
+"""Files that may hold hidden examples in any form, as in the setting `hide`."""
 _LEAST_TELLING = 4
-"""Characters of an example that tell it from others, such as `sl`."""
+"""Minimum characters that identify an example. Shorter examples, such as `sl`, are not searched for."""
 _MOST_BYTES = 1 << 20
-"""Of another file that is searched for hidden examples."""
+"""Maximum size of another file that is searched for hidden examples."""
 _MARK = re.compile(r"^[ \t]*(?:>>>|\.\.\.)", re.MULTILINE)
 _SPACE = re.compile(r"\s+")
 _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
@@ -56,12 +57,12 @@ class _Found:
 
     @property
     def shown(self) -> int:
-        """Number of examples of its docstring that are shown."""
+        """Number of shown examples of its docstring."""
         return self.target.examples.index(self.proving[(len(self.proving) + 1) // 2 - 1]) + 1
 
     @property
     def hidden(self) -> tuple[Example, ...]:
-        """Examples of its docstring that are not."""
+        """Hidden examples of its docstring."""
         return self.target.examples[self.shown :]
 
 
@@ -72,11 +73,11 @@ class _Read:
     text: str
     docstrings: tuple[Target, ...]
     comments: tuple[Span, ...]
-    """Those that have a line of their own."""
+    """Comments on lines of their own."""
 
 
 async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
-    """The tasks in a folder.
+    """Find the tasks in a folder.
 
     Raises:
         TasksError: there are none.
@@ -108,7 +109,7 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
 
 
 def _files(folder: Path, troubles: list[str]) -> list[SourceFile]:
-    """The project's own Python files; `troubles` hears of what cannot be read."""
+    """Read the project's own Python files. Errors are added to `troubles`."""
     found = []
     for path in python_files(folder, lambda why: troubles.append(str(why))):
         try:
@@ -133,7 +134,7 @@ def _comments(text: str) -> Iterator[Span]:
 
 
 def _telling(folder: Path, known: Collection[Path], sources: set[str]) -> list[str]:
-    """Patterns of the files that hold one of `sources`, besides those `known`."""
+    """Patterns of the files that hold any of `sources`, except the `known` files."""
     found: list[Path] = []
     for top, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOREIGN)
@@ -153,7 +154,7 @@ def _holds(path: Path, sources: set[str]) -> bool:
 
 
 async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Settings) -> list[_Found]:
-    """The functions of a file whose examples pass."""
+    """Functions of a file whose examples pass."""
     if not may_have_examples(file.text):
         return []
     try:
@@ -170,20 +171,20 @@ async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Set
 
 
 def _proving(outcome: Outcome) -> tuple[Example, ...]:
-    """The examples that were seen to run a function; none if not all of its docstring's pass."""
+    """Examples that were seen to run a function; empty unless all examples of its docstring pass."""
     if outcome.status is not Status.VERIFIED or outcome.verdict is None:
         return ()
     return tuple(result.example for result in outcome.verdict.proving)
 
 
 def _sources(found: Iterable[_Found]) -> set[str]:
-    """What hidden examples say, where that tells them from others."""
+    """Bare sources of hidden examples, if long enough to identify them."""
     bare = (_bare(example.source) for each in found for example in each.hidden)
     return {source for source in bare if len(source) >= _LEAST_TELLING}
 
 
 def _task(found: _Found, folder: Path, modules: Mapping[Path, _Read], hide: tuple[str, ...]) -> ArenaTask | str:
-    """The task; or why there is none."""
+    """Return the task, or the reason why there is none."""
     target, path = found.target, found.target.module.path
     name = f"{below(folder, path).as_posix()}::{target.qualname}"
     sources = _sources([found])
@@ -213,8 +214,10 @@ def _said(example: Example) -> tuple[str, str]:
 
 
 def _without(module: _Read, sources: set[str], of: Target | None = None) -> list[Edit]:
-    """Edits that blank what says the same as `sources` in comments and docstrings, but in that `of` a function, and in
-    its body, which goes."""
+    """Return edits that blank `sources` in comments and docstrings.
+
+    The docstring of the function `of` is left out. The function's body is removed anyway.
+    """
     if not sources:
         return []
     edits: list[Edit] = []
@@ -228,7 +231,7 @@ def _without(module: _Read, sources: set[str], of: Target | None = None) -> list
 
 
 def _quoting(text: str, target: Target, sources: set[str]) -> set[int]:
-    """The lines of a docstring in which one of `sources` stands."""
+    """Lines of a docstring that contain any of `sources`."""
     if not any(source in _bare(target.docstring_span.of(text)) for source in sources):
         return set()
     lines = Lines(text)
@@ -241,7 +244,7 @@ def _bare(source: str) -> str:
 
 
 def _taken(examples: Iterable[Example]) -> set[int]:
-    """The lines of examples."""
+    """Line numbers of examples."""
     return {
         number
         for example in examples
@@ -250,7 +253,7 @@ def _taken(examples: Iterable[Example]) -> set[int]:
 
 
 def _blanks(text: str, docstring: Span, taken: set[int]) -> list[Edit]:
-    """Edits that blank lines of a docstring; no line goes."""
+    """Return edits that blank lines of a docstring without removing any."""
     if not taken:
         return []
     lines = Lines(text)
@@ -266,7 +269,7 @@ def _blanks(text: str, docstring: Span, taken: set[int]) -> list[Edit]:
 
 
 def _interiors(text: str, docstring: Span) -> Iterator[Span]:
-    """What stands between the quotes of a docstring."""
+    """Yield the spans between the quotes of a docstring's literals."""
     for literal in string_literals(text, docstring.start, docstring.end):
         opening = _QUOTES.match(text, literal.start)
         if opening is not None:

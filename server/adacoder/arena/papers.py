@@ -1,4 +1,4 @@
-"""The tables and figures of the four papers, as data, and our own: what each is of, not what it came to."""
+"""Definitions of the four papers' tables and figures, and of our own tables, as data without results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WITH_ET = {"HumanEval": HUMANEVAL, "HumanEval-ET": "humaneval-et", "MBPP": MBPP
 _WITH_PLUS = {"HumanEval": HUMANEVAL, "HumanEval+": "humaneval-plus", "MBPP": MBPP, "MBPP+": "mbpp-plus"}
 DIRECT = {"strategy": "direct"}
 MOST_ROUNDS = 5
-"""The papers' t."""
+"""Maximum t in the papers."""
 MOST_PROGRAMS = 20
 """CodeTree's budget."""
 
@@ -101,7 +101,7 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 
 
 def _regions(rows: Sequence[Row]) -> Counter[str]:
-    """Tasks by which kind of framework solves them; of each kind the first row of a task counts."""
+    """Count tasks by the kinds of framework that solve them. For each kind, the first row of a task counts."""
     columns = {
         PLANNING: [row for row in rows if row.strategy == "mapcoder"],
         NOT_PLANNING: [row for row in rows if row.strategy in ("agentcoder", "intervenor", "self-collaboration")],
@@ -477,11 +477,11 @@ SETS = {
     "codetree": _CODETREE_TABLES,
     "semag": _SEMAG_TABLES,
 }
-"""By the name of the paper; `own` are ours."""
+"""Tables by paper; `own` are our own tables."""
 
 
 def pass_at_ks(ks: Sequence[int]) -> Grid:
-    """pass@k for several k."""
+    """Define the table of pass@k for several k."""
     return Grid(
         "pass@k",
         "pass@k over the tasks that have as many samples",
@@ -492,7 +492,7 @@ def pass_at_ks(ks: Sequence[int]) -> Grid:
 
 
 def tables(rows: Sequence[Row], sets: Sequence[str] = tuple(SETS), ks: Sequence[int] = ()) -> list[Table]:
-    """The tables of these sets; of our own also pass@k and each column against `direct`."""
+    """Return the tables of some sets. The set `own` also has pass@k, and each column against `direct`."""
     found = [each.table(rows) for name in sets for each in SETS[name]]
     if "own" in sets:
         more = [pass_at_ks(ks).table(rows)] if ks else []

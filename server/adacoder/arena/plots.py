@@ -1,4 +1,4 @@
-"""The tables that stand for a paper's figure, drawn with matplotlib, which is imported only here and only then."""
+"""Draw tables that represent a paper's figure, with matplotlib. It is imported only here, and only when needed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     Drawn: TypeAlias = Artist | Container
 
 FORMATS = ("svg", "png", "pdf")
-"""Kinds of files that plots are written as."""
+"""File formats of plots."""
 _LONGEST_LABEL = 200
 _WIDEST = 90
-"""Characters of a line of a title."""
+"""Maximum characters in a line of a title."""
 _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f", "#000000")
-"""Told apart by the colour-blind, too (Okabe and Ito)."""
+"""Colours that colour-blind readers can distinguish (Okabe and Ito)."""
 _MARKERS = "osD^vPX*"
 _SPREAD = 0.5
-"""Part of the way from one point to the next in which those of all lines stand."""
+"""Width of a group of points with the same x, as a share of the distance to the next group."""
 _MOST_INTERVALS = 48
 _ABREAST = 3
 """Pairs of circles in a row."""
@@ -41,7 +41,7 @@ class PlotError(AdaCoderError):
 
 
 def draw(table: Table, path: Path) -> None:
-    """Draw a table that stands for a figure into a file, whose name says its kind.
+    """Draw a table that represents a figure into a file. The file's suffix determines its format.
 
     Raises:
         PlotError: matplotlib is not installed, or the file cannot be written.
@@ -63,9 +63,9 @@ def draw(table: Table, path: Path) -> None:
 
 
 def _lines(table: Table, axes: Axes) -> None:
-    """A line a model or strategy; its points stand beside those of the others, so that each interval can be seen.
+    """Draw a line for each model or strategy. Points with the same x are spread, so that each interval can be seen.
 
-    Of very many only the last interval of each line is drawn.
+    If there are very many intervals, only the last interval of each line is drawn.
     """
     drawn: list[tuple[Drawn, str]] = []
     lowest = 1.0
@@ -103,7 +103,7 @@ def _lines(table: Table, axes: Axes) -> None:
 
 
 def _bars(table: Table, axes: Axes) -> None:
-    """A group of bars for each column that has figures."""
+    """Draw a group of bars for each column with figures."""
     columns = [x for x in range(len(table.columns)) if any(line.cells[x].estimate for line in table.lines)]
     width = 0.8 / max(len(table.lines), 1)
     drawn: list[tuple[Drawn, str]] = []
@@ -125,7 +125,7 @@ def _bars(table: Table, axes: Axes) -> None:
 
 
 def _circles(table: Table, axes: Axes) -> None:
-    """Two circles a column: only the first, both, only the second; and what neither has below."""
+    """Draw two circles for each column: only the first, both, only the second. The count of neither is below."""
     from matplotlib.patches import Circle
 
     drawn: list[tuple[Drawn, str]] = []
@@ -151,10 +151,10 @@ _DRAWN = {"lines": _lines, "bars": _bars, "circles": _circles}
 
 
 def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
-    """What is what, below the axes, where it hides nothing."""
-    # Of a label that begins with an underscore matplotlib would say nothing; the joiner before it is not seen.
+    """Draw the legend below the axes, where it hides nothing."""
+    # matplotlib leaves out labels that begin with an underscore. The joiner in front of them is invisible.
     handles, labels = [each for each, _ in drawn], [f"\u200c{label}" for _, label in drawn]
-    legend = axes.figure.legend(  # type: ignore[call-overload]  # containers are handles, too
+    legend = axes.figure.legend(  # type: ignore[call-overload]  # containers are handles as well
         handles, labels, fontsize="small", loc="outside lower center", ncols=2, frameon=False
     )
     for text in legend.get_texts():
@@ -162,6 +162,6 @@ def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
 
 
 def _label(text: str) -> str:
-    """A name as it stands: no line of its own, no mathematics, and not too long."""
+    """Return a name on one line, with hidden characters made visible, and cut if it is too long."""
     shown = " ".join(visible(text).split())
     return shown if len(shown) <= _LONGEST_LABEL else f"{shown[: _LONGEST_LABEL - 1]}…"

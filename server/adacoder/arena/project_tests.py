@@ -1,7 +1,7 @@
-"""The project's own pytest tests as judges of its functions: which of them run a function is observed, in the sandbox.
+"""Use the project's own pytest tests as judges of its functions. The sandbox observes which tests run a function.
 
-Each file of tests runs by itself, once, on the project as it stands. What passed there and ran a function judges it,
-but of very many those that run the fewest other functions.
+Each test file runs once, by itself, on the unchanged project. A test that passes and runs a function judges it. If
+there are very many such tests, only the tests that run the fewest other functions judge.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from adacoder.sandbox.interpreter import find
 from adacoder.settings import Settings
 
 SECONDS = 60.0
-"""For a file of tests as it is observed, and for the tests of a function as they judge."""
+"""Seconds for a test file while it is observed, and for the tests of a function while they judge."""
 _MOST = 20
-"""Tests that judge a function."""
+"""Maximum number of tests that judge a function."""
 _NAMES = ("test_*.py", "*_test.py")
 _RUN = """
 import contextlib, io, os, pytest, sys
@@ -73,7 +73,10 @@ if FUNCTIONS and hasattr(sys, "monitoring"):
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     CODE = pytest.main([*OPTIONS, *(f"{FOLDER}/{each}" for each in TESTS)], plugins=[Observer()] if FUNCTIONS else [])
 """
-"""What runs tests, in the user's Python. With FUNCTIONS, numbers by file and line, it observes which of them run."""
+"""Program that runs tests in the user's Python.
+
+FUNCTIONS maps a function's file and line to its number. If it has any, the program observes which functions run.
+"""
 _TELL = """
 import json
 
@@ -83,7 +86,7 @@ print(json.dumps([[pair for pair in good if number in Observer.ran[pair[1]]][:MO
 
 
 def judging(folder: Path, tests: Sequence[str]) -> list[Example]:
-    """Examples that are right if these tests pass, named as by `observed`."""
+    """Return examples that pass if these tests pass. The tests are named as in `observed`."""
     run = _executed(_RUN, FOLDER=str(folder), TESTS=tuple(tests), FUNCTIONS={})
     return [run, Example("print(int(CODE))\n", "0\n", 0)]
 
@@ -91,10 +94,12 @@ def judging(folder: Path, tests: Sequence[str]) -> list[Example]:
 async def observed(
     targets: Sequence[Target], files: Sequence[Path], folder: Path, settings: Settings, troubles: list[str]
 ) -> list[tuple[str, ...]]:
-    """For each target the tests that pass and run it, as pytest names them; `troubles` hears of files that do not run.
+    """Return for each target the tests that pass and run it, as pytest names them.
+
+    A message about test files that do not run is added to `troubles`.
 
     Raises:
-        SandboxError: nothing could be run: no isolation, no interpreter.
+        SandboxError: nothing could run: no isolation, or no interpreter.
     """
     paths = [path for path in files if any(fnmatchcase(path.name, each) for each in _NAMES)]
     if not paths or not targets:
@@ -126,7 +131,7 @@ async def observed(
 
 
 def _told(verdict: Verdict) -> list[list[tuple[int, str]]]:
-    """Of each function the tests that run it, each with how many functions it runs; empty where they could not run."""
+    """Return each function's tests, with the number of functions that they run; empty if the tests could not run."""
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
         told = json.loads(lines[-1]) if lines else None

@@ -1,8 +1,9 @@
-"""Which model and workflow is right most often on some functions, found within a time (`adacoder models --rank`).
+"""Find the model and workflow that is right most often on some functions, in limited time (`adacoder models --rank`).
 
-Successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016), over functions: all arms begin on the same few,
-the better half goes on to twice as many, and so on, so that most of the time goes to those that may win. The last two
-stay to the end. What is right is the hidden judge's word. Nothing here runs anything: `evaluate` does.
+Successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016), over functions: all arms begin on the same few
+functions, the better half goes on to twice as many, and so on. So most of the time goes to arms that may win. The last
+two arms stay to the end. The hidden judge decides which results are right. This module only calls `evaluate`, which
+runs everything.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from adacoder.arena.measures import wilson
 from adacoder.messages import counted
 
 _LEAST = 3
-"""Functions of the first round, if there are as many."""
+"""Number of functions in the first round, or all functions if there are fewer."""
 _SIGNIFICANT = 0.05
 
 
@@ -36,7 +37,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an arm made of a function."""
+    """Result of an arm on a function."""
 
     right: bool
     verified: bool
@@ -45,69 +46,69 @@ class Result:
 
 
 Evaluate: TypeAlias = Callable[[Arm, str], Awaitable[Result | None]]
-"""Has an arm write a function, and judges it; None: that tells nothing of the arm, as when a server failed."""
+"""Has an arm write a function, and judges it. None if the arm is not to blame, such as after a server failure."""
 
 
 @dataclass
 class Standing:
-    """How an arm did."""
+    """Results of an arm."""
 
     arm: Arm
     results: dict[str, Result | None] = field(default_factory=dict)
-    """By function, in the order they were tried."""
+    """Results by function, in the order of the tries."""
     dropped: str = ""
-    """Why it did not go on; empty: it stayed to the end."""
+    """Reason why it did not go on; empty if it stayed to the end."""
 
     @property
     def counted(self) -> list[Result]:
-        """Results that tell something."""
+        """Results that count."""
         return [each for each in self.results.values() if each is not None]
 
     @property
     def right(self) -> int:
-        """Number of functions that it got right."""
+        """Number of right functions."""
         return sum(each.right for each in self.counted)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Wilson's interval of the share that is right; None without results."""
+        """Wilson's interval for the share of right functions; None without results."""
         return wilson(self.right, len(self.counted)) if self.counted else None
 
     @property
     def wrongly_verified(self) -> int:
-        """Number of functions that were verified, and wrong."""
+        """Number of verified but wrong functions."""
         return sum(each.verified and not each.right for each in self.counted)
 
     @property
     def seconds(self) -> float:
-        """Mean of a function."""
+        """Mean seconds for a function."""
         return fmean(each.seconds for each in self.counted) if self.counted else 0.0
 
     @property
     def tokens(self) -> float:
-        """Mean of a function."""
+        """Mean tokens for a function."""
         return fmean(each.tokens for each in self.counted) if self.counted else 0.0
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The arms, the best first."""
+    """All arms, the best first."""
 
     standings: tuple[Standing, ...]
     functions: int
-    """Number there were."""
+    """Number of available functions."""
     is_complete: bool
-    """True if the last arms tried all functions: more time would not tell more."""
+    """True if the last arms tried all functions, so that more time would not help."""
 
     @property
     def best(self) -> Standing | None:
-        """The arm that got most right; None if none got any."""
+        """The arm with the most right functions; None if no arm has any."""
         first = self.standings[0] if self.standings else None
         return first if first is not None and first.right else None
 
     @property
     def sentence(self) -> str:
-        """What came of it, for a person."""
+        """The result, for a person."""
         best = self.best
         if best is None or best.interval is None:
             return "No model wrote a right function in this time; give it more, or another model."
@@ -119,7 +120,7 @@ class Ranking:
 
 
 def _against(best: Standing, other: Standing, *, is_complete: bool) -> str:
-    """The next best, on the functions that both tried."""
+    """Compare the best arm with the next best, on the functions that both tried."""
     pairs = _pairs(best, other)
     one, two = sum(first for first, _ in pairs), sum(second for _, second in pairs)
     p = mcnemar(
@@ -153,12 +154,12 @@ async def rank(
     """Rank arms within some seconds.
 
     Args:
-        arms: those of one model should stand together, so that it is loaded once a round.
-        functions: in an order that is no order of difficulty.
-        evaluate: raises nothing but cancellation.
-        seconds: for all of it.
-        clock: seconds that only grow, such as `time.monotonic`.
-        tell: hears a line after each round.
+        arms: arms of the same model should be adjacent, so that it is loaded once a round.
+        functions: in an order unrelated to their difficulty.
+        evaluate: raises only cancellation.
+        seconds: time for the whole ranking.
+        clock: monotonic clock in seconds, such as `time.monotonic`.
+        tell: receives a line after each round.
     """
     end = clock() + seconds
     going = [Standing(arm) for arm in arms]
@@ -166,7 +167,7 @@ async def rank(
     for number in range(rounds := _rounds(len(arms))):
         most = _most(number, rounds, len(functions))
         for position, each in enumerate(going):
-            # What an arm leaves of its part of the time is for those after it, and for later rounds.
+            # Time that an arm does not use goes to the arms after it and to later rounds.
             left = (end - clock()) / (rounds - number) / (len(going) - position)
             await _try(each, functions[:most], evaluate, left, clock)
         ordered = _ordered(going, functions[:most])
@@ -180,19 +181,19 @@ async def rank(
 
 
 def _rounds(arms: int) -> int:
-    """Rounds until two arms are left, the last one theirs."""
+    """Number of rounds, the last of which has only two arms."""
     return max(1, math.ceil(math.log2(max(arms, 2))))
 
 
 def _most(number: int, rounds: int, functions: int) -> int:
-    """Functions that have been tried by the end of a round: twice as many each time, in the end all."""
+    """Number of functions tried by the end of a round. It doubles each round, up to all functions."""
     return min(functions, max(_LEAST, functions >> (rounds - number - 1)))
 
 
 async def _try(
     each: Standing, functions: Sequence[str], evaluate: Evaluate, seconds: float, clock: Callable[[], float]
 ) -> None:
-    """Have an arm try functions that it has not tried, for some seconds. What is under way then is given up."""
+    """Have an arm try new functions for some seconds. The function under way at the end is cancelled."""
     end = clock() + seconds
     for name in functions:
         if name in each.results:
@@ -207,7 +208,7 @@ async def _try(
 
 
 def _dropped(ordered: Sequence[Standing], keep: int, functions: Sequence[str]) -> Sequence[Standing]:
-    """Those that do not go on, with the reason."""
+    """Return the arms that do not go on, with the reason set."""
     tried = _tried(ordered, functions)
     for each in ordered[keep:]:
         slow = sum(name in each.results for name in functions) < tried
@@ -216,18 +217,18 @@ def _dropped(ordered: Sequence[Standing], keep: int, functions: Sequence[str]) -
 
 
 def _tried(arms: Sequence[Standing], functions: Sequence[str]) -> int:
-    """How many functions, from the first, more than half of the arms have tried: on these they are compared.
+    """Number of functions, from the first, that more than half of the arms have tried. Arms are compared on these.
 
-    Where the time did not do for all, a fast arm would else win by what others could not even begin.
+    If time ran out, a fast arm would otherwise win by functions that other arms could not even begin.
     """
     counts = sorted((sum(name in each.results for name in functions) for each in arms), reverse=True)
     return min(filter(None, counts[: len(counts) // 2 + 1]), default=0)
 
 
 def _ordered(arms: Sequence[Standing], functions: Sequence[str]) -> list[Standing]:
-    """The best first: most right of the functions that most of them have tried, then the fastest.
+    """Sort arms by right functions, among the functions that most arms have tried. Ties go to the fastest arm.
 
-    An arm that has not tried so many is behind by what it did not do.
+    Functions that an arm has not tried count against it.
     """
     common = functions[: _tried(arms, functions)]
 

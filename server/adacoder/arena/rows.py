@@ -1,7 +1,7 @@
-"""Rows: what became of each cell of a comparison. The rows are the truth; tables, plots and reports are views of them.
+"""Rows: the result of each cell of a comparison. Rows are the truth; tables, plots and reports are views of them.
 
-A file of rows has one JSON object a line and only grows. Each row is on the disk before its cell counts as done, so a
-run that is killed loses at most the cells that were under way, and the next run does just those.
+A file of rows has one JSON object a line and only grows. Each row is on disk before its cell counts as done. So a
+killed run loses at most the cells under way, and the next run does only these.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from adacoder.foreign_json import read_json
 from adacoder.privacy.access import opened_regular
 
 VERSION = 1
-"""Of the form of a row: it grows when a member changes its meaning or goes, not when one is added."""
+"""Version of a row's format. It grows when a member is removed or changes its meaning, not when a member is added."""
 
 _NO_VERSION = 1000
-"""More than versions will ever be."""
+"""A number above any version that will ever exist."""
 _LONGEST_LINE = 16 << 20
 """Maximum length of a row, in bytes."""
 _LARGEST = 1 << 53
-"""Maximum of a number in a row: sums and means of such numbers are finite."""
+"""Maximum of a number in a row. Sums and means of such numbers are finite."""
 _BEGIN = b'{"version":'
-"""Of each row."""
+"""Beginning of every row."""
 
 Key: TypeAlias = tuple[str, str, str, str, str, int, str, int | None]
 """Identity of a cell: dataset, checksum, task, model, strategy, sample, settings, seed."""
@@ -53,53 +53,53 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The hidden judge's word on a candidate: never a text of a hidden test."""
+    """The hidden judge's verdict on a candidate. It never contains text of a hidden test."""
 
     how: str
     """`passed`, `failed`, `timeout` or `refused`."""
     kind: str | None = None
-    """Kind of the failure, as of `domain.FailureKind`."""
+    """Kind of failure, as in `domain.FailureKind`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowAttempt:
-    """A candidate that the strategy had evaluated, in this order."""
+    """An evaluated candidate. A row keeps its attempts in order."""
 
     round: int
     call: int
-    """Number of calls of the model before it."""
+    """Number of model calls before it."""
     agent: str
-    """Who wrote it: the last agent that asked the model, or `debug_specialist`."""
+    """Its author: the last agent that asked the model, or `debug_specialist`."""
     failure: str | None = None
-    """Kind of the failure on the shown examples; None: all of them passed."""
+    """Kind of failure on the shown examples; None: all passed."""
     examples: tuple[int, int] = (0, 0)
-    """Shown examples that passed, and how many there are."""
+    """Number of shown examples that passed, and of all shown examples."""
     right: bool | None = None
-    """The hidden judge's word; None where it was not asked."""
+    """The hidden judge's verdict; None if it was not asked."""
     repaired: bool = False
-    """True if rules made it of the candidate before it."""
+    """True if rules made it from the previous candidate."""
     rules: tuple[str, ...] = ()
     lines: int = 0
-    """Lines of the candidate's code."""
+    """Number of lines in the candidate's code, without blank lines."""
     code: str | None = None
-    """Digest of the candidate's code; None: not known."""
+    """Digest of the candidate's code; None if unknown."""
     message: str | None = None
-    """Digest of what the failure says."""
+    """Digest of the failure's message."""
     is_empty: bool = False
-    """True if the function does nothing: its body is a docstring, `pass` or `...`."""
+    """True if the function does nothing: its body is a docstring, `pass`, `...` or `return`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DesignedTests:
-    """What became of the tests that a Test Designer wrote."""
+    """Results of the tests that a Test Designer wrote."""
 
     designed: int
     right_on_canonical: int | None = None
-    """How many of them the canonical solution passes."""
+    """Number of tests that the canonical solution passes."""
     lines_covered: float | None = None
-    """Share of the canonical solution's lines that they reach."""
+    """Share of the canonical solution's lines that the tests reach."""
     lines_covered_by_first: float | None = None
-    """Share that the first five reach."""
+    """Share that the first five tests reach."""
 
     def __post_init__(self) -> None:
         """Raise ValueError if a part is larger than its whole."""
@@ -118,12 +118,12 @@ class Row:
     strategy: str
     sample: int
     settings: str
-    """Digest of the settings that count."""
+    """Digest of the settings that the row depends on."""
     seed: int | None
     status: str
-    """As of `domain.Status`."""
+    """Status, as in `domain.Status`."""
     right: bool | None
-    """The hidden judge's word on the outcome's candidate; None: there is none, or it was not judged."""
+    """The hidden judge's verdict on the outcome's candidate; None: no candidate, or not judged."""
     reason: str | None = None
     judged: Judged | None = None
     candidate: str | None = None
@@ -140,11 +140,11 @@ class Row:
     journal: str | None = None
     """File of the cell's journal, relative to the rows' file."""
     failure_of: str | None = None
-    """`server` or `model`, where no outcome came of it."""
+    """`server` or `model` if its failure prevented an outcome."""
     adacoder: str = ""
     python: str = ""
     at: str = ""
-    """UTC, as `2026-11-23T19:00:00Z`."""
+    """Time in UTC, such as `2026-11-23T19:00:00Z`."""
     version: int = field(default=VERSION, kw_only=True)
 
     @property
@@ -156,13 +156,13 @@ class Row:
         )
 
     def line(self) -> str:
-        """The row as a line of its file."""
+        """Return the row as a line of its file."""
         told = asdict(self)
         return json.dumps({"version": told.pop("version"), **told}, separators=(",", ":")) + "\n"
 
 
 def parse(line: str) -> Row | None:
-    """The row in a line; None for what is none, such as a torn line, or one with a member of another type.
+    """Parse the row in a line; None for an invalid row, such as a torn line or a member of the wrong type.
 
     Raises:
         RowsError: a newer version wrote it.
@@ -181,10 +181,10 @@ def parse(line: str) -> Row | None:
 
 
 def _checked(kind: Any, told: JSON) -> Any:
-    """Return `told` as a value of `kind`, a type of the rows' members.
+    """Return `told` as a value of `kind`, which is a type of the rows' members.
 
     Raises:
-        TypeError: it is of another type, or lacks a member.
+        TypeError: it has another type, or lacks a member.
         ValueError: a number is negative or too large, or a share is larger than its whole.
     """
     if hasattr(kind, "__dataclass_fields__"):
@@ -194,7 +194,7 @@ def _checked(kind: Any, told: JSON) -> Any:
         of, values = get_args(kind), tuple(_list(told))
         of = of[:1] * len(values) if of[-1] is ... else of
         return tuple(_checked(each, value) for each, value in zip(of, values, strict=True))
-    if get_args(kind):  # or None
+    if get_args(kind):  # an optional member
         return None if told is None else _checked(get_args(kind)[0], told)
     if type(told) is not kind and not (kind is float and type(told) is int):
         raise TypeError(told)
@@ -222,20 +222,20 @@ def _list(told: JSON) -> list[JSON]:
 
 @dataclass
 class Reading:
-    """Reads files of rows, one row at a time, and keeps count of what could not be read."""
+    """Reads files of rows, one row at a time, and counts unreadable lines."""
 
     unread: int = 0
-    """Lines that are no rows."""
+    """Number of lines that are not rows."""
     first: str = ""
-    """The first of them: file and line."""
+    """Line and file of the first such line."""
     newer: list[str] = field(default_factory=list)
     """A sentence for each kind of row that only a newer version can read."""
 
     def rows(self, path: Path) -> Iterator[Row]:
-        """The rows of a file, in its order.
+        """Yield the rows of a file, in order.
 
         Raises:
-            RowsError: it cannot be read.
+            RowsError: the file cannot be read.
         """
         try:
             with opened_regular(path) as file:
@@ -259,7 +259,7 @@ class Reading:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """What could not be read, in sentences."""
+        """Sentences about rows that could not be read."""
         if not self.unread:
             return (*self.newer,)
         first = self.first[:1].upper() + self.first[1:]
@@ -272,7 +272,7 @@ class Reading:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file; of one that is too long only its beginning, which is too long as well."""
+    """Yield the lines of a file. A line that is too long is cut, but remains too long."""
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
@@ -280,7 +280,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def merged(paths: Iterable[Path], reading: Reading | None = None) -> Iterator[Row]:
-    """The rows of several runs, each cell once: the first row of a cell counts."""
+    """Yield the rows of several runs, with only the first row of each cell."""
     reading = reading or Reading()
     seen: set[Key] = set()
     for path in paths:
@@ -291,7 +291,7 @@ def merged(paths: Iterable[Path], reading: Reading | None = None) -> Iterator[Ro
 
 
 class RowsFile:
-    """A file of rows that a run adds to; no other run can meanwhile."""
+    """A file of rows that a run adds to. Other runs cannot add to it meanwhile."""
 
     def __init__(self, path: Path) -> None:
         """Open the file, and repair its end if a kill tore the last line.
@@ -317,13 +317,13 @@ class RowsFile:
             self._file.close()
             raise
         self.done: set[Key] = {row.key for row in self.reading.rows(path)}
-        """The cells that have a row."""
+        """Cells that have a row."""
 
     def _repaired(self) -> int:
-        """Cut off a last line that no newline ends; returns the length of the rest.
+        """Cut off a last line without a newline. Return the remaining length.
 
         Raises:
-            RowsError: the file holds something else.
+            RowsError: the file does not contain rows.
         """
         length = self._file.seek(0, os.SEEK_END)
         self._file.seek(0)
@@ -344,10 +344,10 @@ class RowsFile:
         return end
 
     async def add(self, row: Row) -> None:
-        """Add a row; when this returns it is on the disk. Rows that are added meanwhile go there together.
+        """Add a row, which is on disk when this returns. Rows that are added meanwhile are written together.
 
         Raises:
-            RowsError: it could not be written; then the file is as before.
+            RowsError: it could not be written. The file is unchanged.
         """
         if row.key in self.done:
             raise ValueError(f"{row.key} has a row")
@@ -371,7 +371,7 @@ class RowsFile:
                 refused = RowsError(f"The rows cannot be written to {self.path}: {error.strerror}.")
                 for _, written in batch:
                     written.set_exception(refused)
-                    written.exception()  # whoever waited may be gone
+                    written.exception()  # the waiting task may be gone
             else:
                 for _, written in batch:
                     if not written.done():
@@ -379,7 +379,7 @@ class RowsFile:
         self._writing = None
 
     def _write(self, text: bytes) -> None:
-        """Write and sync; what was written in part is taken back."""
+        """Write and sync. After an error, remove the part that was written."""
         try:
             rest = memoryview(text)
             while rest:
@@ -392,14 +392,14 @@ class RowsFile:
         self._length += len(text)
 
     async def close(self) -> None:
-        """Close it, after the last row is on the disk."""
+        """Close the file, after the last row is on disk."""
         if self._writing is not None:
             await self._writing
         self._file.close()
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
-    """Keep other runs off a file for as long as it is open."""
+    """Keep other runs off a file while it is open."""
     if sys.platform == "win32":
         return
     import fcntl

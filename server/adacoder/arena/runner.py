@@ -1,8 +1,8 @@
-"""Runs the cells of a comparison, as many at a time as each model server works on.
+"""Run the cells of a comparison, as many at a time as each model server works on.
 
-How a cell is carried out is a Carrier's affair: on this machine the Bench's, on a cluster that of `cluster.py`. Cells
-that have a row are not done again. A cell whose server failed has no row: it is tried again for a while, and left to
-the next run after that. Whatever ends a run, the rows that were written are whole.
+A Carrier does the cells: the Bench on this machine, or `cluster.py` on a cluster. Cells that have a row are not done
+again. A cell whose server failed has no row. It is retried for a while, and then left to the next run. However a run
+ends, its written rows are complete.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from adacoder.arena.rows import Row, RowsFile, merged
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
-"""Seconds between tries at a server that failed; each is twice as long as the one before."""
+"""Seconds between tries at a failed server. Each pause is twice as long as the previous pause."""
 _GIVES_UP = 3
-"""Cells of a model in a row that fail lastingly, after which the rest of its cells is not tried."""
+"""Number of consecutive lasting failures of a model, after which the rest of its cells is not tried."""
 _LOOKS = 1.0
-"""Seconds after which it is looked again whether a server has more slots."""
+"""Seconds between checks for more slots of a server."""
 
 
 class Carrier(Protocol):
-    """What carries cells out."""
+    """Does cells, on this machine or elsewhere."""
 
     def server_of(self, model: str) -> str:
-        """The server that a model is on, by a name that stays the same."""
+        """Stable name of a model's server."""
         ...
 
     def slots_of(self, server: str) -> int:
-        """How many cells a server works on at a time, as it is now."""
+        """Current number of cells that a server works on at a time."""
         ...
 
     async def done(self, cell: Cell) -> Row:
         """Do a cell.
 
         Raises:
-            ServerTrouble: it came to nothing by no fault of its model.
+            ServerTrouble: the cell failed, but not because of its model.
             AdaCoderError: no cell can be done.
         """
         ...
@@ -48,7 +48,7 @@ class Carrier(Protocol):
 
 @dataclass
 class Column:
-    """A model with a strategy, so far."""
+    """Results of a model with a strategy, so far."""
 
     done: int = 0
     right: int = 0
@@ -64,35 +64,35 @@ class Column:
 
     @property
     def share(self) -> float:
-        """Share of its cells that are right."""
+        """Share of right cells."""
         return self.right / self.done if self.done else 0.0
 
 
 @dataclass
 class Standing:
-    """How far a run is."""
+    """Progress of a run."""
 
     total: int
     """Cells of the whole comparison."""
     done: int = 0
-    """Cells with a row, those of earlier runs among them."""
+    """Cells with a row, including rows from earlier runs."""
     done_before: int = 0
     tokens: int = 0
     model_failures: int = 0
-    """Cells in which the model came to no reply."""
+    """Cells in which the model gave no reply."""
     server_failures: int = 0
-    """Tries that came to nothing by the doing of a server, or of what is around it."""
+    """Tries that failed because of a server or its surroundings."""
     waiting: str = ""
-    """What is waited for, where a server has failed."""
+    """Failure of a server that the run waits for; empty if there is none."""
     troubles: dict[str, int] = field(default_factory=dict)
-    """Reasons for which cells were left without a row, each with their number."""
+    """Number of cells left without a row, by reason."""
     columns: dict[tuple[str, str], Column] = field(default_factory=dict)
     """By model and strategy."""
     began: float = field(default_factory=time.monotonic)
 
     @property
     def eta(self) -> float | None:
-        """Seconds until the end, by what cells took so far; None before the first."""
+        """Seconds until the end, estimated from the cells so far; None before the first new cell."""
         new = self.done - self.done_before
         return (time.monotonic() - self.began) / new * (self.total - self.done) if new else None
 
@@ -110,24 +110,24 @@ class Standing:
 
 
 Hear = Callable[[Standing], None]
-"""Called whenever a run stands otherwise."""
+"""Called whenever the standing of a run changes."""
 
 
 @dataclass
 class Runner:
-    """One run."""
+    """A run."""
 
     plan: Plan
     carrier: Carrier
     rows: RowsFile
     patience: float = 600.0
-    """Seconds for which a failing server is tried again."""
+    """Seconds for which a cell is retried while its server fails."""
     slots: int | None = None
-    """Cells at a time for each server; None: as the carrier says."""
+    """Cells at a time for each server; None: the carrier decides."""
     hear: Hear = lambda standing: None
 
     async def run(self) -> Standing:
-        """Do all cells that have no row; returns how it stands at the end.
+        """Do all cells that have no row. Return the final standing.
 
         Raises:
             RowsError: a row cannot be written.
@@ -147,7 +147,7 @@ class Runner:
         return standing
 
     def _servers(self) -> dict[str, list[str]]:
-        """The models by their servers."""
+        """Models by server."""
         found: dict[str, list[str]] = {}
         for model in self.plan.models:
             found.setdefault(self.carrier.server_of(model), []).append(model)
@@ -155,7 +155,7 @@ class Runner:
 
 
 class _Server:
-    """One server's cells, of which as many are under way as it has slots."""
+    """The cells of a server. As many are under way as the server has slots."""
 
     def __init__(self, runner: Runner, name: str, standing: Standing, cells: Iterator[Cell]) -> None:
         self._runner = runner
@@ -164,7 +164,7 @@ class _Server:
         self._cells = cells
         self._under_way: set[asyncio.Task[None]] = set()
         self._failed: dict[str, int] = {}
-        """Lasting failures in a row, by model."""
+        """Consecutive lasting failures, by model."""
 
     async def work(self) -> None:
         """Do all cells that have no row."""
@@ -177,7 +177,7 @@ class _Server:
                     self._under_way.add(group.create_task(self._do(cell)))
 
     async def _room(self) -> None:
-        """Wait until one more cell may be under way. There may come more slots meanwhile."""
+        """Wait until another cell may start. The number of slots may grow meanwhile."""
         while len(self._under_way) >= max(1, self._runner.slots or self._runner.carrier.slots_of(self._name)):
             _, self._under_way = await asyncio.wait(
                 self._under_way, timeout=_LOOKS, return_when=asyncio.FIRST_COMPLETED
@@ -191,7 +191,7 @@ class _Server:
             self._runner.hear(self._standing)
 
     async def _patiently(self, cell: Cell) -> Row | None:
-        """Do a cell, again while its server fails; None if it came to nothing."""
+        """Do a cell, with retries while its server fails; None if it cannot be done."""
         end, pause, standing = None, _FIRST_PAUSE, self._standing
         while True:
             try:

@@ -1,7 +1,7 @@
-"""Tables of rows: what a table is of is data (`papers` has the papers' tables), and one form that all doors print.
+"""Tables of rows. Their definitions are data (`papers` has the papers' tables), and every door prints the same form.
 
-A `Grid` measures the rows of each line and column; a `Tally` counts things by kind. Cells are compared with a base, as
-the papers compare with `direct`. A table of which there are no rows says which are missing.
+A `Grid` measures the rows of each line and column. A `Tally` counts things by kind. Cells are compared with a base, as
+the papers compare with `direct`. A table without rows says which rows are missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adacoder.arena.rows import Row
 from adacoder.report import inline
 
 Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
-"""Values of a row's dataset, model and strategy: the one, or one of several."""
+"""Wanted values of a row's dataset, model and strategy: a single value, or several alternatives."""
 
 _INDEXED = ("dataset", "model", "strategy")
 """Members of a row that a `Where` may name."""
@@ -32,7 +32,7 @@ NOTHING = "–"
 
 
 class Form(StrEnum):
-    """How a figure is written."""
+    """Format of a figure."""
 
     PERCENT = "percent"
     TOKENS = "tokens"
@@ -53,17 +53,17 @@ _WRITTEN: Mapping[Form, Callable[[float], str]] = {
 
 
 class Relative(StrEnum):
-    """How a figure is compared with its base."""
+    """Comparison of a figure with its base."""
 
     CHANGE = "change"
-    """In percent of the base, as pass@1 in the papers."""
+    """Change in percent of the base, like pass@1 in the papers."""
     MULTIPLE = "multiple"
-    """By how many times the base it is more, as tokens in the AdaCoder paper: three times as much is ↑2×."""
+    """Increase as a multiple of the base, like tokens in the AdaCoder paper: three times as many are ↑2×."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A line or a column: the rows that it is of, and a measure of its own where the table has several."""
+    """A line or a column: its rows, and its own measure if the table has several measures."""
 
     label: str
     where: Where = field(default_factory=dict)
@@ -73,12 +73,12 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""Slices, or a member of rows: a slice for each of its values; several members are joined by commas."""
+"""Slices, or a member of rows, which gives a slice for each of its values. Commas join several members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One figure: as text, and what it is made of."""
+    """A figure as text, with the numbers behind it."""
 
     text: str = NOTHING
     estimate: Estimate | None = None
@@ -96,7 +96,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as it is printed; without lines it only says what is missing."""
+    """A table ready to print. Without lines it only names the missing rows."""
 
     name: str
     title: str
@@ -105,26 +105,26 @@ class Table:
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
     plot: str = ""
-    """`lines`, `bars` or `circles`, if it stands for a figure."""
+    """`lines`, `bars` or `circles` if the table represents a figure."""
 
 
 @dataclass(frozen=True)
 class _Spec:
     name: str
-    """Such as `AdaCoder, Table I`."""
+    """Name, such as `AdaCoder, Table I`."""
     title: str
     columns: Axis
     where: Where = field(default_factory=dict)
-    """What all of its rows have."""
+    """Values that all of its rows have."""
     needs: str = ""
-    """What rows must tell besides, in words; said where they do not."""
+    """Description of further data that its rows need, for a note if they lack it."""
     plot: str = ""
     remark: str = ""
-    """How it differs from the paper's."""
+    """Difference from the paper's table."""
 
 
 class _Sorted:
-    """Rows, indexed by the values that slices ask for: a look at some rows takes time by their number alone."""
+    """Rows indexed by dataset, model and strategy, so a cell need not scan all rows."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._groups: dict[tuple[str, ...], list[Row]] = {}
@@ -141,11 +141,11 @@ class _Sorted:
             self._groups[key].append(row)
 
     def matching(self, where: Where) -> list[Row]:
-        """Rows that have the values of `where`."""
+        """Rows with the values of `where`."""
         return [row for group in self._found(where) for row in group]
 
     def measured(self, measure: Measure, where: Where) -> Estimate | None:
-        """Measure of these rows, computed once: many cells may have the same base."""
+        """Measure of these rows. It is computed once, because many cells may have the same base."""
         asked = (measure, *where.items())
         if asked not in self._measured:
             self._measured[asked] = measure(self.matching(where))
@@ -175,13 +175,13 @@ class Grid(_Spec):
     measure: Measure | None = None
     form: Form = Form.PERCENT
     base: Where | None = None
-    """What the rows of a cell's base have instead."""
+    """Values that the rows of a cell's base have instead."""
     relative: Relative = Relative.CHANGE
     average: bool = False
     """True for a last line with the mean change of each column."""
 
     def table(self, rows: Sequence[Row]) -> Table:
-        """The table of some rows."""
+        """Return the table of some rows."""
         used = _Sorted(_Sorted(rows).matching(self.where))
         every = used.matching({})
         columns, wanted = _slices(self.columns, every), _slices(self.lines, every)
@@ -208,15 +208,15 @@ class Grid(_Spec):
 
 @dataclass(frozen=True)
 class Tally(_Spec):
-    """Counts by kind, with the share that each kind has of its column."""
+    """Counts by kind, with each kind's share of its column."""
 
     counting: Counting | None = None
     kinds: tuple[str, ...] = ()
-    """Those that come first, in this order."""
+    """Kinds that come first, in this order."""
     corner: str = "Kind"
 
     def table(self, rows: Sequence[Row]) -> Table:
-        """The table of some rows."""
+        """Return the table of some rows."""
         used = _Sorted(_Sorted(rows).matching(self.where))
         columns = _slices(self.columns, used.matching({}))
         found = [
@@ -238,7 +238,7 @@ def _counted(count: int, of: int) -> Cell:
 
 
 def comparison(rows: Sequence[Row], base: Where, name: str = "Comparison") -> Table:
-    """Each model and strategy against the base on the same tasks, with McNemar's exact test."""
+    """Compare each model and strategy with the base on the same tasks, with McNemar's exact test."""
     lines = []
     used = _Sorted(rows)
     words = cache(lambda *where: first_samples(used.matching(dict(where))))
@@ -285,7 +285,7 @@ def _table(
 
 
 def _absent(rows: _Sorted, wheres: Iterable[Where]) -> str:
-    """What there are no rows of, and the command that makes them; empty if nothing is missing."""
+    """Name strategies and datasets without rows, and the command that makes them; empty if nothing is missing."""
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     for where in wheres:
         if where and not rows.has(where):
@@ -301,7 +301,7 @@ def _absent(rows: _Sorted, wheres: Iterable[Where]) -> str:
 
 
 def _doubts(rows: Sequence[Row]) -> Iterator[str]:
-    """What a reader must know before they compare the cells of a table."""
+    """Yield warnings for a reader who compares the cells of a table."""
     tasks: dict[str, dict[tuple[str, str], set[str]]] = {}
     settings: dict[tuple[str, str], set[str]] = {}
     left_out = 0
@@ -364,7 +364,7 @@ def _told(where: Where) -> str:
 
 
 def markdown(table: Table) -> str:
-    """The table in Markdown; nothing in a name is obeyed."""
+    """Return the table in Markdown, with names escaped."""
     parts = [f"### {inline(table.name)}", inline(table.title)]
     if table.lines:
         head = (table.corner, *table.columns)
@@ -378,13 +378,13 @@ def markdown(table: Table) -> str:
 
 
 _FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Beginnings of a formula, as ASCII and in full width."""
+"""Characters that begin a formula, in ASCII and in full width."""
 CSV_COLUMNS = ("table", "line", "column", "value", "low", "high", "of", "relative")
-"""`value` and `relative` are plain numbers: a share of 1, tokens, seconds; 0.5 is half as much again."""
+"""`value` and `relative` are plain numbers: a share of 1, tokens, seconds. 0.5 in `relative` is half as much again."""
 
 
 def as_csv(tables: Iterable[Table]) -> str:
-    """The cells of tables, one a line, with plain numbers."""
+    """Return the cells of tables as CSV, a cell a line, with plain numbers."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -400,7 +400,7 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """`text` as no spreadsheet takes it for a formula or a new line, even if it drops leading white space."""
+    """Return `text` so that no spreadsheet reads it as a formula or a new line, even if it drops leading whitespace."""
     text = text.replace("\r", r"\r")  # the writer does not quote it
     return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 

@@ -1,4 +1,4 @@
-"""Tasks of the arena: what is asked, as a Target like any other, and the hidden tests, which only the judge opens."""
+"""Tasks of the arena: an ordinary Target, and hidden tests that only the judge opens."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from adacoder.project import Project
 
 
 class TasksError(AdaCoderError):
-    """There are no tasks at a place, or they cannot be read."""
+    """A file or folder has no tasks, or they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Statements:
-    """Hidden tests that are Python: they raise unless the function is right."""
+    """Hidden tests in Python. They raise unless the function is right."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Calls:
-    """Hidden tests that are arguments: the results must be those that are `wanted`, which the code never sees."""
+    """Hidden tests as arguments. The results must equal `wanted`, which the code never sees."""
 
     call: str
-    """What is called, such as `f` or `Solution().f`."""
+    """Expression to call, such as `f` or `Solution().f`."""
     arguments: tuple[str, ...]
-    """Of each call a list's literal."""
+    """The arguments of each call, as the literal of a list."""
     wanted: tuple[str, ...] | None
-    """Of each call a literal; None: what the canonical solution gives."""
+    """The result of each call, as a literal; None: the results of the canonical solution."""
     tolerance: float = 0.0
-    """How far floats may be off; 0: a millionth of what is wanted."""
+    """Absolute tolerance of floats; 0: a millionth of the wanted value."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Examples:
-    """Hidden tests that are examples of the user's own docstring, and tests of the user's project."""
+    """Hidden tests from the user's own docstring and from the tests of the user's project."""
 
     examples: tuple[Example, ...]
-    """All of the docstring's, in order: the shown ones may make what the hidden ones use."""
+    """All examples of the docstring, in order: hidden examples may use names that shown examples define."""
     tests: tuple[str, ...] = ()
-    """Tests of the project that must pass, too, as pytest names them."""
+    """Tests of the project that must pass as well, as pytest names them."""
 
 
 Hidden: TypeAlias = Statements | Calls | Examples
@@ -50,26 +50,26 @@ Hidden: TypeAlias = Statements | Calls | Examples
 
 @dataclass(frozen=True, slots=True)
 class ArenaTask:
-    """One task. Its `hidden` tests are opened in `judge.py`, and nowhere else."""
+    """A task. Only `judge.py` opens its `hidden` tests."""
 
     id: str
     target: Target
     project: Project
     canonical: Candidate | None = field(repr=False)
-    """A solution that is right; None: none is known."""
+    """A correct solution; None if unknown."""
     hidden: Hidden = field(repr=False)
     hide: tuple[str, ...] = ()
-    """Files that may hold hidden tests, as of the setting `hide`: neither the model nor a candidate sees them."""
+    """Files that may hold hidden tests, as in the setting `hide`. Neither the model nor a candidate sees them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSet:
-    """Tasks that belong together."""
+    """The tasks of a dataset."""
 
     dataset: str
-    """Such as `humaneval`."""
+    """Name, such as `humaneval`."""
     checksum: str
-    """Of the file or the folder's texts that they were read from, as `sha256:…`."""
+    """Checksum of the source file, or of the folder's texts, as `sha256:…`."""
     tasks: Sequence[ArenaTask]
     left_out: tuple[str, ...] = ()
-    """What could not become a task, and why."""
+    """Objects, functions and files that could not be used, each with the reason."""

@@ -1,4 +1,4 @@
-"""Requests in words, for every door: outcomes, progress, the JSON object."""
+"""Describe requests in words and JSON, for every door: outcomes, progress, the JSON object."""
 
 from adacoder.report.as_json import VERSION, path_json, to_json
 from adacoder.report.difference import unified_diff

@@ -1,4 +1,4 @@
-"""The one JSON object of `--json` and `adacoder/run`."""
+"""The JSON object of `--json` and `adacoder/run`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
 VERSION = 1
-"""Of the answers that programs read: it grows when a member changes its meaning or goes, not when one is added."""
+"""Version of the JSON object. It grows when a member is removed or changes its meaning, not when a member is added."""
 
 
 def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:
-    """The one object that `--json` prints and `adacoder/run` answers with.
+    """Return the object that `--json` prints and `adacoder/run` answers with.
 
     Args:
-        outcome: the end of a request.
-        folder: the workspace; `target` is named relative to it where it lies inside.
-        encoding: of the characters in `edits`.
+        outcome: result of a request.
+        folder: the workspace. `target` is relative to it if it lies inside.
+        encoding: position encoding of `edits`.
     """
     verdict = outcome.verdict
     return {
@@ -50,11 +50,11 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
 
 
 def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict[str, JSON]:
-    """The object of `check --json` for a file or a folder that was not checked, with the members of `to_json`.
+    """Return the object of `check --json` for a file or folder that was not checked. It has the members of `to_json`.
 
     Args:
-        path: the file or folder; None if it has none.
-        folder: `path` is named relative to it where it lies inside.
+        path: the file or folder; None if there is none.
+        folder: `path` is shown relative to it if it lies inside.
         status: `error` or `skipped`.
         reason: one sentence.
     """

@@ -1,4 +1,4 @@
-"""Changes of a file as git and `diff -u` write them."""
+"""Changes of a file in the format of git and `diff -u`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 def unified_diff(before: str, after: str, shown: Path) -> str:
-    """The change from `before` to `after` in a file that is called `shown`."""
+    """Return the diff from `before` to `after` for a file named `shown`."""
     names = (f"{shown}", f"{shown}") if shown.is_absolute() else (f"a/{shown}", f"b/{shown}")
     lines = difflib.unified_diff(_lines(before), _lines(after), *names)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _lines(text: str) -> list[str]:
-    """Cut as `diff` and `patch` do, so that a `\\r` is part of its line."""
+    """Split only at `\\n`, as `diff` and `patch` do. A `\\r` stays in its line."""
     return io.StringIO(text, newline="\n").readlines()

@@ -1,4 +1,4 @@
-"""Failed examples as doctest shows them."""
+"""Failed examples in doctest's format."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from adacoder.domain import Example
 
 
 def as_doctest(example: Example, got: str, error: str | None = None) -> str:
-    """A failed example, what was wanted and what came."""
+    """Format a failed example with its expected and actual output."""
     return "\n".join([*failed_example(example), *what_came(example, got, error)])
 
 
 def failed_example(example: Example) -> Iterator[str]:
-    """Yield the lines of an example that failed."""
+    """Yield the lines that quote a failed example."""
     yield "Failed example:"
     yield from _indented(example.source)
 
 
 def what_came(example: Example, got: str, error: str | None) -> Iterator[str]:
-    """Yield the lines of what was wanted and what came."""
+    """Yield the lines of the expected and actual output, or of the exception."""
     if error is not None:
         yield "Exception raised:"
         yield from _indented(error)

@@ -1,4 +1,4 @@
-"""Evidence in a few words, as editors show it beside a function."""
+"""Evidence in a few words, as editors show it next to a function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from adacoder.messages import counted
 
 _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _SAYS_MORE = frozenset({FailureKind.DENIED, FailureKind.BROKEN_EXAMPLE, FailureKind.UNDEFINED_NAME})
-"""Failures of which what was wanted and given tells only the half."""
+"""Failures that expected and actual output do not fully explain."""
 
 
 def brief_score(passed: int, total: int) -> str:
@@ -18,7 +18,7 @@ def brief_score(passed: int, total: int) -> str:
 def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
     """First line that no example reached, as in "line 14 not reached"; empty if there is none.
 
-    `more`: lines that the function has moved down by since.
+    `more`: number of lines that the function has moved down since then.
     """
     if coverage is None or not coverage.unreached:
         return ""
@@ -35,7 +35,7 @@ def age(seconds: float) -> str:
 
 
 def want_and_got(result: ExampleResult, failure: Failure | None = None) -> str:
-    """A failed example in a sentence; `failure` is its own, if it has one that says more."""
+    """Describe a failed example in a sentence. `failure`: the example's own failure, used where it says more."""
     example = result.example
     if failure is not None and (failure.kind in _SAYS_MORE or (failure.got is None and failure.error is None)):
         return failure.message

@@ -1,4 +1,4 @@
-"""The Journal of a request as a document in Markdown: what each Agent was given and said, and what came of it."""
+"""A request's Journal in Markdown: each agent's instructions and replies, and the results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from adacoder.source.text import apply_edits
 from adacoder.task import current
 
 _DIFF_LINES = 2
-"""Lines around a change that a diff shows."""
+"""Lines of context around a change in a diff."""
 
 
 def journal(outcome: Outcome, folder: Path) -> str:
-    """The journal of a request as a document; `folder` is its workspace."""
+    """Return the journal of a request as a document; `folder` is its workspace."""
     return "\n\n".join(_document(outcome, folder)) + "\n"
 
 
@@ -36,7 +36,7 @@ def _document(outcome: Outcome, folder: Path) -> Iterator[str]:
         yield tree
     last_round = 0
     codes: dict[tuple[str, ...], str] = {(): current(outcome.target).function}
-    """The code that was seen last, by branches."""
+    """Latest code of each branch."""
     for step in outcome.steps:
         if step.round > last_round:
             last_round = step.round
@@ -70,7 +70,7 @@ def _facts(outcome: Outcome) -> Iterator[str]:
 
 
 def _told(step: Step, before: str) -> Iterator[str]:
-    """Yield the paragraphs of a step; `before` is the code that came before it."""
+    """Yield the paragraphs of a step; `before` is the code before the step."""
     where = "".join(f"{inline(name)} › " for name in step.branch)
     doing = step.doing or step.action.replace("_", " ")
     yield f"### {where}{_name(step)}: {inline(doing)}"
@@ -148,14 +148,14 @@ def _diff(before: str, after: str) -> str:
 
 @dataclass
 class _Node:
-    """A branch of a search: what was done in it, and the branches that it has."""
+    """A branch of a search, with its steps and its own branches."""
 
     steps: list[Step] = field(default_factory=list)
     branches: dict[str, _Node] = field(default_factory=dict)
 
     @property
     def result(self) -> str:
-        """The best that examples made of it."""
+        """Best score of its evaluations; empty if there are none."""
         found = [step.details for step in self.steps if isinstance(step.details, Evaluated)]
         if not found:
             return ""
@@ -164,7 +164,7 @@ class _Node:
 
 
 def _tree(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the lines of a search as nested lists; none where nothing branched."""
+    """Yield the lines of a search as nested lists. A search without branches has no lines."""
     root = _Node()
     for step in steps:
         node = root

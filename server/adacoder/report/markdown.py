@@ -1,4 +1,4 @@
-"""Texts in Markdown that others have a hand in: they are shown, and nothing in them is obeyed."""
+"""Foreign text in Markdown: it is shown, and its markup has no effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 
 def inline(text: str) -> str:
-    r"""`text` on one line, as it is: nothing in it means anything in Markdown. Settings are spelled as an editor's.
+    r"""Return `text` on one line with its Markdown escaped. Settings are spelled as in an editor.
 
     >>> inline("see <b>*this*</b>")
     'see \\<b\\>\\*this\\*\\</b\\>'
@@ -21,7 +21,7 @@ def inline(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    r"""`text` as a block of code, whatever fences it has itself.
+    r"""Return `text` as a block of code, with a fence longer than any fence in it.
 
     >>> fenced("a = 1", "python")
     '```python\na = 1\n```'

@@ -1,4 +1,4 @@
-"""The end of a request, in words."""
+"""Outcomes of requests, in words."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _EXIT_CODES = {
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> int:
-    """The command line's exit code: of several outcomes the worst."""
+    """Return the command line's exit code. The worst outcome determines it."""
     return max((_EXIT_CODES[outcome.status] for outcome in outcomes), default=0)
 
 
 def summary(outcome: Outcome) -> str:
-    """One line: how it ended, the evidence, and what else that rests on."""
+    """Return one line: the result, its evidence, and notes on the evidence."""
     return joined(" ", [_ending(outcome), *notes(outcome)])
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Notes on the evidence, from the run and from the request."""
+    """Return the notes on the evidence, from the run and from the request."""
     return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
 
 
@@ -64,7 +64,7 @@ def _evidence(outcome: Outcome) -> str:
         examples.append(score(outcome.passed, outcome.total))
     if outcome.strategy:
         parts.append(counted(outcome.rounds, "round"))
-    if outcome.model and not outcome.model.startswith("replay:"):  # a recording is no model, and its path is long
+    if outcome.model and not outcome.model.startswith("replay:"):  # a recording is not a model, and its path is long
         parts.append(outcome.model.removeprefix("ollama:"))
     if tokens.completion:
         about = "about " if tokens.estimated else ""
@@ -83,5 +83,5 @@ def total_tokens(outcome: Outcome) -> Tokens:
 
 
 def label(target: Target, folder: Path) -> str:
-    """`path::qualname`, the path relative to `folder` where it lies inside."""
+    """Return `path::qualname`. The path is relative to `folder` if it lies inside."""
     return f"{below(folder, target.module.path).as_posix()}::{target.qualname}"

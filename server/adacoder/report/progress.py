@@ -10,7 +10,7 @@ from adacoder.messages import counted
 
 
 def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
-    """One line for a person who waits: phase, round, examples passed, tokens so far."""
+    """Return one line for a waiting person: round, phase, examples passed, tokens so far."""
     if isinstance(event, Waiting):
         return event.message
     where = " · ".join([f"round {event.round}/{most_rounds}", *event.branch])

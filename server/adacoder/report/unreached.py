@@ -8,11 +8,14 @@ from adacoder.domain import Coverage, Line, Outcome
 from adacoder.messages import counted
 
 _QUOTED, _LISTED = 60, 3
-"""Longest quotation of a line, in characters; and most lines quoted."""
+"""Maximum characters of a quoted line, and maximum number of quoted lines."""
 
 
 def unreached(outcome: Outcome) -> str:
-    """Describe what no example reached, as in "no example reaches line 14: `except KeyError`"; empty if nothing."""
+    """Describe lines and branches that no example reached; empty if there are none.
+
+    The text is like "no example reaches line 14: `except KeyError`".
+    """
     coverage = None if outcome.verdict is None else outcome.verdict.coverage
     if coverage is None:
         return ""
@@ -23,7 +26,7 @@ def unreached(outcome: Outcome) -> str:
 
 
 def _blocks(coverage: Coverage) -> list[list[Line]]:
-    """Its unreached lines; those that follow each other stand together, without what is deeper than their first."""
+    """Return the unreached lines, with consecutive lines merged and cut to their outermost statements."""
     at = {number: place for place, number in enumerate(coverage.lines)}
     blocks: list[list[Line]] = []
     end = 0
@@ -54,6 +57,6 @@ def _quoted(line: Line) -> str:
 
 
 def _listed(things: Sequence[str], noun: str) -> str:
-    """The first of them, and how many more there are."""
+    """List the first few things, and the number of the others."""
     shown = ", ".join(things[:_LISTED])
     return shown if len(things) <= _LISTED else f"{shown}, and {counted(len(things) - _LISTED, f'more {noun}')}"
