@@ -1,4 +1,4 @@
-"""Parse text with our own Python. No other module calls the parser.
+"""Parse text with our own Python. Its parser is called only here.
 
 The user's Python may be newer or older, so None does not mean a syntax error. It only means that the text has to be
 read by its lines.
