@@ -130,7 +130,7 @@ class ImportIndex:
         workspace: the folder whose files are read.
         folders: the folders of the user's interpreter. Without them, installed packages are unknown, and few names
             outside the standard library can be imported.
-        wishes: which files of the workspace are private.
+        wishes: additions and exceptions to the private files of the workspace.
     """
 
     def __init__(

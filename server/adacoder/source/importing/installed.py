@@ -83,7 +83,7 @@ class InstalledModules:
 
     @property
     def is_known(self) -> bool:
-        """Whether any folder with modules is known."""
+        """True if any folder with modules is known."""
         return bool(self._roots)
 
     def has(self, module: str) -> bool:

@@ -22,7 +22,7 @@ _ALL_CHARACTERS = 16 * 1024 * 1024
 def project_files(own: Path, workspace: Path, access: Access) -> list[tuple[Path, str]]:
     """Read the Python files of `workspace` except `own`, outwards from its directory.
 
-    Stops after 2,000 files or 16 Mi characters. Unreadable files are skipped.
+    Stops after 2,000 files or about 16 million characters. Unreadable files are skipped.
     """
     texts: list[tuple[Path, str]] = []
     room = _ALL_CHARACTERS
