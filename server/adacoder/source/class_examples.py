@@ -1,8 +1,8 @@
-"""Examples in a class docstring that run one of the class's methods.
+"""Examples of a class that run a particular method.
 
 They follow the examples of the method's own docstring, together with the statements before them, up to the last example
-that runs the method. Examples that do not run it only prepare the others. `class_examples` finds candidates by reading;
-`running` keeps the ones that ran the method.
+that runs the method. Examples that do not run it only prepare the others. `class_examples` finds candidates by reading.
+`running` keeps those up to the last one that was observed to run the method.
 
 The first example that uses a stub or an undefined name is left out with all later ones, because the method cannot make
 them pass. doctest runs the two docstrings separately, but here they share a namespace. So all class examples are left
@@ -56,7 +56,7 @@ def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
 
 
 def _working(found: Sequence[Example], target: Target, owner: Definition) -> Iterator[Example]:
-    """Yield examples up to the first one that uses a stub or an undefined name."""
+    """Yield the examples before the first use of a stub or an undefined name."""
     stubs = unwritten(owner, target.name)
     # Most examples only use the class itself, so the module need not be read.
     bound = {*vars(builtins), *([] if owner.parents else [owner.name])}

@@ -57,9 +57,9 @@ class ProjectImports:
         self._workspace = workspace
 
     def import_of(self, name: str) -> ImportedName | None:
-        """Return the import of `name` in the target's module, else the most common one in the nearest files.
+        """Return the import of `name` in the target's module, else the most common import in the nearest files.
 
-        Imports for type checkers only count if there are no others. Imports from the target's own module never count.
+        Imports for type checkers are a last resort. Imports from the target's own module never count.
         """
         own = [found for found in _imports_of(name, self._target.text) if self._can_be_imported(found.imported)]
         if own:

@@ -53,7 +53,7 @@ def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
 
 
 def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
-    """Replace the unreadable statements of a module. Of a statement that contains `within`, replace only parts."""
+    """Replace the unreadable statements of a module. If a statement contains `within`, replace only parts of it."""
     ours: list[Span] = []
     for statement in _unreadable(text, statements(text)):
         if _apart(statement, within):

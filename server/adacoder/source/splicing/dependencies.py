@@ -217,7 +217,7 @@ def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
     """Return whether importing the name at module level would mask another meaning there, or might be masked.
 
-    A module that an `import *` of the module may provide is assumed to be the one that `import` would bind.
+    If an `import *` provides a name that the import binds to a module, both are assumed to be the same module.
     """
     if name.origin(target.module) in module.bound.origins.get(name.binds, ()):
         return False

@@ -1,8 +1,8 @@
 """Rename the parameters of a function, and the function itself, throughout its text.
 
 Every variable with an old name is renamed, regardless of its scope. This is safe because the new names are not in use.
-The result is verified: its syntax tree must be the old one with exactly these names changed. Otherwise, there is no
-result.
+The result is verified: only these names may have changed in the syntax tree. If verification fails, `with_names`
+returns None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SEEING_NAMES = frozenset({"dir", "eval", "exec", "locals", "vars"})
 def with_names(text: str, names: Mapping[str, str], function: str, *, method: bool) -> str | None:
     """Rename variables in `text`, which defines `function`; None if the result cannot be verified.
 
-    In recursive calls, the function's name and the keywords also change. A `method` calls itself on its first parameter.
+    Recursive calls get the new function name and keywords. A `method` calls itself on its first parameter.
     """
     tree = parsed(text)
     root = None if tree is None else next((node for node in tree.body if isinstance(node, DEFINITIONS)), None)

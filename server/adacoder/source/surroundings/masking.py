@@ -1,6 +1,6 @@
 """Mask long strings and possible secrets in a module's text before a model sees it.
 
-A prompt can leave the machine: the model server may run elsewhere, and a recorded conversation may go into a bug report.
+A prompt can leave the machine: a model server may run elsewhere, and a recorded conversation may go into a bug report.
 """
 
 from __future__ import annotations
