@@ -1,7 +1,7 @@
 """The line structure of Python text, found without parsing it.
 
 Code is often broken while the user types, and only the user's own interpreter, which may be older or newer than ours,
-decides what is a syntax error. So statements, functions and bodies are found from lines: strings, comments, brackets
+can report a syntax error. So statements, functions and bodies are found from lines: strings, comments, brackets
 and indentation. A text that is broken in one place stays readable elsewhere: an open bracket ends where a statement
 keyword starts a line, and an unclosed string ends with its line.
 

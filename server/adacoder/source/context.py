@@ -163,7 +163,7 @@ class _Surroundings:
             yield _Entry("docstring", "\n".join(described(literal, SUMMARY)), _ABOUT)
 
     def _contract(self) -> Iterator[_Entry]:
-        """The overloads of a function, or the docstring of the nearest inherited method."""
+        """The overloads of a function, or the nearest inherited method with its docstring."""
         if self._owner is None:
             for symbol in self._module.named(self._own.name):
                 if symbol.definition is not None and symbol.definition.header != self._own.header:
@@ -358,7 +358,7 @@ class _Following:
         from parso.cache import parser_cache
 
         self._trees = parser_cache
-        # jedi sees only the imports and the names, because reading the module's whole text takes it long.
+        # jedi sees only the imports and the names, because it reads the whole text of a module slowly.
         code = "\n".join([*imports, *names])
         found: list[tuple[str, DefinedAt]] = []
         with _ONE_AT_A_TIME, suppress(Exception):  # it fails in many ways on odd code, which only means less context

@@ -18,7 +18,7 @@ _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ 
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 """Line that opens a Markdown fence, or closes it if nothing follows."""
 _LONGEST = 40_000
-"""Maximum characters of a docstring with examples. The longest ones in common packages have half as many."""
+"""Maximum characters of a docstring with examples. The longest in common packages has half as many."""
 
 
 class UnreadableExample(TargetError):

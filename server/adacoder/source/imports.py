@@ -37,7 +37,7 @@ def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]
 
     Undefined names that the module also uses outside `within` are left out, because they evidently come from somewhere.
     So are names like `__file__`, and the builtins of any Python. Names bound only at run time are included: the sandbox
-    finds out. A name imported only for type checkers is undefined where it is needed at run time. The result is empty
+    sees that they exist. A name imported only for type checkers is undefined where it is needed at run time. The result is empty
     if our own Python cannot parse the code in `within`, because then the user's Python decides.
     """
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
@@ -164,7 +164,7 @@ class ImportIndex:
         return module in sys.stdlib_module_names or not self._installed.is_known
 
     def _of_a_library(self, name: str) -> str | None:
-        """Import a class if exactly one of the installed libraries that the project uses has it."""
+        """Import a class if the project uses exactly one installed library that has it."""
         if not name[0].isupper():
             return None
         found = [module for module in sorted(self._project.libraries) if self._installed.offers(module, name)]

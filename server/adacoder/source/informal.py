@@ -18,7 +18,7 @@ Examples that could be misread are left out:
 * calls with two different results
 
 Prose is only read if no `>>>` example shows an output, because such examples are explicit. Hardly any are missed: only
-one in 37,000 functions of the standard library and of common packages has both.
+1 in 37,000 functions of the standard library and of common packages has both.
 """
 
 from __future__ import annotations
@@ -362,7 +362,7 @@ def _written(name: str | None, value: ast.expr) -> str:
 
 
 def _result_of_sentence(text: str, start: int) -> Constant | None:
-    """The only result in the rest of the line at `start`, or else in the next line as well."""
+    """The only result between `start` and the end of its line, or else of the next line; None if there are several."""
     rest = text[start : start + _DISTANCE]
     following = _FOR.search(rest)
     line, *others = (rest[: following.start()] if following else rest).split("\n")

@@ -50,11 +50,11 @@ def locate(
 ) -> Target:
     """Find the function named `qualname`, or the innermost reachable one around the 0-based `line`.
 
-    If several functions have the name, the last one with a docstring counts. For a property, the getter counts. A blank
-    line directly below a function belongs to it. So do further blank lines that are indented deeper than its `def`.
+    If several functions have the name, the last documented one counts. For a property, the getter counts. A blank line
+    directly below a function belongs to it. So do further blank lines that are indented deeper than its `def`.
 
     Raises:
-        TargetError: there is no such function, or it cannot be a target. It may have no docstring, be inside another
+        TargetError: the function does not exist or cannot be a target. It may have no docstring, be inside another
             function, only declare an overload, have unreadable examples, or be in a file that never runs.
     """
     must_run(path)
@@ -127,7 +127,7 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
 
 
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
-    """The docstrings that doctest would read, in order: of the module, classes and functions.
+    """The docstrings that doctest would read, in order: module, classes and functions.
 
     `__test__` is not included, because only running the module would give its value.
     """

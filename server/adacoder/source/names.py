@@ -235,7 +235,7 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def used_when_called(text: str) -> frozenset[str]:
-    """Return the outside names that the bodies of the functions in `text` use, without their headers."""
+    """Return the names that functions in `text` use from outside when they run, but not the names in their headers."""
     table = symbols(text)
     return frozenset(IDENTIFIER.findall(text) if table is None else _globals(table.get_children()))
 

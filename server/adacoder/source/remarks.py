@@ -40,7 +40,7 @@ def kept(target: Target, indent: str) -> str:
 
 
 def without(text: str, comments: Set[str]) -> str:
-    """Remove the lines of `text` that consist of one of `comments`. `text` has `\\n` line endings."""
+    """Remove the lines of `text` that consist of a comment in `comments`. `text` has `\\n` line endings."""
     if not any(comment in text for comment in comments):
         return text
     lines, inside = Lines(text), string_interiors(text)

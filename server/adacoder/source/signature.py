@@ -21,9 +21,9 @@ class Fit:
     """Changes that make the body of one function work in another."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """Candidate's parameters with another name in the target, and these names."""
+    """The candidate's parameters whose name differs in the target, with the target's names."""
     defaults: Mapping[str, str] = field(default_factory=dict)
-    """Candidate's parameters that the target lacks, with their default expressions."""
+    """The candidate's parameters that the target lacks, with their default expressions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _PIECES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Skimmed:
-    """A function with a docstring that examples can reach."""
+    """A documented function that examples can reach."""
 
     qualname: str
     line: int

@@ -11,7 +11,7 @@ _STUB_STATEMENT = re.compile(r"(?:pass|\.\.\.|raise[ \t]+NotImplementedError\b.*
 
 
 def is_stub(definition: Definition) -> bool:
-    """True if the body has only a docstring, `pass`, `...`, a bare `raise NotImplementedError` or comments."""
+    """True if the body has only a docstring, `pass`, `...`, `raise NotImplementedError` or comments."""
     start = definition.header.end if definition.docstring is None else definition.docstring.end
     lines = [definition.header_line, *definition.body_lines]
     parts = [

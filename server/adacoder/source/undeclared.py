@@ -33,7 +33,7 @@ def undeclared(
 ) -> tuple[str, ...]:
     """Return a note for each installed third-party module that only `edits` import and pyproject.toml does not declare.
 
-    `folders` are the folders of the user's interpreter. There are no notes if the declared dependencies are unknown.
+    `folders` are the folders of the user's interpreter. The result is empty if the declared dependencies are unknown.
     """
     if not any("import" in edit.text for edit in edits) or _SCRIPT.search(target.text):
         return ()
@@ -55,7 +55,7 @@ def undeclared(
 
 
 def _providers(modules: set[str], declared: Set[str], installed: InstalledModules) -> dict[str, str]:
-    """Return the distribution of each module in `modules` that certainly comes from none of `declared`."""
+    """Return the distribution of each module in `modules` that certainly does not come from a `declared` one."""
     found = installed.distributions()
     known = [installed.modules_of(found[name]) for name in declared & found.keys()]
     if not all(known):

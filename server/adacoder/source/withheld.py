@@ -40,7 +40,7 @@ _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
 def withheld(target: Target) -> str | None:
     """The text of the target's module with docstrings and comments blanked, at its original length.
 
-    None if the module or an example reads docstrings. The target's own body does not count, since the candidate
+    None if the module's code or an example reads docstrings. The target's own body does not count, since the candidate
     replaces it.
     """
     text = target.text

@@ -111,7 +111,7 @@ class InstalledModules:
     def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
         """Return the statement that imports `name`, an installed module, a common alias or a well-known member.
 
-        `taken`: the dotted attributes that the code uses of it; None if unknown.
+        `taken`: the dotted attributes of `name` that the code uses; None if unknown.
         """
         found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, taken)]
         if len(found) == 1:

@@ -1,7 +1,7 @@
 """Choose the imports and definitions that a function needs, and where each may go.
 
-The names that the module binds or uses keep their meaning. An import or definition that would mask one moves into the
-functions that need it.
+The names that the module binds or uses keep their meaning. An import or definition that would mask such a name moves
+into the functions that need it.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> list[ImportedName]:
     """Replace an `import *`, which could mask any name of the module, by the unknown names that it provides.
 
-    If its exports are not known, take all unknown names, but only if there is no other `import *`.
+    If its exports are not known, take all unknown names, provided that it is the only `import *`.
     """
     known = surely_exported(star.module)
     if known is None:

@@ -1,7 +1,7 @@
 """Find definitions of names in the files of the user's project.
 
-Files are read as text, each at most once. The limit is in characters and not in seconds, so that the same texts always
-give the same results.
+Files are read as text, each at most once. The limit is in bytes and not in seconds, so that the same texts always give
+the same results.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from adacoder.source.text import decoded
 _MOST_NAMES = 24
 """Maximum number of names of a module to look up in other files."""
 _LONGEST_FILE = 200_000
-"""Maximum characters of a file to read. Longer files are generated, or data."""
+"""Maximum bytes of a file to read. Longer files are data or generated."""
 _ALL_FILES = 300_000
-"""Maximum characters to read for one target, which takes about a third of a second."""
+"""Maximum bytes to read for one target, which takes about a third of a second."""
 _EVERYWHERE = frozenset({*keyword.kwlist, *vars(builtins)})
 
 
@@ -54,7 +54,7 @@ class NearFiles:
     def __init__(
         self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
     ) -> None:
-        """`root` is the folder that `module` is imported from, `overlays` the texts of open files that `access` allows."""
+        """`root`: the folder that `module` is imported from; `overlays`: texts of open files that `access` allows."""
         self.root = root
         self._follow = follow
         self._access = access
@@ -124,7 +124,7 @@ class NearFiles:
         """Read a file of the project from the editor if it is open there, else from disk.
 
         Raises:
-            OSError: the file is not part of the project, too long, or not Python text.
+            OSError: the file is too long, not part of the project, or not Python text.
         """
         if path in self._overlays:
             return self._overlays[path]
