@@ -2,7 +2,7 @@
 
 They follow the examples of the method's own docstring, together with the statements before them, up to the last example
 that runs the method. Examples that do not run it only prepare the others. `class_examples` finds candidates by reading,
-and `running` selects the final ones after a run.
+and `running` makes the final selection after a run.
 
 The first example that uses a stub or an undefined name is left out with all later ones, because the method cannot make
 them pass. doctest runs the two docstrings separately, but here they share a namespace. So all class examples are left

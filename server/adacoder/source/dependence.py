@@ -20,7 +20,7 @@ _NAMED = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`|\b(\w+)\(")
 def by_dependence(targets: Sequence[Target]) -> list[Target]:
     """Sort `targets` topologically.
 
-    A function follows those that its examples, decorators, signature, docstring or comments mention. Ties keep the
+    A function follows all others that its examples, decorators, signature, docstring or comments mention. Ties keep the
     given order, and a cycle starts with its first function.
     """
     names, called = [_names(each) for each in targets], [_called(each) for each in targets]

@@ -36,9 +36,9 @@ def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]
     """Return the undefined names in the lines of `within` in the module `text`, in order of use.
 
     Undefined names that the module also uses outside `within` are left out, because they evidently come from somewhere.
-    So are names like `__file__`, and the builtins of any Python. Names bound only at run time are included: the sandbox
-    sees that they exist. A name imported only for type checkers is undefined where it is needed at run time. The result is empty
-    if our own Python cannot parse the code in `within`, because then the user's Python decides.
+    So are names like `__file__`, and the builtins of any Python. Dynamically bound names are included: only the sandbox
+    sees that they exist. A name imported only for type checkers is undefined where it is needed at run time. The result
+    is empty if our own Python cannot parse the code in `within`, because then the user's Python decides.
     """
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
 
