@@ -1,14 +1,14 @@
 """The line structure of Python text, found without parsing it.
 
-What the user types is often broken, and only the user's own interpreter may call something a syntax error (it may be
-older or newer than ours). So whatever must be found in a text (statements, functions, where a body begins) is found
-from its lines: strings, comments, brackets and indentation. A text that is broken in one place stays readable in the
-others: an open bracket ends where a statement keyword starts a line, and a string that is left open ends with its line.
+Code is often broken while the user types, and only the user's own interpreter, which may be older or newer than ours,
+can report a syntax error. So statements, functions and bodies are found from lines: strings, comments, brackets
+and indentation. A text that is broken in one place stays readable elsewhere: an open bracket ends where a statement
+keyword starts a line, and an unclosed string ends with its line.
 
 Only `\\r\\n`, `\\r` and `\\n` end a line, as in the Language Server Protocol and in Python's tokenizer; a form feed
 does not. Offsets are code points.
 
-Where our own Python can read a text, its tree may tell more: `parsed`. None from it proves nothing.
+`parsed` gives the syntax tree if our own Python can read the text. If it returns None, that proves nothing.
 """
 
 from adacoder.pytext.definitions import Definition, definitions, definitions_in, docstring_at

@@ -1,4 +1,4 @@
-"""Functions and classes as their lines show them."""
+"""Functions and classes, found from lines."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from adacoder.pytext.strings import skip_string
 
 DEFINITION = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _DEEPEST = 100
-"""Levels of indentation that Python reads at most."""
+"""Maximum number of indentation levels in Python."""
 _STRING_START = re.compile(r"(?P<prefix>[rRuU]?)(?=['\"])")
 _FILLER = re.compile(r"(?:[ \t\f\r\n]|\\(?=[\r\n])|#[^\r\n]*)*")
-"""White space, continuations and comments between the tokens of an expression in brackets."""
+"""White space, continuations and comments between the tokens of a bracketed expression."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A function or class as its lines show it."""
+    """A function or class."""
 
     text: str
     name: str
-    """As `__name__` spells it: identifiers that Python takes for the same (NFKC) have the same name."""
+    """As in `__name__`, so NFKC-normalised."""
     is_class: bool
     parents: tuple[Definition, ...]
     """Enclosing definitions, outermost first."""
@@ -43,24 +43,26 @@ class Definition:
 
     @property
     def in_function(self) -> bool:
-        """True if a function encloses it, so that nothing outside can reach it."""
+        """True if it is inside a function and cannot be reached from outside."""
         return any(not parent.is_class for parent in self.parents)
 
     @property
     def header_line(self) -> LogicalLine:
-        """Logical line of `def` or `class`, with a one-line body."""
+        """Logical line of `def` or `class`, including a body on the same line."""
         return self.lines[self.header_index]
 
     @cached_property
     def span(self) -> Span:
-        """From the start of the first decorator's (or the header's) line to the end of the last line of the body,
-        comments at the body's own indentation included, the last terminator not."""
+        """From the start of the first decorator's (or the header's) line to the end of the last line of the body.
+
+        Includes trailing comments at the body's indentation, but not the last line terminator.
+        """
         first = self.lines[0]
         return Span(first.start - len(first.indent), self._end())
 
     @property
     def header(self) -> Span:
-        """From `def` to the colon, inclusive, or to the end of the line if there is no colon."""
+        """From `def` to the colon, inclusive; to the end of the line if the colon is missing."""
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 
@@ -71,8 +73,7 @@ class Definition:
 
     @cached_property
     def docstring(self) -> Span | None:
-        """The string that is the body's first statement, with its quotes, and with its brackets and parts if it has
-        such; None if there is none."""
+        """The string that is the body's first statement, with quotes, parentheses and all its parts, or None."""
         line = self.header_line
         if self.header.end < line.code_end:
             return docstring_at(self.text, self.header.end, line.code_end)
@@ -82,7 +83,7 @@ class Definition:
         return docstring_at(self.text, line.start, line.code_end)
 
     def _end(self) -> int:
-        """Past the last logical line and the following comment lines at the body's indentation."""
+        """Offset past the last logical line and the following comment lines at the body's indentation."""
         end = self.lines[-1].end
         body = self.body_lines
         if not body:
@@ -110,9 +111,9 @@ def definitions(text: str) -> list[Definition]:
 
 
 def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:
-    """All functions and classes among `lines`, the body of the last of `parents`.
+    """All functions and classes among `lines`, which are the body of the last of `parents`.
 
-    The search stops at the deepest indentation that Python can read.
+    The search stops at the deepest nesting that Python can read.
     """
     found: list[Definition] = []
     _collect(text, lines, parents, found)
@@ -141,10 +142,10 @@ def _collect(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition,
 
 
 def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: tuple[Definition, ...]) -> Definition:
-    """The definition that `lines` are.
+    """Build a definition from its `lines`.
 
     Raises:
-        ValueError: the header is none.
+        ValueError: the header line is not a `def` or `class`.
     """
     match = DEFINITION.match(text, lines[header_index].start)
     if match is None:
@@ -154,8 +155,10 @@ def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: 
 
 
 def docstring_at(text: str, start: int, end: int) -> Span | None:
-    """The docstring that a logical line's code `start:end` begins with: a string, or several in a row, in brackets or
-    not, that are the whole of a statement; None if there is none."""
+    """The docstring at the start of a logical line's code `start:end`, or None.
+
+    A docstring is one string or several adjacent ones, with or without parentheses, that form a whole statement.
+    """
     position = begin = _past_filler(text, start)
     depth = 0
     while text.startswith("(", position):

@@ -1,8 +1,8 @@
 """The functions around a position, found without reading the whole text.
 
-The less indented lines above a line decide which functions enclose it. A line that begins outside triple-quoted strings
-and starts as only a statement can (`def`, `return`, …) is certainly a logical line. All other lines are read exactly,
-from the nearest certain line on. So the result equals that of `definitions` for the whole text.
+The less indented lines above a line decide which functions enclose it. A line outside triple-quoted strings that starts
+with a statement keyword (`def`, `return`, …) is certainly a logical line. All other lines are read exactly, from the
+nearest certain line on. So the result is the same as with `definitions` on the whole text.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _BEYOND = 1 << 30
 def functions_around(text: str, offset: int) -> list[Definition]:
     """The functions that the line at `offset` belongs to, outermost first.
 
-    They are the functions of `definitions(text)` whose span covers the line. Only the header and the docstring line of
-    their classes are read.
+    These are the functions of `definitions(text)` whose span covers the line. For the enclosing classes, only the
+    header and the docstring line are read.
     """
     above = _Above(text, offset)
     parents: tuple[Definition, ...] = ()
@@ -44,7 +44,7 @@ def starts_logical_line(text: str, offset: int) -> bool:
 
 
 def _head(text: str, header_start: int) -> list[LogicalLine]:
-    """The header of a definition, and the first line of its body if it has one."""
+    """The header of a definition and the first line of its body, if any."""
     header, *following = islice(logical_lines(text, header_start), 2)
     return [header, *(line for line in following if line.width > header.width)]
 
@@ -70,16 +70,16 @@ class _Above:
         return is_outside and self._content(self._line) == offset and self._is_logical(self._line)
 
     def headers(self) -> Iterator[int]:
-        """Starts of the headers that enclose, are, or follow the line as a decorator; the innermost first.
+        """Starts of the headers around the line, innermost first.
 
-        Going up, only lines that are indented less than all logical lines below them matter: a header among them has
-        the line in its body. An uncertain line does not hide a header. The header's body is then read to see whether
-        it ends before the line.
+        The line can itself be a header, or a decorator of one. Going up, only lines that are indented less than all
+        logical lines below them matter: a header among them has the line in its body. An uncertain line does not hide
+        a header; the header's body is then read to see whether it ends before the line.
         """
         text = self._text
         bound = lowest = _BEYOND
         lowest_start = self._line
-        deep = ""  # what lines begin with that are surely indented as far as `bound`
+        deep = ""  # prefix of lines that are certainly indented as far as `bound`
         if decorated := self._decorated():
             yield _start(decorated)
             bound = lowest = decorated.width
@@ -115,7 +115,7 @@ class _Above:
         return own
 
     def _upward(self, start: int) -> Iterator[int]:
-        """The starts of the lines from `start` upward that begin in no string between triple quotes."""
+        """Starts of the lines from `start` upward, except those inside triple-quoted strings."""
         text, strings = self._text, reversed(self._strings)
         string = next(strings, None)
         while True:
@@ -131,12 +131,12 @@ class _Above:
             start = self._line_start(start - 1 - is_pair)
 
     def _line_start(self, offset: int) -> int:
-        """Start of the line that holds `offset`."""
+        """Start of the line that contains `offset`."""
         newline = self._text.rfind("\n", 0, offset)
         return (max(newline, self._text.rfind("\r", 0, offset)) if self._has_returns else newline) + 1
 
     def _content(self, start: int) -> int | None:
-        """The offset of the first character of a line that is not white space; None if it is blank or a comment."""
+        """Offset of the first non-blank character of a line; None for a blank line or a comment."""
         match = _WHITE.match(self._text, start)
         content = match.end() if match else start
         return None if self._text[content : content + 1] in ("", "\n", "\r", "#") else content
@@ -155,16 +155,16 @@ class _Above:
         return all(line.end < start for line in above)
 
     def _certain(self, start: int) -> int:
-        """The nearest start of a logical line, at `start` or above it, that is plain to see."""
+        """The nearest certain start of a logical line, at or above `start`."""
         return next(filter(self._is_certain, self._upward(start)), 0)
 
     def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
-        """True if the body of a definition goes on where the line begins.
+        """True if the body of a definition continues at the start of the line.
 
         Args:
             header_start: where its header starts.
             width: the column of its header.
-            doubtful: the start of a line below that ends the body, if it is a logical line.
+            doubtful: the start of a line below. If this is a logical line, it ends the body.
         """
         if self._is_logical(doubtful):
             return False
@@ -172,7 +172,7 @@ class _Above:
         return all(line.width > width for line in body)
 
     def _decorated(self) -> LogicalLine | None:
-        """The header that the line decorates; None if it is part of no decorator."""
+        """The header that the line decorates; None if the line is not part of a decorator."""
         begin, has_decorator = self._line, False
         for begin in self._upward(self._line):
             has_decorator |= self._is_decorator(begin)
@@ -192,7 +192,7 @@ class _Above:
         return None
 
     def _above_decorators(self, header_start: int) -> int:
-        """A start of a logical line above the decorators of a header, if it has any; else the header's own."""
+        """Start of a logical line above a header's decorators; without decorators, the start of the header itself."""
         above, has_decorator = header_start, False
         for above in islice(self._upward(header_start), 1, None):
             if self._is_decorator(above):
@@ -208,5 +208,5 @@ class _Above:
 
 
 def _start(line: LogicalLine) -> int:
-    """Start of its white space."""
+    """Start of the line, including its indentation."""
     return line.start - len(line.indent)

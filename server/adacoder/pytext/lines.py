@@ -1,4 +1,4 @@
-"""Physical lines: where they begin and end, how deep they are indented."""
+"""Offsets and indentation of physical lines."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from functools import cached_property, lru_cache
 LINE_END = re.compile(r"\r\n|\r|\n")
 _NEWLINE = re.compile(r"\n")
 _CHUNK = 1 << 13
-"""Characters that are counted at a time."""
+"""Characters to search for newlines at a time."""
 TAB_SIZE = 8
 """Columns between tab stops, as Python's tokenizer counts them."""
 
 
 class Lines:
-    """A text cut into lines, with offsets: `lines[i]` keeps its terminator."""
+    """A text split into lines, with offsets. `lines[i]` includes its terminator."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def starts(self) -> list[int]:
-        """The offset that each line starts at."""
+        """The start offset of each line."""
         return _starts(self.text)
 
     def __len__(self) -> int:
@@ -48,7 +48,7 @@ class Lines:
 
 
 class CountedLines(Lines):
-    """The lines of a text of which few are asked for: to count them up to an offset is faster than to cut the text."""
+    """`Lines` for few look-ups: counting newlines up to an offset is then faster than splitting the text."""
 
     def line_at(self, offset: int) -> int:
         """The 0-based line that holds `offset`."""
@@ -57,7 +57,7 @@ class CountedLines(Lines):
 
 @lru_cache(maxsize=4)  # requested once for each function of a file
 def _starts(text: str) -> list[int]:
-    terminator = LINE_END if has_lone_returns(text) else _NEWLINE  # which is found three times as fast
+    terminator = LINE_END if has_lone_returns(text) else _NEWLINE  # `_NEWLINE` is three times as fast
     return [0, *[match.end() for match in terminator.finditer(text)]]
 
 
@@ -71,12 +71,12 @@ def line_number(text: str, offset: int) -> int:
 
 
 def line_start(text: str, line: int) -> int | None:
-    """Offset of the start of the 0-based `line`, or None if the text has fewer lines."""
+    """The start offset of the 0-based `line`, or None if the text has fewer lines."""
     if has_lone_returns(text):
         starts = Lines(text).starts
         return starts[line] if 0 <= line < len(starts) else None
     start, left = 0, line
-    while left > (newlines := text.count("\n", start, start + _CHUNK)):  # counting is faster than cutting
+    while left > (newlines := text.count("\n", start, start + _CHUNK)):  # counting is faster than splitting
         if start >= len(text):
             return None
         start, left = start + _CHUNK, left - newlines
@@ -90,7 +90,7 @@ def has_lone_returns(text: str) -> bool:
 
 
 def indent_width(white_space: str) -> int:
-    """The column that leading `white_space` reaches; a form feed starts over, a tab goes to the next stop."""
+    """The column after leading `white_space`. A form feed resets it to 0, a tab advances to the next tab stop."""
     if not white_space.strip(" "):
         return len(white_space)
     column = 0
@@ -105,23 +105,23 @@ def indent_width(white_space: str) -> int:
 
 
 def line_ending(text: str) -> str:
-    """The terminator that most lines of `text` use; `\\n` where there is none."""
+    """The most frequent line terminator in `text`; `\\n` if it has none."""
     found = [match.group() for match in LINE_END.finditer(text)]
     return max(set(found), key=lambda ending: (found.count(ending), ending == "\n")) if found else "\n"
 
 
 def normalize(text: str) -> str:
-    """`text` with every line ending as `\\n`."""
+    """Convert all line endings to `\\n`."""
     return LINE_END.sub("\n", text) if "\r" in text else text
 
 
 def content_end(text: str, position: int) -> int:
-    """End of the line that holds `position`, without its terminator."""
+    """End of the line that contains `position`, without its terminator."""
     match = LINE_END.search(text, position)
     return match.start() if match else len(text)
 
 
 def past_terminator(text: str, position: int) -> int:
-    """Past the line terminator at `position`; `position` itself where there is none."""
+    """Offset past the line terminator at `position`; `position` itself if there is none."""
     match = LINE_END.match(text, position)
     return match.end() if match else position

@@ -1,4 +1,4 @@
-"""Logical lines, the text between two NEWLINE tokens, and statements made of them."""
+"""Logical lines (the text between two NEWLINE tokens) and statements."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ STATEMENT_START = re.compile(
     r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:\[]"
     r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
 )
-"""Start of a line that is in no bracket, whatever is open above it."""
+"""Start of a line that cannot be inside a bracket, whatever is open above it."""
 _HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?[\r\n])*(?P<indent>[ \t\f]*)(?![ \t\f#\r\n]|\Z)")
-"""Text before a logical line: the rest of the line above it, blank lines, comments, its indentation."""
+"""Text before a logical line: the rest of the line above, blank lines, comments and indentation."""
 _PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
-"""Text that cannot end a logical line or change how the rest is read."""
+"""Text that can neither end a logical line nor change how the rest is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalLine:
-    """One logical line: the text between two NEWLINE tokens, which brackets and strings can extend over many lines.
+    """The text between two NEWLINE tokens. Brackets and strings can extend it over several physical lines.
 
     Blank lines and lines with only a comment are not logical lines.
     """
 
     start: int
-    """Offset of its first character that is not white space."""
+    """Offset of the first character after the indentation."""
     end: int
-    """Offset past its last character, trailing comment included, terminator not."""
+    """Offset past the last character, including a trailing comment but not the terminator."""
     indent: str
     """The white space before it."""
     code_end: int
-    """Offset past its last character that is neither white space nor comment."""
+    """Offset past the last character that is neither white space nor part of a comment."""
     colon: int | None
-    """Offset of the first colon outside brackets and strings; in the line of a `def` or `class`, its own."""
+    """Offset of the first colon outside brackets and strings. For a `def` or `class`, it ends the header."""
     closed: bool
-    """True if its brackets and strings are closed."""
+    """True if all its brackets and strings are closed."""
 
     @property
     def width(self) -> int:
@@ -49,8 +49,10 @@ class LogicalLine:
 
 
 def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[LogicalLine]:
-    """The logical lines of `text` that start between two offsets; at `start` a line must begin, outside any string or
-    bracket."""
+    """The logical lines of `text` that start between two offsets.
+
+    `start` must be the start of a line outside any string or bracket.
+    """
     position = start
     while head := _HEAD.match(text, position, end):
         line = _scan(text, *head.span("indent"))
@@ -130,7 +132,7 @@ _CONTINUED = re.compile(r"(?:async\s+)?(?:if|for|while|try|match)\b")
 
 
 def dedent(text: str) -> str:
-    """`text` with its first line's indentation taken off every line that has it; text inside strings stays."""
+    """Remove the first line's indentation from every line that has it, except inside strings."""
     prefix = text[: len(text) - len(text.lstrip(" \t"))]
     if not prefix:
         return text
@@ -143,14 +145,14 @@ def dedent(text: str) -> str:
 
 
 def indented(text: str, indent: str) -> str:
-    """`text` with `indent` before every line except blank lines and lines that begin inside strings."""
+    """Put `indent` before every line except blank lines and lines that begin inside strings."""
     inside = string_interiors(text)
     lines = Lines(text)
     return "".join(lines[i] if i in inside or not lines[i].strip() else indent + lines[i] for i in range(len(lines)))
 
 
 def string_interiors(text: str) -> frozenset[int]:
-    """The lines (0-based) of `text` that begin inside a string literal, so that their white space is content."""
+    """The 0-based lines of `text` that begin inside a string literal. Their white space is content."""
     lines = Lines(text)
     inside: set[int] = set()
     for literal in string_literals(text, 0, len(text)):

@@ -1,8 +1,8 @@
-"""String literals: where they end, in whatever state the text is.
+"""Find the ends of string literals, even in broken text.
 
-A string that is left open ends with its line. A triple quote that is left open takes the next one for its end, and
-from there on all strings of the file are read inside out. So the end of a string over several lines is believed only
-if what follows it could be Python.
+An unclosed string ends with its line. An unclosed triple quote would end at the next one, and from there on all strings
+of the file would be read inside out. So a triple-quoted string of several lines counts as closed only if the text after
+it could be Python.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ _QUOTE_OR_COMMENT = re.compile(r"['\"#]")
 _SHORT = {
     quote: re.compile(rf"{quote}[^{quote}\\\r\n]*(?:\\(?:\r\n|.)[^{quote}\\\r\n]*)*", re.DOTALL) for quote in "'\""
 }
-"""A string between single quotes up to the quote that closes it, or to the end of its line."""
+"""A single-quoted string, up to the closing quote or the end of its line."""
 _WHITE = re.compile(r"[ \t\f]*")
 _FORMATTED_LAST = frozenset("fFtTrR")
 _FORMATTED_PREFIX = re.compile(r"(?:\A|\W)(?:[fFtT][rR]?|[rR][fFtT])\Z")
 _WORD = rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[^\W\d]\w*"
-"""A name; no keyword."""
+"""A name that is not a keyword."""
 _TEXT_AFTER = re.compile(rf"[ \t\f]*(?:(?![rbuftRBUFT]{{1,2}}['\"]){_WORD}|>>>)")
 """Text that never follows a string directly: a name, or a prompt."""
 _TEXT_BELOW = re.compile(
     rf"[ \t\f]*(?:\r\n|\r|\n)\s*(?:>>>|(?!(?:match|case|type|print|exec)\b){_WORD}(?:[ \t]+{_WORD}|\.[ \t\f]*[\r\n]))"
 )
-"""A line's end with no code below it: a prompt, two names in a row, or a name with a full stop."""
+"""The end of a line followed by something other than code: a prompt, two names in a row, or a name and a full stop."""
 
 _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]", re.DOTALL)
 """Escapes, braces, quotes and line ends in a formatted string, outside its fields."""
 _DEEPEST = 6
-"""Depth to which nested formatted strings and formats are followed."""
+"""Maximum nesting of formatted strings and format specifications."""
 _LONGEST_FIELD = 150
-"""Longest replacement field searched for quotes like its string's own, in characters with nested fields."""
+"""Maximum characters of a replacement field, nested fields included, that is searched for its string's own quotes."""
 _LONGEST_FORMATTED = 2_000
-"""Characters of a formatted string in which its fields are followed; of longer ones, few hold quotes of their own."""
+"""Maximum characters of a formatted string whose fields are read. Longer ones rarely reuse their own quotes."""
 _FEW = 16
-"""Escaped quotes that are skipped one by one before a full search."""
+"""Number of escaped quotes to skip singly before searching the whole text."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
 
 def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
-    """The offset past the string literal that opens at `quote_at`, and True if it is closed.
+    """Return the offset past the string literal that opens at `quote_at`, and whether it is closed.
 
-    A backslash keeps the next character from closing the string, in raw strings too.
+    A backslash keeps the next character from closing the string, even in raw strings.
     """
     closing = _quotes(text, quote_at)
     is_formatted = _is_formatted(text, quote_at)
@@ -66,7 +66,10 @@ def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
 
 
 def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
-    """The string literals that begin between two offsets, from their quotes on; `start` is in no string or comment."""
+    """The string literals that begin between two offsets, without prefixes.
+
+    `start` must be outside strings and comments.
+    """
     position = start
     while match := _QUOTE_OR_COMMENT.search(text, position, end):
         if match.group() == "#":
@@ -77,10 +80,10 @@ def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def long_strings(text: str, end: int) -> list[Span]:
-    """The string literals between triple quotes that begin before `end`, from their quotes on.
+    """The triple-quoted string literals that begin before `end`, without prefixes.
 
-    Without a backslash at the end of the previous line, a line can begin inside such a string only. So this reads only
-    the lines with three quotes, which is much faster than reading the whole text.
+    Unless the previous line ends in a backslash, a line can only begin inside a triple-quoted string. So this reads
+    only lines with three quotes, which is much faster than reading the whole text.
     """
     found: list[Span] = []
     position = 0
@@ -104,12 +107,12 @@ def leaves_string_open(text: str) -> bool:
 
 
 def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
-    """The string literal that holds the first three quotes after `start`; None if a comment holds them.
+    """The string literal that contains the first three quotes after `start`; None if they are in a comment.
 
     Args:
         text: the text.
-        start: an offset in no string or comment.
-        quotes_at: where the quotes stand.
+        start: an offset outside strings and comments.
+        quotes_at: the offset of the quotes.
     """
     line_start = begin = _line_start(text, start, quotes_at)
     while begin > start and is_continued(text, begin):
@@ -120,7 +123,7 @@ def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
 
 
 def _line_start(text: str, least: int, offset: int) -> int:
-    """Start of the line that holds `offset`, or `least` if that is later."""
+    """Start of the line that contains `offset`, but not before `least`."""
     return max(least, text.rfind("\n", least, offset) + 1, text.rfind("\r", least, offset) + 1)
 
 
@@ -130,13 +133,13 @@ def is_continued(text: str, line_start: int) -> bool:
 
 
 def _quotes(text: str, quote_at: int) -> str:
-    """The quotes that close the string at `quote_at`: one, or three."""
+    """The one or three quotes that close the string at `quote_at`."""
     quote = text[quote_at]
     return quote * 3 if text.startswith(quote * 3, quote_at) else quote
 
 
 def _plain_end(text: str, quote_at: int, closing: str, limit: int = sys.maxsize) -> int | None:
-    """Past the end of a string that is not formatted; None if it is left open, or not closed before `limit`."""
+    """Offset past an unformatted string; None if it is not closed before `limit`."""
     if len(closing) == 1:
         stop = _short_stop(text, quote_at, limit)
         return stop + 1 if text.startswith(closing, stop) else None
@@ -155,13 +158,13 @@ def _plain_end(text: str, quote_at: int, closing: str, limit: int = sys.maxsize)
 
 @lru_cache(maxsize=4)
 def _closings(text: str, closing: str) -> tuple[int, ...]:
-    """Offsets of `closing` in `text` where no backslash escapes it."""
+    """Offsets of each unescaped `closing` in `text`."""
     found = re.finditer(rf"\\.|(?={closing})", text, re.DOTALL)
     return tuple(match.start() for match in found if not match.group())
 
 
 def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
-    """Offset of the closing quote of a single-quoted string, or else the end of its line."""
+    """Offset of the closing quote of a single-quoted string; the end of its line if it is unclosed."""
     match = _SHORT[text[quote_at]].match(text, quote_at, limit)
     return match.end() if match else quote_at + 1
 
@@ -175,10 +178,11 @@ def _is_even(text: str, least: int, end: int) -> bool:
 
 
 def _opens_another(text: str, start: int, end: int) -> bool:
-    """True if the quotes that seem to close the string `start:end` rather open one, since `start` was left open.
+    """True if the string at `start` is unclosed and the quotes that end at `end` open another one.
 
-    No text that Python reads has such quotes. They are followed by what no string is followed by; below them, that
-    counts only where the line above them opens a block, since a line of its own may be half typed.
+    This never holds for valid Python. The text after the quotes decides: on the same line, text that cannot follow a
+    string; on the next lines, text that cannot be code. The latter counts only if the line above the quotes opens a
+    block, because a line further down may be half typed.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
@@ -186,7 +190,7 @@ def _opens_another(text: str, start: int, end: int) -> bool:
 
 
 def _is_first_of_block(text: str, least: int, offset: int) -> bool:
-    """True if the line above `offset`, blank ones aside, ends in a colon and is indented less."""
+    """True if the last non-blank line above `offset` ends in a colon and is indented less."""
     if text[offset - 1] not in " \t\f\r\n":
         return False
     above = least + len(text[least:offset].rstrip(" \t\f\r\n"))
@@ -198,7 +202,7 @@ def _is_first_of_block(text: str, least: int, offset: int) -> bool:
 
 
 def _leading(text: str, line_start: int) -> str:
-    """The white space that a line begins with."""
+    """The leading white space of a line."""
     match = _WHITE.match(text, line_start)
     return match.group() if match else ""
 
@@ -211,9 +215,9 @@ def _is_formatted(text: str, quote_at: int) -> bool:
 
 
 def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: int = 0) -> int | None:
-    """Past the end of a formatted string, whose fields may hold quotes like its own (PEP 701).
+    """Offset past a formatted string whose fields may contain its own quotes (PEP 701).
 
-    None if it cannot be read so up to `limit`; then it is read like any other, as Python 3.11 does.
+    None if it is not closed before `limit` under these rules. It is then read as a plain string, as in Python 3.11.
     """
     position = quote_at + len(closing)
     while match := _FORMATTED_STOP.search(text, position, limit):
@@ -231,10 +235,10 @@ def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: in
 
 
 def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
-    """Past the brace that closes the field of a formatted string; None if it is not closed before `limit`.
+    """Offset past the closing brace of a replacement field; None if it is not closed before `limit`.
 
-    In a string between single quotes a field ends on its line, and so does, in any field, a string between the quotes
-    of the formatted string itself: rather than a longer one, a field is half typed.
+    In a single-quoted formatted string, a field must end on its line. In any field, so must a string that uses the
+    quotes of the formatted string. A longer one is more likely a half-typed field.
     """
     if depth > _DEEPEST:
         return None
@@ -264,7 +268,7 @@ def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> i
 
 
 def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, depth: int) -> int | None:
-    """Past the end of a string in a field of a formatted string that ends with `closing`; None if it is left open."""
+    """Offset past a string in a field of a formatted string that ends with `closing`; None if it is unclosed."""
     own = _quotes(text, quote_at)
     if _is_formatted(text, quote_at):
         end = _formatted_end(text, quote_at, own, limit, depth + 1)
@@ -275,7 +279,10 @@ def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, dep
 
 
 def _format_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
-    """Past the brace that closes a field whose format begins at `start`; None if it is not closed before `limit`."""
+    """Offset past the brace that closes a field whose format specification begins at `start`.
+
+    None if it is not closed before `limit`.
+    """
     position = start
     while match := _FORMAT_STOP.search(text, position, limit):
         position, mark = match.end(), match.group()

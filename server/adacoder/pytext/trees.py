@@ -1,7 +1,7 @@
-"""The one place where a text is given to our own Python's parser.
+"""Parse text with our own Python. Its parser is called only here.
 
-What that cannot read need not be wrong: the user's Python may be newer, or older. So None never means a syntax error,
-only that the text has to be read by its lines.
+The user's Python may be newer or older, so None does not mean a syntax error. It only means that the text has to be
+read by its lines.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Exceptions of Python's parser: broken text, NUL characters, or too deep nesting."""
 _LONGEST = 1_000_000
-"""Characters of a text that is read: nothing stops the parser once it is at work, and all else waits for it."""
+"""Maximum characters of a text to parse: the parser cannot be interrupted and blocks everything else."""
 _MANY_DOTS = 500
 _LONG_IMPORT = re.compile(rf"(?:\bimport|\bfrom|,)[\s\\.]*+\w++[\s\\]*+(?:\.[\s\\]*+\w++[\s\\]*+){{{_MANY_DOTS}}}")
-"""A dotted name that is imported: for its every part Python's parser copies all the parts before it."""
+"""A very long dotted name in an import. For each part, Python's parser copies all the parts before it."""
 _ONE_AT_A_TIME = threading.RLock()
-"""Python's filters of warnings belong to the whole process."""
+"""Python's warning filters are shared by the whole process."""
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -38,9 +38,9 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-@lru_cache(maxsize=64)  # every rule of a repair asks about the same text
+@lru_cache(maxsize=64)  # all repair rules check the same text
 def error_line(text: str) -> int | None:
-    """The 1-based line where our own Python stops understanding `text`; None if nowhere. Nothing is run."""
+    """The 1-based line of the first syntax error for our own Python, or None. Compiles `text` but does not run it."""
     try:
         with _reading(text):
             compile(text, "<text>", "exec", dont_inherit=True)
@@ -52,8 +52,8 @@ def error_line(text: str) -> int | None:
 
 
 def symbols(text: str) -> SymbolTable | None:
-    """The names of `text`, a module, scope by scope; None if our own Python cannot parse it."""
-    import symtable  # what needs it comes with a reply, or with examples
+    """The symbol table of the module `text`; None if our own Python cannot parse it."""
+    import symtable  # not needed before there is a reply or an example
 
     try:
         with _reading(text):
@@ -63,16 +63,16 @@ def symbols(text: str) -> SymbolTable | None:
 
 
 def unmarked(text: str) -> str:
-    """`text` with a byte order mark turned into a form feed: to Python white space, at the same offset."""
+    """Replace a byte order mark with a form feed, which is white space to Python. Offsets stay the same."""
     return "\f" + text[1:] if text.startswith("\ufeff") else text
 
 
 @contextmanager
 def _reading(text: str) -> Iterator[None]:
-    """Parse without Python's warnings, such as about an invalid escape, because the text is not ours.
+    """Suppress Python's warnings while parsing, such as for invalid escapes, because the text is not ours.
 
     Raises:
-        ValueError: `text`, or a dotted name in it, is too long for Python's parser to read quickly.
+        ValueError: `text`, or a dotted name in it, is too long to parse quickly.
     """
     if len(text) > _LONGEST or (text.count(".") >= _MANY_DOTS and _LONG_IMPORT.search(text)):
         raise ValueError("this takes too long to read")

@@ -1,4 +1,4 @@
-"""Find the body of a function by its lines, whether or not it parses."""
+"""Find the body of a function from its lines, even if it does not parse."""
 
 from __future__ import annotations
 
@@ -14,26 +14,31 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 
-@lru_cache(maxsize=64)  # every step of putting a candidate in place begins with its function
+@lru_cache(maxsize=64)  # every step of a splice looks up the function
 def find_function(text: str, name: str) -> Definition | None:
-    """Find the function in `text` that is meant by `name`: the last one so called, as the last definition wins in
-    Python; else the first that is called otherwise. One inside another function is not meant."""
+    """Find the last function called `name` in `text`, since the last definition wins in Python.
+
+    If there is none, return the first function of another name. Functions inside functions are ignored.
+    """
     found = [each for each in definitions(text) if not each.is_class and not each.in_function]
     named = [each for each in found if each.name == name]
     return named[-1] if named else next(iter(found), None)
 
 
 def body_of(function: Definition) -> str:
-    """Return the lines of the function's body without its docstring, indented as they are; no blank line at the end.
+    """Return the lines of the function's body, without the docstring and trailing blank lines.
 
-    A body on the header's own line comes without indentation.
+    The indentation stays. A body on the header's line has none.
     """
     start, indent = _body_start(function)
     return indent + function.text[start : function.span.end].rstrip(WHITE + "\n")
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Find where the body begins, a line or code beside the header or docstring, and the indentation it lacks."""
+    """Return the offset of the body and the indentation to put before it.
+
+    The body begins on its own line, or after the header or docstring on the same line.
+    """
     text, docstring, line = function.text, function.docstring, function.header_line
     begin = function.header.end
     if docstring is not None:
@@ -46,7 +51,7 @@ def _body_start(function: Definition) -> tuple[int, str]:
 
 
 def prepended(body: str, statements: Sequence[str]) -> str:
-    """Put `statements` before the first line of `body`, at its indentation; a blank line follows a block."""
+    """Put `statements` before the first line of `body`, at its indentation. A blank line follows each block."""
     first = next(logical_lines(body), None)
     if first is None or not statements:
         return body
@@ -57,7 +62,7 @@ def prepended(body: str, statements: Sequence[str]) -> str:
 
 
 def prepended_in_functions(text: str, statements: Sequence[str]) -> str:
-    """Put `statements` first in each function or method of `text`, unless its body is on the header's line."""
+    """Put `statements` at the start of each function or method of `text` whose body is not on the header's line."""
     functions = [each for each in definitions(text) if not each.is_class and not each.in_function]
     for function in reversed(functions if statements else []):
         start, end = _body_start(function)[0], function.span.end

@@ -1,4 +1,4 @@
-"""Calls that a function takes and results that it may give, as far as its `def` line tells."""
+"""Check calls and results of a function against its `def` line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adacoder.domain import Target
 from adacoder.pytext import parsed
 
 Arguments: TypeAlias = "tuple[tuple[str | None, ast.expr], ...]"
-"""The arguments of a call, each with its keyword, or None."""
+"""The arguments of a call, each with its keyword or None."""
 
 _SEQUENCES = (list, tuple, str, bytes)
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -30,10 +30,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "sequence": _SEQUENCES,
     "iterable": (*_SEQUENCES, dict, set),
     "collection": (*_SEQUENCES, dict, set),
-    # No literal is one of these.
+    # Literals never have these types.
     **dict.fromkeys(("iterator", "generator", "asynciterator", "asyncgenerator", "coroutine", "awaitable"), ()),
 }
-"""Types of literals that an annotation allows, by its lower-case name; other annotations allow anything."""
+"""Literal types that an annotation allows, by its lower-case name. Other annotations allow anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Calls:
     """A function's name and parameters, as its callers use them."""
 
     name: str
-    """The name it is called by from the module."""
+    """The name to call it by from the module, such as `Class.method`."""
     signature: inspect.Signature | None
     """Its parameters; None if unknown. Annotations are syntax trees."""
 
     @classmethod
     def of(cls, target: Target) -> Calls | None:
-        """Read `target`; None if a result takes more than arguments: an instance, `await`, or a loop."""
+        """Read `target`; None if a plain call gives no result, as it needs an instance, `await` or a loop."""
         if not target.signature.startswith("def") or re.search(r"^[^#\n]*\byield\b", target.body.of(target.text), re.M):
             return None
         definition = _definition(target)
@@ -59,7 +59,7 @@ class Calls:
         return cls(target.qualname, _signature(definition, is_bound=decorators == ["classmethod"]))
 
     def takes(self, arguments: Arguments) -> bool:
-        """True unless it surely cannot be called with `arguments`."""
+        """True unless a call with `arguments` certainly fails."""
         if self.signature is None:
             return True
         by_position = [value for name, value in arguments if name is None]
@@ -72,12 +72,12 @@ class Calls:
         return all(_allows(self.signature.parameters[name].annotation, value) for name, value in single.items())
 
     def gives(self, result: ast.expr) -> bool:
-        """True unless its annotation excludes the literal `result`."""
+        """True unless the return annotation excludes the literal `result`."""
         return self.signature is None or _allows(self.signature.return_annotation, result)
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The required parameters, in order; none if unknown."""
+        """The required parameters, in order; empty if unknown."""
         if self.signature is None:
             return ()
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -130,7 +130,7 @@ def _parameters(arguments: ast.arguments) -> list[inspect.Parameter]:
 
 
 def _allows(annotation: object, literal: ast.expr) -> bool:
-    """True if an annotation allows a literal, or is not known here."""
+    """True if an annotation allows a literal or is unknown."""
     inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     name = inner.attr if isinstance(inner, ast.Attribute) else inner.id if isinstance(inner, ast.Name) else ""
     types = _TYPES.get(name.lower())

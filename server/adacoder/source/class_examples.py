@@ -1,12 +1,12 @@
-"""The examples in the docstring of a class that run one of its methods.
+"""Examples of a class that run a particular method.
 
-They come after those of the method's own docstring, with the statements before them, as far as the last one that runs
-the method. An example that does not run it only prepares those that do. Candidates
-for a method are found here by reading; `running` keeps those that were observed to run it.
+They follow the examples of the method's own docstring, together with the statements before them, up to the last example
+that runs the method. Examples that do not run it only prepare the others. `class_examples` finds candidates by reading,
+and `running` makes the final selection after a run.
 
-From the first one on that uses what is still a stub, or what nothing defines, they are left out: the method is not to
-blame for that. doctest would run the two docstrings apart; here they share their names, so all are left out if one
-uses a name that the method's own examples leave behind.
+The first example that uses a stub or an undefined name is left out with all later ones, because the method cannot make
+them pass. doctest runs the two docstrings separately, but here they share a namespace. So all class examples are left
+out if one uses a name that the method's own examples bind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adacoder.source.names import Bindings, bindings, used_names
 from adacoder.source.stubs import is_special, unwritten
 
 _LONGEST = 20_000
-"""Characters of a class's docstring that is read for the examples of its methods."""
+"""Maximum characters of a class docstring that is searched for examples of its methods."""
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -37,7 +37,7 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
 
 
 def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, ...]:
-    """Select the examples that belong to `target` by the `results` of running all those of its class."""
+    """Select the class examples that belong to `target`, given the `results` of running all of them."""
     last = max((at for at, result in enumerate(results, 1) if result.entered), default=0)
     if last == 0:
         return ()
@@ -52,13 +52,13 @@ def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
     try:
         return examples(literal, first_line) if ">>>" in literal else ()
     except UnreadableExample:
-        return ()  # that is said of the class
+        return ()  # reported for the class
 
 
 def _working(found: Sequence[Example], target: Target, owner: Definition) -> Iterator[Example]:
-    """Yield examples up to the first one that uses a stub or an undefined name."""
+    """Yield the examples before the first use of a stub or an undefined name."""
     stubs = unwritten(owner, target.name)
-    # The class itself is the one name that most of them use: the module need not be read for it.
+    # Most examples only use the class itself, so the module need not be read.
     bound = {*vars(builtins), *([] if owner.parents else [owner.name])}
     for example in found:
         uses = set() if example.skipped else used_names(example.source) - bound
@@ -70,7 +70,7 @@ def _working(found: Sequence[Example], target: Target, owner: Definition) -> Ite
 
 
 def _defines(text: str, module: Module, names: Iterable[str]) -> bool:
-    """True if a module may define all of `names`, apart from those that Python gives to every module."""
+    """True if a module may define all of `names`, ignoring special names such as `__name__`."""
     found = _bindings(text, module)
     return bool(found.stars) or all(name in found.origins or is_special(name) for name in names)
 
@@ -82,7 +82,7 @@ def _bindings(text: str, module: Module) -> Bindings:
 
 
 def _words(example: Example) -> set[str]:
-    """Names and attributes in an example."""
+    """The names and attributes in an example."""
     tree = parsed(example.source)
     if tree is None:
         return set(_WORD.findall(example.source))

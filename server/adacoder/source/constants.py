@@ -1,4 +1,4 @@
-"""Literals and calls in prose."""
+"""Read literals and calls in prose."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from adacoder.pytext import parsed
 
 _LONGEST = 2_000
-"""Characters of a literal, or of a call's arguments."""
+"""Maximum characters of a literal or of a call's arguments."""
 _DEEPEST = 40
-"""Levels of a syntax tree."""
+"""Maximum levels of a syntax tree."""
 _STRING = r"""[rRbBuU]{0,2}(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 _BRACKET = re.compile(rf"{_STRING}|[\[({{]|[\])}}]|\n[ \t]*\n")
-"""Strings, brackets and blank lines: a blank line does not close a bracket."""
+"""Strings, brackets and blank lines. No bracket extends over a blank line."""
 _NUMBER = r"[-+]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)"
-"""As in Python, except `1.`, whose point ends a sentence."""
+"""A number as in Python, except `1.`, where the point ends a sentence."""
 _ATOM = re.compile(rf"""(?:{_NUMBER}|[Tt]rue|[Ff]alse|None|{_STRING})(?![\w'"])""")
 _OPERATOR = re.compile(r"[ \t]*(?://|[-+*/%])[ \t]*(?=[\d.(])")
 _ABBREVIATED = re.compile(r"[\w\s](?:\.\.\.|…)\Z")
@@ -35,7 +35,7 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal that was read."""
+    """A literal and its end."""
 
     node: ast.expr
     end: int
@@ -43,7 +43,7 @@ class Constant:
 
     @property
     def text(self) -> str:
-        """The value as Python displays it; a set keeps the order in which it is written."""
+        """The value as Python displays it, but sets in the order written."""
         has_set = any(isinstance(each, ast.Set) for each in ast.walk(self.node))
         return ast.unparse(self.node) if has_set else repr(self.value)
 
@@ -54,10 +54,10 @@ class Constant:
 
 
 def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | None:
-    """Read the literal, or the arithmetic with numbers, that begins at `start`.
+    """Read the literal or arithmetic expression that begins at `start`; None if there is none or it is ambiguous.
 
-    None if there is none, or an ambiguous one: `("one")` outside code may be meant as a tuple, `[1, ...]` as a longer
-    list, and `"one..."` as a longer string.
+    For example, outside code `("one")` may be meant as a tuple, `[1, ...]` as a longer list, and `"one..."` as a longer
+    string.
     """
     first = end = _operand_end(text, start)
     while end is not None and end - start < _LONGEST and (sign := _OPERATOR.match(text, end)):
@@ -77,9 +77,9 @@ def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | N
 
 
 def call_at(text: str, start: int) -> tuple[ast.Call, int] | None:
-    """Read the call that begins at `start`, up to its closing bracket; return its end too.
+    """Read the call that begins at `start` and return it with its end.
 
-    None if its arguments are not literals or operations on literals.
+    None unless all arguments are literals or operations on literals.
     """
     end = _closing(text, text.find("(", start))
     node = None if end is None else _expression(text[start:end])
@@ -101,7 +101,7 @@ def _operand_end(text: str, start: int) -> int | None:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """The offset past the bracket that closes the one at `start`."""
+    """The offset past the bracket that closes the bracket at `start`."""
     depth = 0
     for piece in _BRACKET.finditer(text, start, start + _LONGEST):
         if piece[0] in ("(", "[", "{"):
@@ -125,7 +125,7 @@ def _expression(text: str) -> ast.expr | None:
 
 
 def _is_deep(node: ast.expr) -> bool:
-    """True if it is deeper than anybody writes, and too deep for code that recurses."""
+    """True if it is nested too deeply for recursive code, and deeper than people write."""
     level: list[ast.AST] = [node]
     for _ in range(_DEEPEST):
         level = [inner for each in level for inner in ast.iter_child_nodes(each)]
@@ -141,7 +141,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    """True for a literal or an operation on literals; the operation is not carried out."""
+    """True for a literal or an operation on literals, which is not evaluated."""
     match node:
         case ast.BinOp(left=left, right=right):
             return _is_constant(left) and _is_constant(right)
@@ -156,7 +156,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _is_whole(node: ast.expr) -> bool:
-    """True if nothing in it is abbreviated."""
+    """True if no part of it is abbreviated."""
     constants = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
     return not any(
         value is ... or (isinstance(value, str) and _ABBREVIATED.search(value) is not None) for value in constants
@@ -171,10 +171,10 @@ def _computed(node: ast.expr) -> ast.expr | None:
 
 
 def _number(node: ast.expr) -> float:
-    """Compute arithmetic with numbers.
+    """Evaluate arithmetic with numbers.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the expression is not arithmetic.
         ArithmeticError: it has no result.
     """
     match node:

@@ -1,8 +1,7 @@
-"""Context of the task for a model: ranked pieces of the module, and of what it uses from the project.
+"""Context of a task for the model: ranked pieces of the module and of the project files that it uses.
 
-Everything is read as text: nothing is run or started, and nothing is written to disk. What a name of another file
-means is followed by jedi, which gets to see the project's own imports and files and nothing else. The only file that
-imports jedi.
+All files are read as text. Nothing is run, started or written to disk. jedi resolves names from other files, and sees
+only the project's own imports and files. This is the only file that imports jedi.
 """
 
 from __future__ import annotations
@@ -41,41 +40,45 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PROPERTY = re.compile(r"@[ \t]*(?:\w+\.)*(?:cached_)?property\b")
 _SHORTEST_MENTION = 3
-"""Least letters of a name for which case is ignored: the docstring's `tax` mentions `TAX`."""
+"""Minimum letters of a name to match it regardless of case, as `tax` in a docstring matches `TAX`."""
 _LONGEST_IMPORTS = 3000
 _LONGEST_OTHER_CLASS = 1600
-"""Characters of a class that is not the method's own."""
+"""Maximum characters of a class other than the method's own."""
 _LONGEST_CALL = 160
 _MOST_CALLS = 2
 _MOST_BASES = 6
 _MOST_PARTS = 8
-"""Most types that are shown as parts of other types."""
+"""Maximum number of types to show because other types contain them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of the surroundings, as text with `\\n` at column 0."""
+    """A part of the surroundings: text at column 0 with `\\n` line endings."""
 
     kind: str
     """Reason for showing it, in order of rank:
 
-    `imports`; `contract` (overloads, what a base class promises of the method); `class` (around the method);
-    `docstring` (of the module); `signature` (what that names); `mentioned` (what the docstring names); `base`
-    (classes); `part` (what the shown classes are made of); `call` (how the target is called); `imported` (from the
-    project); `module` (what else stands in it, the nearest first).
+    `imports`; `contract` (overloads, or the method that is overridden); `class` (around the method); `docstring` (of
+    the module); `signature` (symbols in the signature); `mentioned` (symbols in the docstring); `base` (base classes);
+    `part` (types of the fields of these classes); `call` (calls of the target); `imported` (from the project);
+    `module` (the rest of the module, nearest first).
     """
     text: str
     position: int = 0
-    """Order in the listing: as in a module, with imports first."""
+    """Position in the listing, which is ordered like a module, with imports first."""
 
 
 def pieces(
     target: Target, overlays: Mapping[Path, str] | None = None, access: Access | None = None
 ) -> tuple[Piece, ...]:
-    """The surroundings of `target`, the most telling first; always the same for the same texts.
+    """Collect the surroundings of `target`, most informative first. The same texts always give the same result.
 
-    `overlays` are the texts of open files that `access` allows; it says what may be read, by default what lies around
-    the module. The target's own body is never among them.
+    The target's own body is never included.
+
+    Args:
+        target: the function to write.
+        overlays: texts of open files that `access` allows.
+        access: which files may be read; by default those around the module.
     """
     access = access or Access.around(target.module, target.module.root)
     entries: list[_Entry] = []
@@ -98,18 +101,18 @@ _ABOUT, _IMPORTS, _ELSEWHERE, _MODULE, _CONTRACT, _CALLS = range(6)
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A piece before it has its position."""
+    """A piece without its position."""
 
     kind: str
     text: str
     section: int
     offset: int = 0
     where: tuple[Path, int] | None = None
-    """File and offset of its definition, if it shows one thing."""
+    """File and offset of the definition, if it shows exactly one."""
 
     @property
     def what(self) -> object:
-        """Identity of the thing it shows; the same thing is shown once."""
+        """Identity of its content, so that each thing is shown only once."""
         return self.where or self.text
 
 
@@ -160,7 +163,7 @@ class _Surroundings:
             yield _Entry("docstring", "\n".join(described(literal, SUMMARY)), _ABOUT)
 
     def _contract(self) -> Iterator[_Entry]:
-        """The overloads of a function, or the docstring of the nearest inherited method."""
+        """The overloads of a function, or the nearest inherited method with its docstring."""
         if self._owner is None:
             for symbol in self._module.named(self._own.name):
                 if symbol.definition is not None and symbol.definition.header != self._own.header:
@@ -178,7 +181,7 @@ class _Surroundings:
             yield _Entry("class", text, _MODULE, self._owner.span.start, (self._module.path, self._owner.span.start))
 
     def _bases(self) -> Iterator[_Entry]:
-        """The base classes, without members that the own class overrides."""
+        """The base classes, without members that the method's class overrides."""
         if self._owner is None:
             return
         hidden = {each.name for each in self._module.definitions if each.parents and each.parents[-1] is self._owner}
@@ -202,7 +205,7 @@ class _Surroundings:
 
     @cached_property
     def _in_docstring(self) -> list[Symbol]:
-        """Symbols named in the docstring, in any case; of other files only those that the module imports."""
+        """Symbols that the docstring mentions, regardless of case: the module's own and its imports."""
         small = {word.casefold() for word in self._mentioned if len(word) >= _SHORTEST_MENTION}
         here = [symbol.name for symbol in self._module.symbols]
         names = [*here, *self._imported_names]
@@ -211,7 +214,7 @@ class _Surroundings:
 
     @cached_property
     def _base_classes(self) -> list[tuple[Symbol, Definition]]:
-        """The project's classes that the own class inherits from, the nearest first."""
+        """The project's classes that the method's class inherits from, nearest first."""
         found: list[tuple[Symbol, Definition]] = []
         waiting = [(self._module, self._owner)] if self._owner else []
         while waiting and len(found) < _MOST_BASES:
@@ -226,7 +229,7 @@ class _Surroundings:
 
     @cached_property
     def _parts(self) -> list[Symbol]:
-        """Types of the fields of the own class and of the classes in the signature."""
+        """Types of the fields of the method's class and of the classes in the signature."""
         found: list[Symbol] = []
         if self._owner is not None:
             found += self._near_files.find(_made_of(self._owner, self._module, but=self._own), self._module)
@@ -239,7 +242,7 @@ class _Surroundings:
 
     @property
     def _imported_names(self) -> list[str]:
-        """Names bound by `from` imports; a plain `import` binds a module, whose parts the text must name."""
+        """Names bound by `from` imports. A plain `import` binds a module, whose members the text must name."""
         return [each.binds for each in self._module.imports if each.name is not None]
 
     def _calls(self) -> Iterator[_Entry]:
@@ -293,7 +296,7 @@ class _Surroundings:
 
 
 def _used(symbol: Symbol) -> str:
-    """Show a named symbol: a class with its members, a function with its whole docstring."""
+    """Show a symbol: a class with its members, a function with more of its docstring."""
     definition = symbol.definition
     if definition is None:
         return constant(symbol.text)
@@ -303,7 +306,7 @@ def _used(symbol: Symbol) -> str:
 
 
 def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = None) -> list[str]:
-    """List names in a class's fields, in attributes set by its methods except `but`, and in its constructor."""
+    """List the names in a class's fields, its constructor, and attributes set by its methods other than `but`."""
     texts = [owner.text[line.start : line.code_end] for line, _ in field_lines(owner)]
     for member in module.definitions:
         if member.parents and member.parents[-1] is owner and not member.is_class and member is not but:
@@ -314,33 +317,34 @@ def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = 
 
 
 def _names_in(text: str) -> list[str]:
-    """List the names in a text once each, dotted ones whole, also in quoted annotations."""
+    """List the distinct names in a text, including quoted annotations. Dotted names stay whole."""
     return list(dict.fromkeys(_DOTTED.findall(text)))
 
 
 class _FileIO(Protocol):
-    """Part of jedi's `FileIO` that is used."""
+    """The part of jedi's `FileIO` used here."""
 
     @property
     def path(self) -> Path | str: ...
 
 
 class _State(Protocol):
-    """Part of jedi's `InferenceState` that is used."""
+    """The part of jedi's `InferenceState` used here."""
 
     parse: Callable[..., object]
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""jedi keeps what it has parsed in one place for the whole process."""
+"""jedi has one parser cache for the whole process."""
 _BUILTINS = "builtins.pyi"
 _STAR = re.compile(r"^([ \t]*)from[ \t]+[.\w]+[ \t]+import[ \t]*\*", re.MULTILINE)
 _MOST_STARS = 12
-"""`import *` that jedi is shown of other files: it follows each through every other, whatever memory that takes."""
+"""Maximum number of `import *` that jedi sees in other files. It follows each through all others, without a memory
+limit."""
 
 
 class _Following:
-    """Follows names with jedi."""
+    """Resolves names with jedi."""
 
     def __init__(self) -> None:
         self._trees: dict[str, dict[Path, object]] = {}
@@ -349,15 +353,15 @@ class _Following:
     def __call__(
         self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles
     ) -> list[tuple[str, DefinedAt]]:
-        """Find where the `names` that a module at `path` has from `imports` are defined; see `Follow`."""
+        """Find where `names` are defined that a module at `path` gets from `imports`; see `Follow`."""
         import jedi  # heavy, and needed only when a model is asked
         from parso.cache import parser_cache
 
         self._trees = parser_cache
-        # jedi is shown the imports and the names and nothing more, since a module's whole text takes it long to read.
+        # jedi sees only the imports and the names, because it reads the whole text of a module slowly.
         code = "\n".join([*imports, *names])
         found: list[tuple[str, DefinedAt]] = []
-        with _ONE_AT_A_TIME, suppress(Exception):  # it fails in many ways on odd code; then there is less to show
+        with _ONE_AT_A_TIME, suppress(Exception):  # it fails in many ways on odd code, which only means less context
             environment = jedi.InterpreterEnvironment()
             ask = environment.get_inference_state_subprocess
             environment.get_inference_state_subprocess = lambda state: _Reading(state, ask(state), project)
@@ -372,7 +376,7 @@ class _Following:
         return found
 
     def close(self) -> None:
-        """Drop what was parsed of the project: it is large, and the next request starts from its own texts."""
+        """Drop the project's parsed files: they are large, and the next request reads its own texts."""
         with _ONE_AT_A_TIME:
             for kept in self._trees.values():
                 for path in [path for path in kept if path.name != _BUILTINS]:
@@ -382,8 +386,8 @@ class _Following:
 class _Reading:
     """An environment for jedi that only reads the project's files.
 
-    Left alone, jedi imports compiled modules and those in `settings.auto_import_modules` for real, sets `sys.path`
-    for the whole process while it looks for a module, keeps what it has parsed on disk, and reads any file.
+    By default, jedi really imports compiled modules and the modules in `settings.auto_import_modules`, sets `sys.path`
+    of the whole process while it looks for a module, caches parsed files on disk, and reads any file.
     """
 
     def __init__(self, state: _State, inner: object, project: NearFiles) -> None:
@@ -401,12 +405,12 @@ class _Reading:
         return getattr(self._inner, name)
 
     def load_module(self, **_: object) -> None:
-        """Give no module of our own Python: it would have to be imported."""
+        """Load no module of our own Python, because that would import it."""
 
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
     ) -> tuple[object, bool | None]:
-        """Find the module `string` in the folders `path` or else `sys_path`, and tell if it is a package."""
+        """Find the module `string` in the folders `path`, or else `sys_path`; also return if it is a package."""
         for folder in sys_path if path is None else path:
             file = self._near_files.file(Path(folder), string)
             if file is not None:
@@ -414,10 +418,10 @@ class _Reading:
         return None, None
 
     def parse(self, *, file_io: _FileIO, **options: object) -> object:
-        """Parse a file of the project, or jedi's description of the builtins, which it cannot do without.
+        """Parse a file of the project, or jedi's stub of the builtins, which jedi needs.
 
         Raises:
-            OSError: it is neither.
+            OSError: the file is neither.
         """
         path = Path(file_io.path)
         if path.name != _BUILTINS or not path.is_relative_to(self._jedi):
@@ -425,7 +429,7 @@ class _Reading:
         return self._parse(file_io=file_io, **{**options, "cache": False})
 
     def _bounded(self, path: Path) -> str:
-        """Text of a file of the project, without `import *` where there were too many."""
+        """Text of a project file. Beyond the limit, `import *` statements are replaced by `pass`."""
         text = self._near_files.text(path)
         text = _STAR.sub(lambda match: match[0] if self._takes_star() else f"{match[1]}pass", text)
         self._texts[path] = text

@@ -1,6 +1,6 @@
 """Lines and branches of a function that no Example reached.
 
-Only lines that the user's interpreter compiled count; helpers of the candidate and code for type checkers do not.
+Only lines that the user's interpreter compiled count. Helpers of the candidate and code for type checkers do not count.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from adacoder.source.placed import Splice
 
 
 def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
-    """Compute coverage from a run observed by line; None if it was not observed.
+    """Compute coverage from a run that was observed by line; None if it was not observed.
 
-    Lines are those of `placed.text`, so of the file with the function in it.
+    Line numbers refer to `placed.text`, the file with the candidate in place.
     """
     lines, function = Lines(placed.text), placed.function
     first = lines.line_at(function.start)
@@ -38,7 +38,7 @@ def coverage(placed: Splice, verdict: Verdict) -> Coverage | None:
 
     def line_of(number: int) -> Line:
         start = lines.starts[number - 1]
-        code = placed.text[start : ends.get(number - 1, len(placed.text))]  # without a comment after it
+        code = placed.text[start : ends.get(number - 1, len(placed.text))]  # without a trailing comment
         return Line(number, code.expandtabs().partition("\n")[0].rstrip())
 
     return Coverage(
@@ -56,11 +56,11 @@ class _Test:
 
     @property
     def line(self) -> int:
-        """First line of its statement."""
+        """First line of the statement."""
         return self.node.lineno
 
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:
-        """Outcomes it never had although it was evaluated, where no unreached line shows it."""
+        """Outcomes that never occurred although the condition was evaluated, unless an unreached line shows this."""
         for outcome, ways in self._ways(there).items():
             destinations = {to for _, to in ways}
             was_asked = not reached.lines.isdisjoint(self._own)
@@ -77,7 +77,7 @@ class _Test:
         return range(self.node.lineno, (self.node.test.end_lineno or self.node.lineno) + 1)
 
     def _ways(self, there: Reached) -> dict[bool, set[tuple[int, int]]]:
-        """Its branches by outcome, as far as their lines show it."""
+        """Branches by outcome, if their lines reveal it."""
         ways = {way for way in there.branches if way[0] in self._own}
         body = self.node.body[0].lineno
         inside = {way for way in ways if way[1] in self._own}
@@ -88,7 +88,7 @@ class _Test:
 
 
 def _for_type_checkers(node: ast.AST) -> range:
-    """The lines of an `if TYPE_CHECKING:`, without those of its `else`."""
+    """The lines in the body of `if TYPE_CHECKING:`, without its `else`."""
     match node:
         case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), body=[first, *_] as body):
             return range(first.lineno, (body[-1].end_lineno or first.lineno) + 1)

@@ -1,4 +1,4 @@
-"""The order in which several stubs are best written: each after those that it will use, as far as their texts tell."""
+"""Order several stubs so that each follows the functions that it will probably use."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _NAMED = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`|\b(\w+)\(")
-"""A function that prose names: in backticks, or with brackets after it."""
+"""A function named in prose: in backticks, or followed by parentheses."""
 
 
 def by_dependence(targets: Sequence[Target]) -> list[Target]:
-    """`targets`, each after those that its examples, its head, its prose or its comments name; else as they stand.
+    """Sort `targets` topologically.
 
-    Where some name each other, the first of the file comes first.
+    A function follows all others that its examples, decorators, signature, docstring or comments mention. Ties keep the
+    given order, and a cycle starts with its first function.
     """
     names, called = [_names(each) for each in targets], [_called(each) for each in targets]
     needed = [{at for at, name in enumerate(called) if name in names[own] and at != own} for own in range(len(targets))]
@@ -33,7 +34,7 @@ def by_dependence(targets: Sequence[Target]) -> list[Target]:
 
 
 def _called(target: Target) -> str:
-    """The name that tells of a use of `target`: of a special method, that of its class."""
+    """The name that others use `target` by. For a special method, this is the name of its class."""
     owner = target.qualname.rpartition(".")[0].rpartition(".")[2]
     is_special = target.name.startswith("__") and target.name.endswith("__")
     return owner if owner and is_special else target.name

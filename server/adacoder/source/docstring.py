@@ -1,4 +1,4 @@
-"""Insertion of new examples into a docstring by one Edit that changes nothing else."""
+"""Add new examples to a docstring in one Edit that leaves the rest unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.source.literal import literal_parts
 
 
 def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
-    """Write `examples` at the end of the target's docstring, in its indentation and the file's line endings."""
+    """Append `examples` to the target's docstring, with its indentation and the file's line endings."""
     literal, start = _last_literal(target)
     prefix = literal[: len(literal) - len(literal.lstrip("rRuU"))]
     quote = literal[-1]
@@ -30,14 +30,14 @@ def add_examples(target: Target, examples: Sequence[Example]) -> Edit:
 
 
 def _last_literal(target: Target) -> tuple[str, int]:
-    """The docstring's last literal, and its offset."""
+    """The last string literal of the docstring, and its offset."""
     docstring = target.docstring_span.of(target.text)
     last = literal_parts(docstring)[-1]
     return last.of(docstring), target.docstring_span.start + last.start
 
 
 def docstring_indent(target: Target) -> str:
-    """The white space before the docstring; for one on the `def` line, one level more than `def`."""
+    """The indentation of the docstring. If it is on the `def` line, four spaces more than `def`."""
     start = target.docstring_span.start
     line_start = max(target.text.rfind("\n", 0, start), target.text.rfind("\r", 0, start)) + 1
     before = target.text[line_start:start]

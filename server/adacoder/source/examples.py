@@ -14,18 +14,18 @@ from adacoder.source.calls import Calls
 from adacoder.source.literal import Literal, read_literal
 
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
-"""Error message of `DocTestParser`; it counts the docstring's lines from 1."""
+"""Error message of `DocTestParser`, which counts lines of the docstring from 1."""
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
-"""Line that opens a Markdown fence, or closes one if nothing follows."""
+"""Line that opens a Markdown fence, or closes it if nothing follows."""
 _LONGEST = 40_000
-"""Characters of a docstring that is read for examples; the longest of common packages with such have half of it."""
+"""Maximum characters of a docstring with examples. The longest in common packages has half as many."""
 
 
 class UnreadableExample(TargetError):
     """An example that doctest cannot read."""
 
     def __init__(self, line: int, problem: str) -> None:
-        """`line`: of the file, 0-based."""
+        """`line`: 0-based, in the file."""
         super().__init__(f"The example on line {line + 1} cannot be read, as it {problem}: write it as doctest asks.")
         self.line = line
 
@@ -36,10 +36,11 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     Args:
         literal: the docstring's literal, quotes included.
         first_line: the 0-based line of the file where the literal begins.
-        calls: how the function is called; then informal examples are read too, where no other shows an output.
+        calls: how the function is called. If given, and no doctest example shows an output, informal examples are read
+            as well.
 
     Raises:
-        UnreadableExample: doctest cannot read them.
+        UnreadableExample: doctest cannot read an example, or the docstring is too long.
     """
     if len(literal) > _LONGEST and ">>>" in literal:
         raise UnreadableExample(first_line, f"stands in a docstring of more than {_LONGEST:,} characters")
@@ -47,16 +48,16 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     found = tuple(_examples(docstring, first_line))
     if calls is None or any(example.has_want for example in found):
         return found
-    from adacoder.source.informal import informal  # much to import, and seldom needed
+    from adacoder.source.informal import informal  # slow to import and rarely needed
 
     in_prose = informal(_prose(docstring), first_line, calls)
     return tuple(sorted([*found, *in_prose], key=lambda example: example.line))
 
 
 def _without_closed_fences(docstring: Literal) -> Literal:
-    """Blank out each line that closes a Markdown fence, so that it ends the output above it.
+    """Blank out each closing line of a Markdown fence, so that it ends the output above it.
 
-    A fence opens outside examples: what looks like one in an output is output.
+    Only a line outside examples opens a fence. A similar line in an output is part of the output.
     """
     if "```" not in docstring.value and "~~~" not in docstring.value:
         return docstring
@@ -73,7 +74,7 @@ def _without_closed_fences(docstring: Literal) -> Literal:
 
 
 def _prose(docstring: Literal) -> Literal:
-    """Blank out doctest's examples in a docstring, except statements without an output, such as `>>> f(1) == 2`."""
+    """Blank out the doctest examples in a docstring. Statements without an output, such as `>>> f(1) == 2`, stay."""
     lines = docstring.value.split("\n")
     for example in _parsed(docstring, 0):
         shown = example.want.split("\n")[:-1]
@@ -85,7 +86,7 @@ def _prose(docstring: Literal) -> Literal:
 
 
 def suggested(reply: str) -> tuple[Example, ...]:
-    """Read the examples in a text with prose and code fences; unreadable ones are left out."""
+    """Read the examples in a text with prose and code fences. Unreadable ones are left out."""
     lines = [line for line in normalize(reply).split("\n") if not line.lstrip().startswith(("```", "~~~"))]
     found: list[Example] = []
     for paragraph in re.split(r"\n[ \t]*\n", "\n".join(lines)):

@@ -1,6 +1,6 @@
 """Find undefined names, and the imports that define them in this workspace.
 
-Nothing of the workspace is executed: its files are read as text. The only file that imports pyflakes.
+The workspace's code is not run: its files are read as text. This is the only file that imports pyflakes.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _ATTRIBUTE_OF_MODULES = re.compile(r"__\w+__")
 
 
 def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]:
-    """Return the names that nothing defines, of those used in the lines of `within` in the module `text`.
+    """Return the undefined names in the lines of `within` in the module `text`, in order of use.
 
-    They come in the order of use. A name that the module uses elsewhere too without defining it evidently comes from
-    somewhere, and is left out; so are names like `__file__`, and builtins of any Python. A dynamic name, which is bound
-    at run time alone, is among them: the sandbox sees that. What only type checkers import is undefined where it is
-    needed at run time. Empty where our own Python cannot parse what is within: then the user's decides.
+    Undefined names that the module also uses outside `within` are left out, because they evidently come from somewhere.
+    So are names like `__file__`, and the builtins of any Python. Dynamically bound names are included: only the sandbox
+    sees that they exist. A name imported only for type checkers is undefined where it is needed at run time. The result
+    is empty if our own Python cannot parse the code in `within`, because then the user's Python decides.
     """
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
 
 
-@lru_cache(maxsize=8)  # the rules of a repair begin with what was evaluated, and what they end with is evaluated
+@lru_cache(maxsize=8)  # a repair starts from evaluated code, and its result is evaluated again
 def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     tree = readable(text, spans)
     if tree is None:
@@ -67,7 +67,7 @@ class _Use(NamedTuple):
 
 
 def _accused(tree: ast.Module) -> list[_Use]:
-    """Return the names that are used though neither their module nor a function around them binds them."""
+    """Return the uses of names that neither the module nor an enclosing function binds."""
     found = _checked(tree)
     for_typing = {name for node in tree.body for name in _imported_for_typing(node)}
     if for_typing:
@@ -78,7 +78,7 @@ def _accused(tree: ast.Module) -> list[_Use]:
 
 
 def _imported_for_typing(node: ast.stmt) -> set[str]:
-    """Return the names that a statement imports for type checkers alone."""
+    """Return the names that a statement imports only for type checkers."""
     match node:
         case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), body=body, orelse=orelse):
             return bound(each for each in body if isinstance(each, ast.Import | ast.ImportFrom)) - bound(orelse)
@@ -86,7 +86,7 @@ def _imported_for_typing(node: ast.stmt) -> set[str]:
 
 
 def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes below `node`, but for annotations."""
+    """Yield the nodes below `node`, except annotations."""
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and field not in ("annotation", "returns"):
@@ -95,8 +95,8 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _checked(tree: ast.Module) -> list[_Use]:
-    """Return what pyflakes finds undefined in `tree`, unless the module binds it elsewhere, even later."""
-    # Imported here because it is needed only once there is a reply.
+    """Return the names that pyflakes reports as undefined, unless the module binds them elsewhere, even later."""
+    # Imported here because it is not needed before there is a reply.
     from pyflakes.checker import Annotation, Checker, ModuleScope  # type: ignore[import-untyped]  # pyflakes has no types
     from pyflakes.messages import ImportStarUsage, UndefinedName  # type: ignore[import-untyped]  # pyflakes has no types
 
@@ -116,16 +116,21 @@ def _checked(tree: ast.Module) -> list[_Use]:
 
 
 def is_in_the_table(name: str) -> bool:
-    """Tell whether a rule can import `name` wherever it is missing."""
+    """Return whether a rule can import `name` in any module."""
     return standard_import(name) is not None
 
 
 class ImportIndex:
-    """Imports of names: from the target's module, the project's other files, what is installed, and custom.
+    """Find imports of names from the target's module, the project's other files, installed packages and common usage.
 
-    Nothing is read before a name is looked for. `folders` are those of the user's interpreter; without them nothing is
-    known of what is installed, and little that is not of the standard library is imported. `wishes` say what of the
-    workspace is private.
+    No file is read before the first look-up.
+
+    Args:
+        target: the function to write.
+        workspace: the folder whose files are read.
+        folders: the folders of the user's interpreter. Without them, installed packages are unknown, and few names
+            outside the standard library can be imported.
+        wishes: additions and exceptions to the private files of the workspace.
     """
 
     def __init__(
@@ -135,10 +140,9 @@ class ImportIndex:
         self._installed = InstalledModules(folders)
 
     def import_for(self, name: str, used_in: str = "") -> str | None:
-        """Return the statement that imports `name` as the code `used_in` uses it: as the user's own files import it,
-        else from the standard library, from what is installed, or from where the project defines it.
+        """Return the statement that imports `name` as the code `used_in` uses it; None if unknown or ambiguous.
 
-        None if it is unknown or ambiguous.
+        The user's own imports come first, then the standard library, installed packages, and the project's definitions.
         """
         standard = standard_import(name, used_in)
         own = self._project.import_of(name)
@@ -155,12 +159,12 @@ class ImportIndex:
         return None if defined is None else defined.statement
 
     def _is_certain(self, statement: str) -> bool:
-        """Tell whether a statement's module is of the standard library, or nothing is known of what is installed."""
+        """Return whether a statement imports from the standard library, or installed packages are unknown."""
         module = statement.split()[1].partition(".")[0].rstrip(",")
         return module in sys.stdlib_module_names or not self._installed.is_known
 
     def _of_a_library(self, name: str) -> str | None:
-        """Import a class from the one installed library, of those that the project uses, that has it."""
+        """Import a class if the project uses exactly one installed library that has it."""
         if not name[0].isupper():
             return None
         found = [module for module in sorted(self._project.libraries) if self._installed.offers(module, name)]

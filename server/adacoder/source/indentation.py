@@ -1,7 +1,7 @@
-"""Change the indentation of a block of Python by its line structure.
+"""Change the indentation of a block of Python code, based on its lines.
 
-Syntax errors stay: a line that fits no level, a level that nothing opens, and a missing block are left for the user's
-interpreter to judge.
+Syntax errors stay for the user's interpreter to report: a dedent that matches no level, an unexpected indent, or a
+missing block.
 """
 
 from __future__ import annotations
@@ -19,23 +19,27 @@ if TYPE_CHECKING:
     from adacoder.pytext import LogicalLine
 
 WHITE = " \t\f"
-"""Python's white space within a line; `str.strip` takes more."""
+"""Python's white space within a line. `str.strip` removes more."""
 DEFAULT_UNIT = "    "
 _FIRST_IN_BLOCK = re.compile(r"^([ \t]*)[^\s#][^\n]*:[ \t]*(?:#[^\n]*)?\n\1([ \t]+)[^\s#]", re.MULTILINE)
 
 
 def unit_of(text: str) -> str:
-    """The most frequent unit of indentation in `text`; four spaces if it has no block."""
+    """The most frequent indentation unit in `text`; four spaces if it has no block."""
     counts = Counter(match[2] for match in _FIRST_IN_BLOCK.finditer(normalize(text)))
     return max(counts, key=counts.__getitem__) if counts else DEFAULT_UNIT
 
 
 def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
-    """`text` (with `\\n` endings) with its first statement at `first` and each deeper level `unit` further
-    in.
+    """Indent `text` so that its first statement is at `first` and each deeper level adds `unit`.
 
-    `parent` is the indentation that encloses it: no line comes out at it or left of it. The inside of strings
-    stays as it is, continued lines keep their place relative to their statement, blank lines come out empty.
+    Strings keep their content, continuation lines keep their offset from their statement, and blank lines become empty.
+
+    Args:
+        text: code with `\\n` line endings.
+        parent: the enclosing indentation. All lines are indented further than this.
+        first: the new indentation of the first statement.
+        unit: the new indentation of one level.
     """
     lines = Lines(text)
     logical = list(logical_lines(text))
@@ -67,8 +71,10 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
 
 
 def realign(text: str, levels: Sequence[int]) -> str:
-    """`text` with each logical line at its level, by four spaces; continued lines move along, and so do
-    comments with the statement that follows them."""
+    """Indent each logical line of `text` by four spaces per level in `levels`.
+
+    Continuation lines move with their statement, and comments with the statement after them.
+    """
     lines = Lines(text)
     logical = list(logical_lines(text))
     inside = string_interiors(text)
@@ -89,7 +95,7 @@ def realign(text: str, levels: Sequence[int]) -> str:
 
 
 class _Levels:
-    """Stack of open levels: old width and new indentation, the enclosing one first."""
+    """Stack of open levels, each with old width and new indentation, outermost first."""
 
     def __init__(self, width: int, parent: str, first: str, unit: str) -> None:
         self._first = first
@@ -98,16 +104,16 @@ class _Levels:
 
     @property
     def indent(self) -> str:
-        """The new indentation of the line entered last."""
+        """The new indentation of the latest statement."""
         return self._open[-1][1]
 
     def enter(self, width: int) -> str:
-        """The new indentation of a statement at `width`."""
+        """Open or close levels for a statement at `width`, and return its new indentation."""
         self._open = self._entered(width)
         return self.indent
 
     def of_comment(self, width: int, following: LogicalLine | None) -> str:
-        """The new indentation of a comment line at `width`, with the statement that follows it."""
+        """The new indentation of a comment line at `width`, followed by the statement `following`."""
         levels = self._open[1:]
         if following is not None:
             levels = [*levels, self._entered(following.width)[-1]]
@@ -118,19 +124,19 @@ class _Levels:
         levels = [level for level in self._open if level[0] <= width]
         if levels[-1][0] == width:
             return levels
-        # A dedent that meets no level is put between two levels, where it meets none either.
+        # A dedent that matches no level goes between two levels, so it still matches none.
         step = self._unit if len(levels) == len(self._open) else " "
         return [*levels, (width, levels[-1][1] + step)]
 
 
 def _step(logical: list[LogicalLine]) -> int:
-    """Columns of one level: the smallest step into a block."""
+    """Columns of one level: the smallest indent of a block."""
     steps = [after.width - line.width for line, after in pairwise(logical) if after.width > line.width]
     return min(steps, default=len(DEFAULT_UNIT))
 
 
 def _shifted(columns: int, old_unit: int, unit: str) -> str:
-    """Indentation of a continued line beyond its statement's: whole levels in the new unit, else spaces."""
+    """Indentation of a continuation line relative to its statement: whole levels in the new unit, else spaces."""
     if columns <= 0:
         return ""
     levels, rest = divmod(columns, old_unit)

@@ -1,19 +1,24 @@
-"""Examples that people write in prose, without doctest's prompt.
+"""Read examples in prose, without doctest's prompt.
 
-Read are a call of the function and its result, in sentences, lists and Markdown code:
+An example is a call of the function and its result, in sentences, lists or Markdown code:
 
     f(1, 2) == 3        f(1, 2) -> 3        f(1, 2) => 3        f(1, 2) ➞ 3        f(1, 2) = 1 + 2 = 3
     f(1, 2) returns 3   f(1, 2) should be 3         assert f(1, 2) == 3         f(0)  # raises ValueError
     For x = 1, y = 2 the output should be 3.        Input: x = 1, y = 2
                                                     Output: 3
 
-What could be misread is left out: a call or result that is no literal (unquoted words, variables, ellipses); one with
-a condition, an alternative or more arithmetic around it; arguments that the signature does not take, and a result that
-its annotation excludes; `("one")`, which may be meant as a tuple; `=` where the docstring defines the function by
-recurrence, as in `f(n) = f(n - 1) + 1`; a signature, such as `f() -> None`; and calls that have two different results.
+Examples that could be misread are left out:
 
-All this is only read where no `>>>` example shows an output: who writes those has said what is to be run. Nothing is
-lost by it, as few write both: one in 37,000 functions of the standard library and of common packages.
+* arguments or results that are not literals (unquoted words, variables, ellipses)
+* a condition, an alternative or more arithmetic around the call or result
+* arguments that the signature does not accept, or a result that the annotation excludes
+* `("one")`, which may be meant as a tuple
+* `=` if the docstring defines the function by recurrence, as in `f(n) = f(n - 1) + 1`
+* a signature, such as `f() -> None`
+* calls with two different results
+
+Prose is only read if no `>>>` example shows an output, because such examples are explicit. Hardly any are missed: only
+1 in 37,000 functions of the standard library and of common packages has both.
 """
 
 from __future__ import annotations
@@ -33,13 +38,13 @@ from adacoder.source.constants import Constant, call_at, constant_at
 from adacoder.source.literal import Literal
 
 _LONGEST = 20_000
-"""Characters of a docstring that are read."""
+"""Maximum characters of a docstring to read."""
 _LONGEST_LINE = 1_000
-"""Characters of a line that is read."""
+"""Maximum characters of a line. Longer lines are skipped."""
 _MOST = 200
-"""Places in a docstring where one form is looked for."""
+"""Maximum number of places in a docstring to try for each form."""
 _MOST_ARGUMENTS = 20
-"""Arguments that are described."""
+"""Maximum number of arguments in a description."""
 
 _ARROW = r"(?:={1,3}>|-{1,3}>|[→⇒⟶⟹➔➙➜➝➞➡⇨↦⟼])"
 _GAP = r"[ \t]*+(?:\n[ \t]*+|(?!\n))"
@@ -64,7 +69,7 @@ _RAISES = re.compile(
     r"`{0,2}(?P<name>[A-Z]\w*)\b"
 )
 _SAME = re.compile(rf"{_GAP}(?:={{1,3}}(?![=>])|{_ARROW})[ \t]*")
-"""Text between a result and the same result in other words: `1 + 2 = 3`."""
+"""Text between two equal results: `1 + 2 = 3`."""
 
 _BULLETS = re.compile(r"[ \t]*(?:(?:[-*+•‣·#]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+)*", re.IGNORECASE)
 _LEADING_WORD = re.compile(
@@ -72,9 +77,9 @@ _LEADING_WORD = re.compile(
     r"|calling|here|like|note|that|also|similarly|likewise|again|finally|as|in|such)?",
     re.IGNORECASE,
 )
-"""Words allowed before a call on its line: none of them makes the call part of something else."""
+"""Words allowed before a call on its line, because they do not make it part of something else."""
 _FACTOR = re.compile(r"\d[ \t]*\*+[ \t]*\Z|\d\(\Z")
-"""A factor before a call that is multiplied."""
+"""A factor before a call."""
 _LEAVES_OPEN = re.compile(
     r"(?:\b(?:if|when|unless|until|while|whether|not|never|and|or|than|nor|\w+n't)|(?<![-=])[-+*/%=<>(]"
     r"|^[ \t]*(?:if|when|unless|with|after|once|under|assuming|suppose|given|otherwise)\b[^\n]*[,:]"
@@ -83,7 +88,7 @@ _LEAVES_OPEN = re.compile(
     r"|^[ \t]*\.\.[ \t]+(?:deprecated|version\w+|warning|todo)::[^\n]*)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Text above a line that makes the line part of something else, a condition, or a mistake."""
+"""Text above a line that makes the line a condition, a mistake, or part of something else."""
 _CONDITION = r"\b(?:if|when|where|unless|until|provided|assuming|depending|only[ \t]+(?:for|in|with|on))\b"
 _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
@@ -105,7 +110,7 @@ _ENDS = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Text after a result that is whole and holds without condition."""
+"""Text after a result that is complete and unconditional."""
 _MESSAGE = re.compile(r"[ \t]*,[ \t]*[rf]?['\"]")
 """A message after the result in an `assert`."""
 
@@ -113,7 +118,7 @@ _FOR = re.compile(
     r"(?<![\w.])(?<!not )(?<!except )(?:for|given|(?P<named>with|when|if))[ \t]+(?=`?[^\W\d]\w*`?[ \t]*=[^=])",
     re.IGNORECASE,
 )
-"""Text before described arguments; `named`: only parameter names are reliable after it."""
+"""Text before described arguments. After the group `named`, only parameter names are reliable."""
 _INPUT = re.compile(r"^[ \t]*+(?:[-*+•][ \t]++)?(?:sample[ \t]++)?inputs?[ \t]*+[:=]\s*+", re.IGNORECASE | re.MULTILINE)
 _OUTPUT = re.compile(
     rf"[ \t]*+[,;.]?\s*+(?:{_ARROW}|[-*+•])?[ \t]*+(?:(?:sample|expected)[ \t]++)?outputs?[ \t]*+[:=]{_GAP}",
@@ -132,32 +137,32 @@ _OUTCOME = re.compile(
 )
 """Text before the result of described arguments."""
 _NO_ASIDE = re.compile(rf"[-+*/%^=<>]|[.;!?]\s|\b(?:to|through|plus|minus|times)\b|{_DOUBT}", re.IGNORECASE)
-"""Text between arguments and result that changes what they mean."""
+"""Text between arguments and result that changes their meaning."""
 _DISTANCE = 200
-"""Characters between arguments and the result that is told of them; and those above a call that are looked at."""
+"""Maximum characters between arguments and their result, and to check above a call."""
 
 
 class _Kind(Enum):
     RESULT = auto()
     EQUATION = auto()
-    """A result that is told with `=`."""
+    """A result after `=`."""
     EXCEPTION = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The result of a call, or its exception."""
+    """The result or exception of a call."""
 
     kind: _Kind
     text: str
-    """The result as Python displays it, or the exception's name."""
+    """The result as Python displays it, or the name of the exception."""
     end: int
-    """Offset just past it."""
+    """Offset past it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """One thing that a docstring says about the function."""
+    """An example found in a docstring."""
 
     offset: int
     call: str
@@ -168,7 +173,7 @@ def informal(docstring: Literal, first_line: int, calls: Calls) -> tuple[Example
     """The examples in the prose of a docstring, in order.
 
     Args:
-        docstring: its value; what doctest reads of it left blank.
+        docstring: its value, with doctest examples blanked.
         first_line: the 0-based line of the file where its literal begins.
         calls: how the function is called.
     """
@@ -203,7 +208,7 @@ def _called(text: str, calls: Calls) -> list[_Statement]:
     """Examples stated as a call and its outcome."""
     stated: list[_Statement] = []
     end = 0
-    if calls.name not in text:  # in most docstrings it is not, and a pattern of its own takes its time
+    if calls.name not in text:  # the usual case, and compiling a pattern takes time
         return stated
     for match in islice(re.finditer(rf"(?<![\w.]){re.escape(calls.name)} ?\(", text), _MOST):
         if match.start() < end:
@@ -229,7 +234,7 @@ def _arguments(call: ast.Call) -> Arguments:
 
 
 def _stands_alone(above: str, before: str) -> bool:
-    """True if a call is not part of something else, judged by the text `before` it on its line and `above` that."""
+    """True if a call is not part of something else, judged by the text `before` it on its line and `above` the line."""
     bullets = _BULLETS.match(before)
     rest = before[bullets.end() :] if bullets else before
     if _FACTOR.search(before):
@@ -241,7 +246,7 @@ def _stands_alone(above: str, before: str) -> bool:
 
 
 def _is_whole(text: str, end: int, before: str) -> bool:
-    """True if an outcome ends at `end` and holds without condition."""
+    """True if an outcome ends at `end` and is unconditional."""
     if "(" in before and text.startswith(")", end):
         end += 1
     return bool(_ENDS.match(text, end) or (_is_assert(before) and _MESSAGE.match(text, end)))
@@ -252,7 +257,7 @@ def _is_assert(before: str) -> bool:
 
 
 def _is_signature(text: str, end_of_call: int) -> bool:
-    """True if `f() -> None` is a signature."""
+    """True if an arrow follows the call, as in the signature `f() -> None`."""
     relation = _RELATION.match(text, end_of_call)
     return relation is not None and relation["arrow"] is not None
 
@@ -276,7 +281,7 @@ def _raised(text: str, start: int) -> _Outcome | None:
 
 
 def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _Outcome | None:
-    """The result that a relation at `start` leads to."""
+    """The result after the relation at `start`."""
     relation = _RELATION.match(text, start)
     result = constant_at(text, relation.end(), is_code=is_code) if relation else None
     last = None if result is None or not calls.gives(result.node) else _last_of_chain(text, result)
@@ -286,7 +291,7 @@ def _result(text: str, start: int, calls: Calls, *, is_code: bool) -> _Outcome |
 
 
 def _last_of_chain(text: str, result: Constant) -> Constant | None:
-    """The last of the results in `1 + 2 = 3`; None if they are not the same."""
+    """The last result in a chain such as `1 + 2 = 3`; None if the results differ."""
     while same := _SAME.match(text, result.end):
         following = constant_at(text, same.end())
         if following is None or following.value != result.value:
@@ -308,7 +313,7 @@ def _described(text: str, calls: Calls) -> Iterator[_Statement]:
 
 
 def _given(text: str, start: int) -> tuple[Arguments, int]:
-    """The arguments in `x = 1, y = 2`, in `x: 1` or in `1, 2`, and where they end."""
+    """The arguments in `x = 1, y = 2`, `x: 1` or `1, 2`, and the offset of their end."""
     given: list[tuple[str | None, ast.expr]] = []
     position = end = start
     while len(given) < _MOST_ARGUMENTS:
@@ -324,9 +329,9 @@ def _given(text: str, start: int) -> tuple[Arguments, int]:
 
 
 def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
-    """The call with what is given; None unless it is plain which parameter each argument is for.
+    """The call with the `given` arguments; None unless it is clear which parameter each argument is for.
 
-    `by_name`: only its name tells; else the one argument is for the one parameter that there is, whatever its name.
+    A single argument goes to a single parameter, whatever its name, unless `by_name` requires the parameter's name.
     """
     if calls.signature is None:
         return None
@@ -345,7 +350,7 @@ def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
 
 
 def _by_position(named: Arguments, parameters: list[str]) -> Arguments:
-    """`named`, by position as far as no parameter is left out before."""
+    """Pass the arguments `named` by position, up to the first parameter without an argument."""
     return tuple(
         (None if name == parameter else name, value)
         for (name, value), parameter in zip(named, parameters, strict=False)
@@ -357,7 +362,7 @@ def _written(name: str | None, value: ast.expr) -> str:
 
 
 def _result_of_sentence(text: str, start: int) -> Constant | None:
-    """The one result that is told in the line that goes on at `start`, or in the next one, of these arguments."""
+    """The only result between `start` and the end of its line, or else of the next line; None if there are several."""
     rest = text[start : start + _DISTANCE]
     following = _FOR.search(rest)
     line, *others = (rest[: following.start()] if following else rest).split("\n")

@@ -1,7 +1,7 @@
-"""Values of string literals, with the line of each line of the value.
+"""Values of string literals, with the source line of each line of the value.
 
-Read here and not by our own Python: that would call some escapes a mistake, and it does not say which line of the
-file a line of the value comes from.
+Our own Python cannot be used for this: it rejects some escapes, and it does not report which source line a line of the
+value comes from.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _CONTROLS.update(dict(zip("\\'\"", "\\'\"", strict=True)))
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A string literal as it was read."""
+    """The value of a string literal, and its lines."""
 
     value: str
-    """Its value, as Python gives it: lines end with `\\n`; an escape that Python does not know stays as it is."""
+    """The value as in Python: lines end with `\\n`, and unknown escapes stay unchanged."""
     lines: tuple[int, ...]
-    """0-based line of the literal for each line of the value."""
+    """For each line of the value, its 0-based line in the literal."""
 
 
 def read_literal(literal: str) -> Literal:
-    """Read a literal of a `str`, quotes and prefix included; or several in a row, in brackets or not.
+    """Read one `str` literal with quotes and prefix, or several adjacent ones, with or without parentheses.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the text is something else.
     """
     text = normalize(literal)
     values, lines = [""], [0]
@@ -57,10 +57,10 @@ def read_literal(literal: str) -> Literal:
 
 
 def literal_parts(literal: str) -> list[Span]:
-    """Locate the literals in a text for `read_literal`, prefixes and quotes included.
+    """Locate the literals in a text for `read_literal`, with prefixes and quotes.
 
     Raises:
-        ValueError: there is something else.
+        ValueError: the text contains anything else.
     """
     parts: list[Span] = []
     start = _past_filler(literal, 0)
@@ -91,7 +91,7 @@ def _read(literal: str) -> Literal:
     parts: list[str] = []
     lines = [0]
     line = done = 0
-    is_begun = False  # whether something of this line of the value has come
+    is_begun = False  # True once this line of the value has any text
     for mark in _MARK.finditer(content):
         before, meaning = content[done : mark.start()], _meaning(mark.group())
         parts += [before, meaning]
@@ -103,13 +103,13 @@ def _read(literal: str) -> Literal:
         elif meaning:
             is_begun = True
         elif not is_begun:
-            lines[-1] = line  # it was continued before anything of it came
+            lines[-1] = line  # a continuation before any text of the line
         done = mark.end()
     return Literal("".join([*parts, content[done:]]), tuple(lines))
 
 
 def _meaning(mark: str) -> str:
-    """Decode an escape or a line's end."""
+    """Decode an escape or a line ending."""
     if mark == "\n":
         return mark
     kind, rest = mark[1], mark[2:]

@@ -1,4 +1,4 @@
-"""The function at a position or of a name, found by line structure, so that the rest of the file may be broken."""
+"""Find the function at a position or with a name, based on lines, so that the rest of the file may be broken."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from adacoder.source.stubs import is_stub
 _OVERLOAD = re.compile(r"@[ \t]*(?:\w+\.)*overload\b")
 _CONTENT = re.compile(r"[^\r\n]*")
 _PROSE = re.compile(r"[(=]")
-"""An example in prose calls the function, or says what its parameters are."""
+"""A character of every example in prose, which calls the function or gives its parameters."""
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
 
@@ -48,14 +48,14 @@ def locate(
     line: int | None = None,
     qualname: str | None = None,
 ) -> Target:
-    """The function named `qualname`, or the innermost one around the 0-based `line` that can be reached.
+    """Find the function named `qualname`, or the innermost reachable one around the 0-based `line`.
 
-    Of several functions of a name it is the last with a docstring; of a property, the getter. A blank line right
-    below a function belongs to it, and so does each one further below that is indented deeper than its `def`.
+    If several functions have the name, the last documented one counts. For a property, the getter counts. A blank line
+    directly below a function belongs to it. So do further blank lines that are indented deeper than its `def`.
 
     Raises:
-        TargetError: there is none, or it cannot be a target: no docstring, out of reach inside a function, only the
-            declaration of an overload, in a file that never runs, or with examples that cannot be read.
+        TargetError: the function does not exist or cannot be a target. It may have no docstring, be inside another
+            function, only declare an overload, have unreadable examples, or be in a file that never runs.
     """
     must_run(path)
     if qualname is not None:
@@ -68,17 +68,17 @@ def locate(
 
 
 def must_run(path: Path) -> None:
-    """Check that the file is one whose code runs.
+    """Check that the code in the file can run.
 
     Raises:
-        TargetError: it is not.
+        TargetError: it is a stub file, which only declares types.
     """
     if path.suffix == ".pyi":
         raise TargetError(f"{path.name} only declares types, and its code never runs: go to {path.stem}.py.")
 
 
 def undocumented(text: str, path: Path, *, line: int | None = None, qualname: str | None = None) -> Definition | None:
-    """The function that `locate` would find there if it had a docstring; None if it has one, or cannot be a target."""
+    """The function that `locate` would return if it had a docstring; None if it has one or cannot be a target."""
     try:
         must_run(path)
         chosen = _around(text, line or 0, path) if qualname is None else _named(definitions(text), qualname, path)
@@ -88,7 +88,7 @@ def undocumented(text: str, path: Path, *, line: int | None = None, qualname: st
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
-    """`target` in a later text of its file, if its own source is untouched there; of several the nearest."""
+    """Find `target` in a later text of its file. None if its source has changed; the nearest if there are several."""
     same = [
         each.span.start
         for each in definitions(text)
@@ -102,19 +102,19 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
 
 @dataclass(frozen=True, slots=True)
 class Documented:
-    """A docstring, of whatever it is, as something whose examples can be run."""
+    """A documented function, class or module whose examples can be run."""
 
     target: Target
-    """The function; or the class; or the module, under the name `__doc__`, which every module defines."""
+    """The function, class or module. A module is named `__doc__`, which every module defines."""
     unreadable: UnreadableExample | None = None
-    """Reason why doctest cannot read the examples; the target then has none."""
+    """The reason if doctest cannot read the examples. The target then has none."""
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
-    """All functions that can be targets, in the order of the file; declarations of overloads are none.
+    """All functions that can be targets, in file order, without declarations of overloads.
 
     Raises:
-        TargetError: none can be, in a file that never runs.
+        TargetError: the code in the file never runs.
     """
     must_run(path)
     module = module_of(path, text, workspace)
@@ -127,9 +127,9 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
 
 
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
-    """The docstrings that doctest would look into, in order: those of the module, of classes and of functions.
+    """The docstrings that doctest would read, in order: module, classes and functions.
 
-    What a module lists in `__test__` only running it would tell.
+    `__test__` is not included, because only running the module would give its value.
     """
     must_run(path)
     module = module_of(path, text, workspace)
@@ -146,7 +146,7 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
 
 
 def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
-    """Functions and classes whose docstrings `documented` leaves out, each with the reason."""
+    """Functions and classes with docstrings that `documented` leaves out, each with the reason."""
     for each in definitions(text):
         obstacle = _obstacle(each)
         if each.docstring is not None and obstacle is not None:
@@ -154,7 +154,7 @@ def out_of_reach(text: str) -> Iterator[tuple[Definition, str]]:
 
 
 def may_have_examples(text: str) -> bool:
-    """True if a docstring may hold an example; cheaper than reading them."""
+    """True if a docstring may contain an example. This is cheaper than reading examples."""
     if ">>>" in text:
         return True
     tree = parsed(text)
@@ -173,7 +173,7 @@ def may_have_examples(text: str) -> bool:
 
 
 def _read(one: Documented, lines: Lines, owner: Definition | None = None) -> Documented:
-    """`one` with its examples, or with the reason why they cannot be read."""
+    """Add the examples, or the reason why they cannot be read."""
     try:
         return replace(one, target=_with_examples(one.target, lines, owner))
     except UnreadableExample as unreadable:
@@ -192,7 +192,7 @@ def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition
 
 
 def _hint(found: Sequence[Definition], wanted: str) -> str:
-    """Suggest another name for a function that does not exist."""
+    """Suggest another name for a missing function."""
     if any(each.qualname == wanted for each in found):
         return "it is a class, so name one of its methods."
     known = [each.qualname for each in found if not each.is_class and not each.in_function]
@@ -212,7 +212,7 @@ def _around(text: str, line: int, path: Path) -> Definition:
 
 
 def _functions_at(text: str, line: int) -> list[Definition]:
-    """The functions that `line` belongs to, or that it continues if it is blank; the innermost last."""
+    """The functions that `line` belongs to, innermost last. A blank line can belong to a function above it."""
     start = line_start(text, line)
     content = _CONTENT.match(text, start) if start is not None else None
     if start is None or content is None:
@@ -234,12 +234,12 @@ def _is_decorated(definition: Definition, decorator: re.Pattern[str]) -> bool:
 
 
 def _can_be_found(definition: Definition) -> bool:
-    """True if it is complete, within reach of examples, and not the declaration of an overload."""
+    """True if it has a complete header, is reachable by examples, and does not declare an overload."""
     return _obstacle(definition) is None
 
 
 def _obstacle(definition: Definition) -> str | None:
-    """The reason why no example can run a function or class, if there is one."""
+    """The reason why no example can run a function or class, or None."""
     name = definition.name
     if definition.in_function:
         return f"'{definition.qualname}' stands inside a function, where no example can reach it: move it out."
@@ -308,7 +308,7 @@ def _class_around(definition: Definition) -> Definition | None:
 
 
 def _with_examples(target: Target, lines: Lines, owner: Definition | None = None) -> Target:
-    """`target` with the examples of its docstring, and with those of the class `owner` that may run it."""
+    """Add the examples in the docstring, and the examples of the class `owner` that may run `target`."""
     docstring = target.docstring_span
     literal, first_line = docstring.of(target.text), lines.line_at(docstring.start)
     target = replace(target, examples=examples(literal, first_line, Calls.of(target)))
@@ -316,6 +316,6 @@ def _with_examples(target: Target, lines: Lines, owner: Definition | None = None
 
 
 def _docstring_line(definition: Definition, docstring: Span) -> LogicalLine:
-    """The logical line of the docstring: a line of its own, or the `def` line."""
+    """The logical line of the docstring, which may be the `def` line."""
     header = definition.header_line
     return header if docstring.start < header.end else definition.lines[definition.header_index + 1]

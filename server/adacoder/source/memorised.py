@@ -1,10 +1,11 @@
 """Detection of hard-coded answers to the docstring's examples.
 
-An Example is answered from memory if the lines that it was seen to reach hold its input and its `want` as constants, in
-whatever form: comparisons, tables, texts that are split, defaults of parameters. Most Examples must be.
+An Example is answered from memory if the lines that it reached contain its input and its `want` as constants. The form
+of the constants does not matter: comparisons, tables, strings that are split, or parameter defaults. Code counts as
+memorised if this holds for most Examples.
 
-Small inputs, tables that go well beyond the Examples, and rules that the docstring states, are answered in good faith.
-So are thresholds and arithmetic: `if score >= 90` is no test for the one input 90.
+Small inputs, tables with many more entries than the Examples, and rules stated in the docstring are legitimate. So are
+thresholds and arithmetic: `if score >= 90` does not test for the single input 90.
 """
 
 from __future__ import annotations
@@ -21,18 +22,21 @@ from adacoder.pytext import Lines, dedent, normalize, parsed
 from adacoder.source.placed import Splice
 
 _LONGEST = 10_000
-"""Characters of a function, or an example, that is read."""
+"""Maximum characters of a function or an example to read."""
 _TRUTHS = {("true",), ("false",)}
 _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
-"""Words of inputs that functions treat on their own in good faith."""
+"""Words of inputs that functions may legitimately treat as special cases."""
 _ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
 _CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
-"""Nodes that choose by the constants in them, or among these; an attribute is the method of a text."""
+"""Nodes whose constants choose an answer, or are chosen from. An attribute is a method of a string."""
 _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Explain why passing these Examples proves nothing, or return None; without observed lines any may be reached."""
+    """Explain why passing these Examples proves nothing, or return None.
+
+    Without observed lines, any line may have been reached.
+    """
     try:
         count = _from_memory(target, _Code(placed), results)
     except RecursionError:
@@ -48,22 +52,22 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
 
 
 class _Constant(NamedTuple):
-    """A constant of a candidate that may choose an answer, or be one."""
+    """A constant of a candidate that may choose an answer or be an answer."""
 
     words: tuple[str, ...]
     chooses: bool
-    """True if it stands in a comparison or in a table."""
+    """True if it is in a comparison or a table."""
     lines: range | None
-    """Lines of its statement, from 1; None where they are not observed."""
+    """1-based lines of its statement; None if they are not observed."""
 
 
 class _Code:
-    """The constants of a candidate, without those of arithmetic, thresholds and errors."""
+    """The constants of a candidate, except in arithmetic, thresholds and errors."""
 
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_Constant] = []
         self.tables: list[list[tuple[str, ...]]] = []
-        """The entries of its sequences and texts, by their place."""
+        """The words of each entry of its sequences and strings, in order."""
         lines = Lines(placed.text)
         for span in (*placed.added, placed.function):
             tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -114,16 +118,16 @@ def _plain(*nodes: ast.expr) -> list[ast.expr]:
 
 
 def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[ast.AST]:
-    """All nodes that are meant, or hold one that is."""
+    """All nodes for which `is_meant` holds, and all nodes around them."""
     found = set[ast.AST]()
-    for node in reversed([*ast.walk(tree)]):  # what a node holds comes before it
+    for node in reversed([*ast.walk(tree)]):  # children before parents
         if is_meant(node) or not found.isdisjoint(ast.iter_child_nodes(node)):
             found.add(node)
     return frozenset(found)
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """All nodes that hold arithmetic, or a name whose value does: a remainder is not the input itself."""
+    """All nodes that contain arithmetic, or a name bound to its result: a remainder is not the input itself."""
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
     names = set[str]().union(*(_names(node, ast.Store) for node in bound))
@@ -131,7 +135,7 @@ def _computed(tree: ast.AST) -> frozenset[ast.AST]:
 
 
 def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
-    """Tables that are asked for something computed."""
+    """Tables that are indexed by a computed key."""
     found, names = set[ast.AST](), set[str]()
     for node in ast.walk(tree):
         match node:
@@ -148,7 +152,7 @@ def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
 
 
 def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) -> int:
-    """Count the Examples answered from memory if they are the majority; else 0."""
+    """Count the Examples answered from memory; 0 if they are not the majority."""
     inputs, found, by_default = _inputs(target), list[tuple[frozenset[str], tuple[str, ...]]](), 0
     rules = [Counter(_words(line)) for line in _prose(target).split("\n")]
     seen = {lines: _reached(code, lines) for lines in {result.reached.lines for result in results}}
@@ -158,7 +162,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # a constant that is part of several answers is computed with
+        return 0  # a constant in more answers than it occurs in the code is used to compute
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -171,7 +175,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         words = reached.choosing.union(*(each.words for each in reached.longer if answer in _joined(each.words)))
         words = keys & (reached.choosing if want in _TRUTHS else words | reached.others)
         met = given & words
-        # The beginning of a text, or another part of it, may choose in good faith.
+        # A choice by part of a string, such as its beginning, is legitimate.
         most = len(given) if want in _TRUTHS else (len(given) + 1 + (not all(map(str.isdecimal, met)))) // 2
         met = given if is_placed else met if met and len(met) >= most else derived & words
         if met and not any(Counter([*met, *want]) <= rule for rule in rules):
@@ -192,16 +196,16 @@ class _Reached(NamedTuple):
     """The constants on some lines."""
 
     text: str
-    """All of their words, in order."""
+    """All words of the constants, in order."""
     choosing: frozenset[str]
     others: frozenset[str]
-    """Single words that do not choose by where they stand, as arguments of calls."""
+    """Single words in places where they choose nothing, such as arguments of calls."""
     longer: list[_Constant]
-    """Texts of several words that do not."""
+    """Strings of several words in such places."""
 
 
 def _reached(code: _Code, lines: frozenset[int]) -> _Reached:
-    """The constants on these lines; on any lines, if these are none."""
+    """The constants on `lines`, or on all lines if `lines` is empty."""
     reached = [each for each in code.constants if not (lines and each.lines and lines.isdisjoint(each.lines))]
     others = [each for each in reached if not each.chooses]
     return _Reached(
@@ -213,7 +217,7 @@ def _reached(code: _Code, lines: frozenset[int]) -> _Reached:
 
 
 def _prose(target: Target) -> str:
-    """A docstring without its examples."""
+    """The docstring without its examples."""
     lines, read = Lines(target.text), set[str]()
     for each in target.examples:
         if each.informal and each.line >= lines.line_at(target.docstring_span.start):
@@ -224,9 +228,10 @@ def _prose(target: Target) -> str:
 
 
 def _inputs(target: Target) -> dict[Example, tuple[frozenset[str], frozenset[str]]]:
-    """For each Example the words of what the target is given, or else of all literals in it; names stand for theirs.
+    """For each Example, return the words of its input, and words that the function may derive from them.
 
-    Besides them what a function may make of these: their length, and all in one word.
+    The input is the arguments of the target, or all literals of the Example if there are none. Names are replaced by
+    the words that earlier Examples bound to them. Derived words are the lengths, and all words joined.
     """
     found, bound = dict[Example, tuple[frozenset[str], frozenset[str]]](), dict[str, frozenset[str]]()
     for example in target.examples:
@@ -257,7 +262,7 @@ def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Words of the constants in a `want`; all of its words if it is no expression."""
+    """Words of the constants in a `want`; all its words if it is not an expression with constants."""
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 
@@ -267,5 +272,5 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Words of a literal without its type: `[1, "a"]`, `(1, "a")` and `"1,a"` are the same."""
+    """Words of a literal, ignoring its type: `[1, "a"]`, `(1, "a")` and `"1,a"` have the same words."""
     return tuple(re.findall(r"\w[\w.]*", text.lower())) or (text.strip(" \n'\""),)

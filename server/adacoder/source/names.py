@@ -1,6 +1,6 @@
-"""Names that a piece of Python binds, and names that it takes from around it.
+"""Names that a piece of Python code binds, and names that it uses from outside.
 
-A piece that our own Python cannot parse is read by its lines, with too many names rather than too few.
+Code that our own Python cannot parse is read by its lines, which finds too many names rather than too few.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _ALWAYS = (
     ast.Import,
     ast.ImportFrom,
 )
-"""Statements that replace any earlier meaning of a name."""
+"""Statements that always replace the earlier meaning of a name."""
 _NOT_WHEN_IMPORTED = re.compile(r"(?:\w+\.)*TYPE_CHECKING|MYPY|False|0|__name__ == '__main__'")
-"""Conditions that do not hold when a module is imported."""
+"""Conditions that are false when a module is imported."""
 OWN = ""
-"""The origin of what a module binds itself: its functions, classes and variables."""
+"""The origin of a module's own functions, classes and variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ImportedName:
     module: str
     """As written, with the dots of a relative import."""
     name: str | None = None
-    """The imported name; `*` for all, None for a plain `import`."""
+    """The imported name; `*` for all names, None for a plain `import`."""
     alias: str | None = None
 
     @property
@@ -66,7 +66,7 @@ class ImportedName:
         return f"{self.name or self.module}{f' as {self.alias}' if self.alias else ''}"
 
     def origin(self, module: Module) -> str:
-        """The dotted path of what the name is bound to, when `module` imports it."""
+        """The dotted path of the imported object, if `module` imports it."""
         source = absolute(self.module, module)
         if self.name is not None:
             return f"{source}.{self.name}".removeprefix(".")
@@ -74,7 +74,7 @@ class ImportedName:
 
 
 def statements_of(names: Sequence[ImportedName]) -> Iterator[str]:
-    """The import statements for `names`, one for all that come from the same module."""
+    """The import statements for `names`. Names from the same module share a statement."""
     joined: dict[str | ImportedName, list[ImportedName]] = {}
     for name in names:
         joined.setdefault(name if name.name in (None, "*") else name.module, []).append(name)
@@ -83,7 +83,7 @@ def statements_of(names: Sequence[ImportedName]) -> Iterator[str]:
 
 
 def absolute(name: str, module: Module) -> str:
-    """The dotted name of the module that `name`, relative or not, means in `module`."""
+    """Resolve `name`, the relative or absolute name of a module, as `module` would import it."""
     rest = name.lstrip(".")
     level = len(name) - len(rest)
     if not level:
@@ -95,7 +95,7 @@ def absolute(name: str, module: Module) -> str:
 
 
 def imported(statement: str) -> tuple[ImportedName, ...]:
-    """The names of the import statements in `statement`; none if it is something else, or broken."""
+    """The names of the import statements in `statement`; empty if it is something else or broken."""
     tree = parsed(statement)
     if tree is None:
         return ()
@@ -113,25 +113,25 @@ def _imported(node: ast.stmt) -> Iterator[ImportedName]:
 
 @dataclass(slots=True)
 class Bindings:
-    """Names bound at one level, not inside functions and classes."""
+    """Names bound at one level, outside functions and classes."""
 
     origins: dict[str, set[str]] = field(default_factory=dict)
-    """Each name with the origins of its possible values; `OWN` for the module's own."""
+    """Each name with the origins of its possible values. `OWN` means the module itself."""
     modules: set[str] = field(default_factory=set)
-    """Dotted modules that plain imports load."""
+    """Dotted names of modules loaded by plain imports."""
     stars: set[str] = field(default_factory=set)
-    """Modules that `import *` reads."""
+    """Modules in `import *` statements."""
     for_typing: set[str] = field(default_factory=set)
     """Names imported only for type checkers, or only when run as a script."""
     changed: set[str] = field(default_factory=set)
-    """Names whose value is changed in place: `name[key] = …`, `name.attribute = …`, `name += …`, or may be
-    changed: `name.add(…)`, `fill(name)`."""
+    """Names whose values are or may be changed in place: `name[key] = …`, `name.attribute = …`, `name += …`,
+    `name.add(…)`, `fill(name)`."""
 
 
 def bindings(text: str, module: Module) -> Bindings:
     """Collect the names that the top level of `text`, in `module`, binds at run time.
 
-    What stands under `if TYPE_CHECKING:` does not count; names that functions declare `global` do.
+    Names that functions declare `global` count. Names bound under `if TYPE_CHECKING:` do not.
     """
     found = Bindings()
     tree = parsed(text)
@@ -157,7 +157,7 @@ class _Binder(ast.NodeVisitor):
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
             self._always = isinstance(statement, _ALWAYS)
-            with suppress(RecursionError):  # in an expression that is too deep for it; names that are bound come first
+            with suppress(RecursionError):  # an expression is nested too deeply; bound names were visited before it
                 self.visit(statement)
         self._always = False
         for node in ast.walk(tree):
@@ -223,9 +223,9 @@ class _Binder(ast.NodeVisitor):
 
 
 def used_names(text: str) -> frozenset[str]:
-    """The names that `text`, a part of a module at column 0, takes from the module around it or the builtins.
+    """The names that `text`, a part of a module at column 0, uses from the module or the builtins.
 
-    Names that it both binds and uses at its own top level are among them.
+    This includes names that `text` both binds and uses at its own top level.
     """
     table = symbols(text)
     if table is None:
@@ -235,13 +235,13 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def used_when_called(text: str) -> frozenset[str]:
-    """Return the names that the functions in `text` take from around them when they run, not in their headers."""
+    """Return the names that functions in `text` use from outside when they run, but not the names in their headers."""
     table = symbols(text)
     return frozenset(IDENTIFIER.findall(text) if table is None else _globals(table.get_children()))
 
 
 def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
-    """Collect the names in string annotations of `statements`: not used at run time, but read by type checkers."""
+    """Collect the names in string annotations, which type checkers read but which are not used at run time."""
     found: set[str] = set()
     for annotation in (annotation for statement in statements for annotation in _annotations(statement)):
         for node in ast.walk(annotation):
@@ -253,9 +253,9 @@ def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
 
 
 def names_at_run_time(node: ast.AST, *, is_lazy: bool, in_function: bool) -> Iterator[str]:
-    """Yield the names that are evaluated when `node` runs, or what it defines.
+    """Yield the names that are evaluated when `node`, or a function that it defines, runs.
 
-    `is_lazy`: no annotation is evaluated; else those of variables in functions are not.
+    If `is_lazy`, no annotations are evaluated. Otherwise, only annotations of local variables are not.
     """
     if isinstance(node, ast.Name):
         yield node.id
@@ -291,5 +291,5 @@ def _globals(tables: Iterable[SymbolTable]) -> Iterator[str]:
 
 
 def without(text: str, span: Span, indent: str) -> str:
-    """Remove the definition at `span` from `text`, to find the names used elsewhere."""
+    """Replace the definition at `span` by `pass`, to find the names used elsewhere."""
     return f"{text[: span.start]}{indent}pass{text[span.end :]}"

@@ -14,9 +14,9 @@ class Splice:
     """A Target's module with a Candidate in place."""
 
     edits: tuple[Edit, ...]
-    """Edits from `target.text` to `text`, in order; empty if nothing changes."""
+    """Edits that turn `target.text` into `text`, in order; empty if nothing changes."""
     text: str
     function: Span
-    """The whole function in `text`, decorators included."""
+    """The whole function in `text`, including decorators."""
     added: tuple[Span, ...] = ()
-    """Places of the Candidate's imports and definitions in `text`."""
+    """Spans of the Candidate's imports and definitions in `text`."""

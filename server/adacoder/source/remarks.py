@@ -1,4 +1,4 @@
-"""Comments in the body of a stub: what its author noted for whoever writes it. They stay, above the new body."""
+"""Comments in the body of a stub: its author's notes on how to write it. They stay above the new body."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _COMMENT = re.compile(r"#[^\r\n]*")
 
 
 def remarks(target: Target) -> tuple[str, ...]:
-    """The comments in the body of `target`, if that is a stub."""
+    """The comments in the body of `target`; empty if it is not a stub."""
     return tuple(text.rstrip(WHITE) for text in _comments(target).values())
 
 
 def kept(target: Target, indent: str) -> str:
-    """The part of a stub's body that stays: its comments and the blank lines above them, with their line ends.
+    """The part of a stub's body to keep: its comments and the blank lines above them, with line endings.
 
-    A comment on a line of its own stays as it is, one beside code gets a line of its own, at `indent`.
+    A comment on its own line stays unchanged. A comment after code moves to its own line, at `indent`.
     """
     comments = _comments(target)
     lines = Lines(target.body.of(target.text))
@@ -40,7 +40,7 @@ def kept(target: Target, indent: str) -> str:
 
 
 def without(text: str, comments: Set[str]) -> str:
-    """`text`, which has `\\n` endings, without the lines that are one of `comments`."""
+    """Remove the lines of `text` that consist of a comment in `comments`. `text` has `\\n` line endings."""
     if not any(comment in text for comment in comments):
         return text
     lines, inside = Lines(text), string_interiors(text)
@@ -49,7 +49,7 @@ def without(text: str, comments: Set[str]) -> str:
 
 
 def has_all_but_comments(old: str, new: str) -> bool:
-    """Tell whether the body `new` is the body `old` without some of the comments that stand above all code there."""
+    """Return whether `new` is the body `old` without some of the comments above its code."""
     above = {line.strip() for line in takewhile(_is_no_code, normalize(old).split("\n"))} - {""}
     return bool(above) and _code(old, above) == _code(new, above)
 
@@ -59,14 +59,14 @@ def _is_no_code(line: str) -> bool:
 
 
 def _code(text: str, comments: Set[str]) -> list[str]:
-    """The lines of `text` without `comments`, and without blank ones outside of strings."""
+    """The lines of `text` without `comments`, and without blank lines outside strings."""
     lines = without(normalize(text), comments).split("\n")
     inside = string_interiors("\n".join(lines))
     return [line for index, line in enumerate(lines) if index in inside or line.strip()]
 
 
 def _comments(target: Target) -> dict[int, str]:
-    """The comments in a stub's body, by their line in it, which has one at most."""
+    """The comments in a stub's body, by line number in the body. A line has at most one."""
     region = target.body.of(target.text)
     if not target.is_stub or "#" not in region:
         return {}

@@ -1,4 +1,4 @@
-"""Names bound by the scopes of a syntax tree, and places of local names."""
+"""Names that scopes of a syntax tree bind, and positions of local names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def declared_global(body: Iterable[ast.AST]) -> set[str]:
 
 
 def bound(body: Iterable[ast.AST]) -> set[str]:
-    """Return the names that `body` binds in its own scope or declares `global`; `nonlocal` ones belong to another."""
+    """Return the names that `body` binds in its own scope or declares `global`, without `nonlocal` names."""
     found: set[str] = set()
     elsewhere: set[str] = set()
     for node in _own_scope(body):
@@ -46,7 +46,7 @@ def bound(body: Iterable[ast.AST]) -> set[str]:
 
 
 def _own_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield the nodes of `body`, but not the inside of functions, classes and comprehensions."""
+    """Yield the nodes of `body`, without the contents of functions, classes and comprehensions."""
     for node in body:
         yield node
         match node:
@@ -58,7 +58,7 @@ def _own_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def bound_beyond_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that `node` itself binds other than by a plain name."""
+    """Yield the names that `node` itself binds, except by an `ast.Name`."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -85,7 +85,7 @@ def all_names(tree: ast.AST) -> Iterator[str]:
 def local_uses(tree: ast.Module) -> frozenset[tuple[int, int]]:
     """Return the lines and columns of names that an enclosing function binds, even later, or deletes.
 
-    They are local to that function: whether they have a value there or not, no import gives them one.
+    These names are local to the function. Even if they have no value there, an import would not define them.
     """
     return frozenset(_local_uses(tree, frozenset()))
 

@@ -14,15 +14,16 @@ _MASKED = ("'…'", '"…"')
 
 
 def shareable(target: Target) -> str:
-    """The whole text of the target's module, without the strings that no prompt may show either.
+    """The text of the target's module, with the strings masked that prompts must not show.
 
-    What a prompt shows stays: the target, and docstrings, which are what begins a statement with three quotes. Tokens
-    of well-known services are taken out of comments and docstrings as well. All else is as it was, line ends too.
+    The target and docstrings stay, because prompts show them. Here, a docstring is any triple-quoted string at the
+    start of a statement. Tokens of well-known services are removed, even from comments and docstrings. Everything else,
+    including line endings, is unchanged.
     """
     text, hidden = target.text, masked(target.text)
     literals, counterparts = _literals(text), _literals(hidden)
     if len(literals) != len(counterparts):
-        return hidden  # unclosed strings, whose end is unknown
+        return hidden  # an unclosed string, whose end is unknown
     statements = {line.start for line in logical_lines(text)}
     edits = [
         Edit(literal.start, literal.end, counterpart.of(hidden))

@@ -1,4 +1,4 @@
-"""Match the parameters of a candidate's function with those of the target."""
+"""Match the parameters of a candidate's function with the target's parameters."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _OWNERS = ("self", "cls")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Changes that let the body of one function work in another."""
+    """Changes that make the body of one function work in another."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """Their parameters that have another name here."""
+    """The candidate's parameters whose name differs in the target, with the target's names."""
     defaults: Mapping[str, str] = field(default_factory=dict)
-    """Their parameters that the target lacks, with their default expressions."""
+    """The candidate's parameters that the target lacks, with their default expressions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class _Parameter:
 
 
 def fit(signature: str, own: str, *, method: bool) -> Fit:
-    """Fit the function of `signature` into that of `own`; both run from `def` to the colon.
+    """Fit the function with `signature` to the header `own`. Both run from `def` to the colon.
 
-    Positional parameters go by position where both have as many; what then remains goes by name, and what remains of
-    that in order. A parameter that is there in none of these ways must have a default.
+    Positional parameters are matched by position if both functions have equally many. The rest is matched by name, then
+    in order. A parameter without a match needs a default.
     """
     theirs, ours = arguments(signature), arguments(own)
     if theirs is None or ours is None:
@@ -60,8 +60,7 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
 
 @lru_cache(maxsize=32)
 def arguments(signature: str) -> ast.arguments | None:
-    """Parse the parameters of a header that ends with its colon; None if it cannot be parsed, or has a
-    name twice."""
+    """Parse the parameters of a header up to its colon; None if this fails or a name occurs twice."""
     tree = parsed(f"{signature} pass")
     if tree is None or len(tree.body) != 1:
         return None
@@ -73,7 +72,7 @@ def arguments(signature: str) -> ast.arguments | None:
 
 
 def same_parameters(one: str, other: str) -> bool:
-    """True if two headers have the same parameters, whatever their annotations, defaults and layout."""
+    """True if two headers have the same parameters, ignoring annotations, defaults and layout."""
     return _kinds(one) == _kinds(other)
 
 
@@ -89,7 +88,7 @@ def _kinds(signature: str) -> object:
 def _paired(
     theirs: ast.arguments, ours: ast.arguments, *, method: bool
 ) -> tuple[list[tuple[_Parameter, _Parameter]], list[_Parameter], list[_Parameter]]:
-    """Pair their parameters with ours; return what remains of both too."""
+    """Pair their parameters with ours. Return the pairs and the unpaired parameters of both."""
     left, missing = _parameters(theirs), _parameters(ours)
     pairs: list[tuple[_Parameter, _Parameter]] = []
 
@@ -103,7 +102,7 @@ def _paired(
     if len(by_position[0]) == len(by_position[1]):
         pair(zip(*by_position, strict=True))
     pair((one, other) for one in left for other in missing if one.name == other.name)
-    # A method may have lost its first parameter, and a function may have been written as a method.
+    # The candidate for a method may lack `self`, and the candidate for a function may have it.
     spare = (missing if method else left) if len(left) != len(missing) else []
     lost = spare[:1] if spare and spare[0].name in _OWNERS else []
     pair(zip(*([each for each in side if each not in lost] for side in (left, missing)), strict=False))

@@ -1,6 +1,6 @@
-"""The skeleton of a docstring: a summary line from the function's name, and a call of it from its signature.
+"""The skeleton of a docstring: a summary line from the function's name, and a call from its signature.
 
-What it says is for the author to complete: `...` stands where only they know the value, and no output is made up.
+The author completes it. `...` marks values that only the author knows, and no output is made up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _VALUES = {"int": "1", "float": "1.5", "str": '"text"', "bytes": 'b"bytes"', "bool": "True", "list": "[]", "dict": "{}"}
-"""A value of a type, to begin with."""
+"""A sample value of each type."""
 _OWNERS = frozenset({"self", "cls"})
 
 
@@ -43,7 +43,7 @@ def _indent(definition: Definition) -> str:
 
 
 def _call(definition: Definition) -> str:
-    """The call, as an example writes it: of a method on a new object of its class."""
+    """The call to show in an example. A method is called on a new instance of its class."""
     node = _parsed(definition)
     decorators = {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list} if node else set()
     name, arguments = definition.name, "..." if node is None else ", ".join(_arguments(node.args))
@@ -73,7 +73,7 @@ def _parsed(definition: Definition) -> ast.FunctionDef | ast.AsyncFunctionDef | 
 
 
 def _arguments(parameters: ast.arguments) -> list[str]:
-    """A value for each parameter that must be given."""
+    """A value for each required parameter."""
     positional = [*parameters.posonlyargs, *parameters.args]
     required = positional[: len(positional) - len(parameters.defaults)]
     if required and required[0].arg in _OWNERS:

@@ -1,7 +1,7 @@
-"""The functions of a text at a glance: what stands above them in an editor is asked for after every keystroke.
+"""List the functions of a text quickly, since an editor requests code lenses after every keystroke.
 
-A text is read in pieces, each a definition at the margin and what follows it, and a piece that has been read before is
-not read again. So what a keystroke costs is one piece and the search for where pieces begin.
+A text is split into pieces that each start at a top-level definition, and known pieces are cached. So a keystroke costs
+finding the pieces and reading one.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from adacoder.source.stubs import is_stub
 
 _AT_MARGIN = re.compile(r"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
 _ABSTRACT = re.compile(r"@[ \t]*(?:\w+\.)*(?:overload|abstract\w+)\b")
-"""Decorators of what is never to be written here."""
+"""Decorators of functions that must stay unwritten."""
 _PIECES = 4096
-"""Pieces that are remembered."""
+"""Maximum number of cached pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skimmed:
-    """A function with a docstring, within reach of examples."""
+    """A documented function that examples can reach."""
 
     qualname: str
     line: int
-    """First line, decorators included, 0-based."""
+    """0-based first line, including decorators."""
     is_stub: bool
-    """True if it is yet to be written; not so where it is abstract."""
+    """True if it still has to be written. Abstract functions do not count."""
 
 
 def skim(text: str) -> tuple[Skimmed, ...]:
@@ -44,7 +44,7 @@ def skim(text: str) -> tuple[Skimmed, ...]:
 
 
 def _cuts(text: str) -> list[int]:
-    """Where definitions at the margin begin, with their decorators."""
+    """The offsets of top-level definitions, or of their first decorators."""
     strings = iter(long_strings(text, len(text)))
     string = next(strings, None)
     cuts: list[int] = []

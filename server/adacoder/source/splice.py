@@ -1,8 +1,8 @@
-"""Put a Candidate in its Target's place with the smallest Edits.
+"""Replace a Target by a Candidate with the smallest Edits.
 
-The body changes, and needed decorators are added. Signature, docstring and every other byte of the file stay.
-All is found by line structure: what our own Python cannot parse is put in place as it is, and the user's
-judges it.
+The body changes, and needed decorators are added. The signature, the docstring and every other byte of the file stay.
+Everything is found from lines. Code that our own Python cannot parse is inserted unchanged for the user's Python to
+check.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ _ON_HEADER_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
 _WORD = re.compile(r"\w+")
 
 
-@lru_cache(maxsize=16)  # a candidate is spliced by each step that judges it
+@lru_cache(maxsize=16)  # each step that checks a candidate splices it
 def splice(target: Target, candidate: Candidate) -> Splice:
-    """Put `candidate` in the place of `target`.
+    """Replace `target` by `candidate`.
 
-    The body is replaced, in the file's own indentation and line endings; comments of a stub stay above it. Parameters
-    that the candidate calls otherwise, and the function itself, are called what they are here. Of the imports and
-    module-level definitions those come along that are used and that the module does not have; what the module binds to
-    something else is never shadowed. Without a function in the candidate nothing changes.
+    The new body gets the file's indentation and line endings, and comments of a stub stay above it. The function and
+    its parameters keep the target's names. Imports and module-level definitions are added if they are used and the
+    module lacks them. They never shadow other names of the module. If the candidate has no function, nothing changes.
     """
     function = find_function(candidate.function, target.name)
     if function is None:
@@ -59,9 +58,9 @@ def splice(target: Target, candidate: Candidate) -> Splice:
 
 
 def _body(target: Target, function: Definition) -> str:
-    """Return the body of a candidate's `function`, in the target's names.
+    """Return the body of a candidate's `function`, with the target's names.
 
-    What cannot be renamed keeps its own name, which a first statement gives it: `lst = numbers`.
+    If renaming is not safe, the body starts with assignments to the candidate's names, such as `lst = numbers`.
     """
     theirs = fit(function.header.of(function.text), normalize(target.signature), method=target.in_class)
     body = body_of(function)
@@ -83,15 +82,17 @@ def _body(target: Target, function: Definition) -> str:
 
 
 def _needs_own_parameters(function: Definition, inner: ast.arguments, theirs: Fit) -> bool:
-    """Tell whether a function calls itself and has parameters that the target lacks, as an accumulator or a memory: in
-    the target's own signature such calls would fail."""
+    """Return whether a function calls itself and has parameters that the target lacks.
+
+    Such a parameter may be an accumulator or a memory. With the target's signature, the recursive calls would fail.
+    """
     own = [*inner.posonlyargs, *inner.args, *inner.kwonlyargs]
     is_recursive = re.search(rf"\b{re.escape(function.name)}[ \t]*\(", body_of(function)) is not None
     return is_recursive and any(each.arg in theirs.defaults for each in own)
 
 
 def _nested(function: Definition, inner: ast.arguments, theirs: Fit) -> str:
-    """Return a body that has the whole function inside and calls it."""
+    """Return a body that contains the whole function and calls it."""
     given: list[str] = []
     by_name = False
     for each in (*inner.posonlyargs, *inner.args, *inner.kwonlyargs):
@@ -109,7 +110,7 @@ def _nested(function: Definition, inner: ast.arguments, theirs: Fit) -> str:
 
 
 def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
-    """Join `additions`, which all stand before the function, with the edits of its `body`."""
+    """Join `additions`, which all come before the function, with the edits of its `body`."""
     added: list[Span] = []
     shift = 0
     for edit in additions:
@@ -124,7 +125,7 @@ def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Place and layout of a target's body."""
+    """The position and layout of a target's body."""
 
     target: Target
     beside: bool
@@ -147,7 +148,7 @@ class _Place:
         return cls(target, beside, indent, indent.removeprefix(target.indent))
 
     def at_column_zero(self, body: str) -> str:
-        """Return the function with this body as a module of its own; to be read, not to be written."""
+        """Return the function with this body as a separate module, for analysis only."""
         head = dedent(normalize(self.target.text[self.target.definition.start : self.target.header.end]))
         if not body[:1].isspace():
             body = reindent(body or "pass", parent="", first=DEFAULT_UNIT, unit=DEFAULT_UNIT)
@@ -158,12 +159,12 @@ class _Place:
         return normalize(text).replace("\n", line_ending(self.target.text))
 
     def has(self, body: str) -> bool:
-        """Tell whether the function already has that body."""
+        """Return whether the function already has that body."""
         own = find_function(dedent(normalize(self.target.source)), self.target.name)
         return own is not None and body_of(own) == body
 
     def decorated(self, decorators: Sequence[str]) -> list[Edit]:
-        """Put `decorators` right above the header."""
+        """Put `decorators` directly above the header."""
         start = self.target.header.start - len(self.target.indent)
         text = "".join(
             reindent(each, parent="", first=self.target.indent, unit=self.unit) + "\n" for each in decorators
@@ -171,7 +172,7 @@ class _Place:
         return [Edit(start, start, self.in_file(text))] if text else []
 
     def edits(self, body: str) -> list[Edit]:
-        """Put `body` in place, below the comments of a stub; no edit if the function already has it."""
+        """Insert `body` below the comments of a stub. No edit if the function already has it."""
         if self.has(body):
             return []
         body = without(body, {*remarks(self.target)})
@@ -190,7 +191,7 @@ class _Place:
 
 
 def _smallest(start: int, old: str, new: str) -> Edit:
-    """Turn `old`, which begins at `start`, into `new`, without touching the lines that frame both."""
+    """Replace `old`, which begins at `start`, by `new`, without touching common lines at both ends."""
     before, after = _split(old), _split(new)
     head, tail = common_ends(before, after)
     first = start + len("".join(before[:head]))

@@ -11,7 +11,7 @@ _STUB_STATEMENT = re.compile(r"(?:pass|\.\.\.|raise[ \t]+NotImplementedError\b.*
 
 
 def is_stub(definition: Definition) -> bool:
-    """True if the body has only a docstring, `pass`, `...`, a bare `raise NotImplementedError` or comments."""
+    """True if the body has only a docstring, `pass`, `...`, `raise NotImplementedError` or comments."""
     start = definition.header.end if definition.docstring is None else definition.docstring.end
     lines = [definition.header_line, *definition.body_lines]
     parts = [
@@ -23,10 +23,11 @@ def is_stub(definition: Definition) -> bool:
 
 
 def unwritten(owner: Definition, name: str) -> frozenset[str]:
-    """The names in an example of the class `owner` that cannot work yet, whatever becomes of its method `name`.
+    """The names that cannot work yet in an example of the class `owner`, whatever its method `name` does.
 
-    These are the functions, and the methods of the class, that are stubs. A special method has no name that it is
-    called by, and another class with a stub in it may fail anywhere: these are told by the name of the class.
+    These are the names of other stubs: functions, and methods of the class. For a stub that is a special method, or in
+    another class, the name of its class counts. Special methods are not called by name, and another class with a stub
+    may fail anywhere.
     """
     return frozenset(
         each.parents[-1].name
@@ -44,14 +45,14 @@ def documented_stubs(text: str) -> list[Definition]:
 
 @lru_cache(maxsize=1)
 def _stubs(text: str) -> tuple[Definition, ...]:
-    """All functions that are stubs; it is asked for method after method of the same text.
+    """All functions that are stubs, cached because the methods of a text are checked in turn.
 
-    Of several of the same name the last one counts: those before it are declarations of overloads, or other cases.
+    If several functions have the same name, only the last one counts. The others declare overloads, or similar cases.
     """
     last = {each.qualname: each for each in definitions(text) if not each.is_class and not each.in_function}
     return tuple(each for each in last.values() if is_stub(each))
 
 
 def is_special(name: str) -> bool:
-    """True for a name of a function that Python calls by itself."""
+    """True for the name of a special method, which Python calls implicitly."""
     return name.startswith("__") and name.endswith("__")

@@ -1,7 +1,7 @@
-"""A user's file and its text: reading and writing without losing a byte, edits, and positions.
+"""Read and write a user's file without losing a byte; apply edits; convert positions.
 
-Offsets in AdaCoder are code points; editors count in UTF-8, UTF-16 or UTF-32 units of one line. Only here are the two
-turned into each other.
+AdaCoder counts offsets in code points. Editors count UTF-8, UTF-16 or UTF-32 units within a line. Only this module
+converts between them.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from adacoder.privacy.access import AccessDenied, leads_out, read_regular
 from adacoder.pytext import Lines, line_number
 
 PositionEncoding = Literal["utf-8", "utf-16", "utf-32"]
-"""The units that characters of a position are counted in (LSP `PositionEncodingKind`)."""
+"""The unit of a position's character offset (LSP `PositionEncodingKind`)."""
 
 LONGEST = 1_000_000
-"""Characters of a text, or bytes of a file, that is worked on; all of it is read at every movement of a cursor."""
+"""Maximum characters of a text or bytes of a file. The whole text is read whenever the cursor moves."""
 
 
 class FileError(AdaCoderError):
-    """A file cannot be written; it is as it was."""
+    """A file cannot be written. It is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of Python text as it was read."""
+    """A Python file as it was read."""
 
     path: Path
     text: str
-    """Line endings as they are in the file; no byte order mark."""
+    """The text with the file's line endings, without a byte order mark."""
     encoding: str
-    """As the coding cookie or byte order mark says; `utf-8` where neither does."""
+    """From the coding cookie or byte order mark, else `utf-8`."""
     bom: bool
     data: bytes
     """The bytes that were read."""
 
     def encode(self, text: str) -> bytes:
-        """`text` as bytes of this file.
+        """Encode `text` with the file's encoding and byte order mark.
 
         Raises:
-            FileError: the file's encoding has no bytes for a character of `text`.
+            FileError: the encoding cannot represent a character of `text`.
         """
         try:
             data = text.encode(self.encoding)
@@ -62,10 +62,11 @@ class SourceFile:
 
 
 def read(path: Path) -> SourceFile:
-    """The Python file at `path`.
+    """Read the Python file at `path`.
 
     Raises:
-        TargetError: there is no such file, it is no Python text, or its bytes could not be written back as they are.
+        TargetError: the file does not exist, cannot be read, is too long or not Python text, or its bytes would change
+            when written back.
     """
     try:
         status = path.stat()
@@ -86,14 +87,14 @@ def read(path: Path) -> SourceFile:
 
 
 def decoded(path: Path, data: bytes) -> SourceFile:
-    """The Python file at `path`, whose bytes are `data`.
+    """Decode the bytes `data` of the Python file at `path`.
 
     Raises:
-        TargetError: as `read`.
+        TargetError: the file is not Python text, or its bytes would change when written back.
     """
     bom = data.startswith(codecs.BOM_UTF8)
     try:
-        # Lines are cut as Python's tokenizer does: the first two may hold the cookie, whatever ends them.
+        # Lines are split as in Python's tokenizer: the cookie may be in the first two, with any line ending.
         encoding, _ = tokenize.detect_encoding(iter(data.splitlines(keepends=True)).__next__)
         encoding = "utf-8" if bom else encoding
         text = data[3 * bom :].decode(encoding)
@@ -110,7 +111,7 @@ def decoded(path: Path, data: bytes) -> SourceFile:
 
 
 def _undecodable_line(data: bytes, error: Exception) -> int:
-    """The 1-based line of the bytes that have no meaning, or of the coding cookie that names no encoding."""
+    """The 1-based line of the undecodable bytes, or of the coding cookie that names an unknown encoding."""
     if not isinstance(error, UnicodeDecodeError):
         try:
             data.decode("utf-8")
@@ -122,23 +123,22 @@ def _undecodable_line(data: bytes, error: Exception) -> int:
 
 
 def must_be_short(path: Path, size: int) -> None:
-    """Check the size of a text in characters, or bytes.
+    """Check the size of a text in characters or bytes.
 
     Raises:
-        TargetError: it is too long.
+        TargetError: the text is too long.
     """
     if size > LONGEST:
         raise TargetError(f"{path} has more than {LONGEST:,} characters: move the function into a smaller file.")
 
 
 def write(file: SourceFile, text: str, workspace: Path) -> None:
-    """Make `text` the whole content of `file`, or leave the file as it is: never something in between.
+    """Atomically replace the content of `file` by `text`.
 
-    A link is followed as long as it stays in `workspace`. Other names of the file, as hard links give them, keep what
-    it held.
+    Symbolic links are followed if they stay in `workspace`. Hard links to the file keep the old content.
 
     Raises:
-        FileError: the file has changed since it was read, lies elsewhere, or cannot be written.
+        FileError: the file has changed since it was read, is outside the workspace, or cannot be written.
     """
     data = file.encode(text)
     if leads_out(file.path, workspace):
@@ -148,7 +148,7 @@ def write(file: SourceFile, text: str, workspace: Path) -> None:
     try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            # From here on the folder is the one that was opened, whatever its path leads to.
+            # From here on, the open folder is used, even if its path is replaced.
             if os.path.realpath(path.parent) != str(path.parent) or not os.path.samestat(
                 os.fstat(folder), path.parent.stat()
             ):
@@ -163,7 +163,7 @@ def write(file: SourceFile, text: str, workspace: Path) -> None:
 
 
 def _replace(file: SourceFile, name: str, data: bytes, folder: int) -> None:
-    """Put `data` in the place of the file `name` of the open `folder`."""
+    """Replace the file `name` in the open `folder` by `data`."""
     handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     with os.fdopen(handle, "rb") as stream:
         mode = os.fstat(handle).st_mode
@@ -199,7 +199,7 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 def common_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
-    """Lengths of the common prefix of two sequences, and of the common suffix of what follows it."""
+    """Lengths of the common prefix of two sequences, and of the common suffix of the rest."""
     head = _common_prefix(one, other)
     return head, _common_prefix(one[head:][::-1], other[head:][::-1])
 
@@ -210,12 +210,12 @@ def _common_prefix(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def range_of(edit: Edit, text: str, encoding: PositionEncoding) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the positions, as of `position_at`, at which an edit of `text` starts and ends."""
+    """Return the start and end positions of an edit of `text`, in the form of `position_at`."""
     return position_at(text, edit.start, encoding), position_at(text, edit.end, encoding)
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    """The 0-based line and character of `offset`; inside a line's terminator, the end of that line."""
+    """The 0-based line and character of `offset`. Inside a line terminator, this is the end of the line."""
     inside_terminator = text.startswith("\r\n", offset - 1) and offset > 0
     end = offset - inside_terminator
     start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
@@ -223,9 +223,9 @@ def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int
 
 
 def offset_at(lines: Lines, line: int, character: int, encoding: PositionEncoding) -> int:
-    """The offset of a 0-based position; outside a line it is that line's nearer end, outside the text the text's.
+    """The offset of a 0-based position.
 
-    A character in the middle of a code point belongs to that code point's start.
+    A position outside a line or the text gives the nearer end of it. A position inside a code point gives its start.
     """
     if line < 0:
         return 0

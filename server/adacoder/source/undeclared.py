@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from adacoder.privacy.names import Wishes
 
 _SCRIPT = re.compile(r"^# /// script\b", re.MULTILINE)
-"""Start of a script's own dependencies."""
+"""Start of inline script metadata, which declares a script's own dependencies."""
 _RECORD_BYTES = 128 * 1024
-"""Longest list of files of a distribution that is searched for a module."""
+"""Maximum bytes of a distribution's file list that is searched for a module."""
 
 
 def undeclared(
@@ -33,7 +33,7 @@ def undeclared(
 ) -> tuple[str, ...]:
     """Return a note for each installed third-party module that only `edits` import and pyproject.toml does not declare.
 
-    `folders`: those of the user's interpreter. No note where the project's files do not tell what it declares.
+    `folders` are the folders of the user's interpreter. The result is empty if the declared dependencies are unknown.
     """
     if not any("import" in edit.text for edit in edits) or _SCRIPT.search(target.text):
         return ()
@@ -55,7 +55,7 @@ def undeclared(
 
 
 def _providers(modules: set[str], declared: Set[str], installed: InstalledModules) -> dict[str, str]:
-    """Return the distributions of those `modules` that surely come from none of `declared`."""
+    """Return the distribution of each module in `modules` that certainly does not come from a `declared` one."""
     found = installed.distributions()
     known = [installed.modules_of(found[name]) for name in declared & found.keys()]
     if not all(known):
@@ -78,12 +78,12 @@ def _import_of(module: str) -> re.Pattern[str]:
 
 
 def _family(distribution: str) -> str:
-    """Return the start of a normalised name: what `opencv-python-headless` and `opencv-python` share."""
+    """Return the first part of a normalised name, which `opencv-python-headless` and `opencv-python` share."""
     return distribution.partition("-")[0]
 
 
 def _imported(text: str) -> frozenset[str]:
-    """Return the top-level modules that `text` imports absolutely; none where our own Python cannot read it."""
+    """Return the top-level modules of absolute imports in `text`; empty if our own Python cannot parse it."""
     tree = parsed(text)
     names = set[str]()
     for node in () if tree is None else ast.walk(tree):

@@ -1,8 +1,8 @@
-"""A module's text as a candidate's evaluation gets it: without docstrings and comments.
+"""The module text for evaluating a candidate, without docstrings and comments.
 
-A candidate that can read the wanted output of an Example can return it. So docstrings, comments and the strings of
-`__test__`, where doctest finds more examples, are blanked; every line and column stays. Code that reads docstrings
-would behave differently: a module with such code runs as it is written, and its evidence says so.
+A candidate that can read the expected output of an Example can return it. So docstrings, comments and the strings of
+`__test__`, where doctest finds more examples, are blanked. Lines and columns stay. A module whose code reads docstrings
+would behave differently, so it runs unchanged and its evidence reports this.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 _READS = re.compile(
     r"\b(?:__doc__|getdoc|getsource\w*|pydoc|help[ \t]*\(|(?:import|from)[ \t]+(?:click|docopt|fire|typer)\b)"
 )
-"""Code that reads docstrings or source; the libraries turn docstrings into a program's help."""
+"""Code that reads docstrings or source. The libraries turn docstrings into a program's help."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
-"""Beginning of a statement that does nothing in an imported module."""
+"""Start of a statement that does nothing in an imported module."""
 _MOST_EXAMPLES = 100
-"""Maximum number of examples that are looked for in the module's code."""
+"""Maximum number of examples to search for in the module's code."""
 _SETS_TESTS = re.compile(r"[ \t]*__test__\b")
-"""Beginning of a statement about the examples that doctest finds outside docstrings."""
+"""Start of a statement that sets `__test__`, where doctest finds examples outside docstrings."""
 _COMMENT = re.compile(r"#[^\r\n]*")
 _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
-"""A character that can become a space: neither the end of a line nor what continues one."""
+"""A character that can become a space: neither a line ending nor a line continuation."""
 
 
-@lru_cache(maxsize=4)  # each candidate of a request asks
+@lru_cache(maxsize=4)  # called for each candidate of a request
 def withheld(target: Target) -> str | None:
-    """The whole text of the target's module with blank docstrings and comments, as long as it was.
+    """The text of the target's module with docstrings and comments blanked, at its original length.
 
-    None if code of the module reads docstrings, or an example does; what stands in the target's own body does not
-    count, since that is the candidate's.
+    None if the module's code or an example reads docstrings. The target's own body does not count, since the candidate
+    replaces it.
     """
     text = target.text
     if any(_READS.search(example.source) for example in target.examples) or _reads_docstrings(target):
@@ -52,7 +52,7 @@ def withheld(target: Target) -> str | None:
 
 
 def shows_wants(target: Target) -> bool:
-    """True if the code of a `withheld` module still shows the source and the wanted output of an example together."""
+    """True if a statement of a `withheld` module still contains both the source and the output of an example."""
     text = withheld(target)
     if text is None:
         return True
@@ -63,7 +63,7 @@ def shows_wants(target: Target) -> bool:
 
 
 def _shows(line: str, example: Example) -> bool:
-    """True if a condensed statement shows an example's source, and its output outside that."""
+    """True if a statement without white space contains an example's source, and its output outside the source."""
     source, want = _condensed(example.source), _condensed(example.want)
     if not want or source not in line:
         return False
@@ -108,7 +108,7 @@ def _reads_docstrings(target: Target) -> bool:
 
 
 def _docstrings(text: str) -> Iterator[list[Span]]:
-    """The literals of each docstring, and of each other string that is a statement of its own."""
+    """The literals of each docstring, and of each other string that forms a statement."""
     lines = tuple(logical_lines(text))
     alone = (docstring_at(text, line.start, line.code_end) for line in lines)
     beside = (definition.docstring for definition in definitions_in(text, lines, ()))

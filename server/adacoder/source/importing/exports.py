@@ -1,4 +1,4 @@
-"""Names that `import *` brings from modules of the standard library that people import all of."""
+"""Names bound by `import *` from the standard-library modules for which it is common."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _MODULES = words(
     " operator os random re statistics string sys threading time typing"
 )
 _LEFT_OUT = {"asyncio": {"TaskGroup"}, "os": {"PathLike"}}
-"""Names that some Pythons leave out of the module's `__all__`."""
+"""Names missing from the module's `__all__` in some Python versions."""
 
 
 def exported(module: str) -> frozenset[str] | None:
-    """Return the names that `import *` from `module` binds, in our own Python or another; None if that is not known."""
+    """Return the names that `import *` from `module` binds in any Python version; None if unknown."""
     return _exports().get(module)
 
 
 def surely_exported(module: str) -> frozenset[str] | None:
-    """Return names that `import *` from `module` binds for certain, perhaps not all; None if none are known."""
+    """Return names that `import *` from `module` certainly binds, perhaps not all; None if unknown."""
     names = _exports().get(module, NAMES.get(module))
     return None if names is None else frozenset(names).difference(_LEFT_OUT.get(module, ()))
 
 
 def may_come_from(name: str, modules: Iterable[str]) -> bool:
-    """Tell whether `import *` from one of `modules` may bind `name`."""
+    """Return whether `import *` from any of `modules` may bind `name`."""
     return any(names is None or name in names for names in map(exported, modules))
 
 
 @cache
 def _exports() -> dict[str, frozenset[str]]:
-    """Import the modules, which is slow and rarely needed, and list their names."""
+    """Import the modules and list their names. This is slow and rarely needed."""
     modules = map(import_module, sorted(_MODULES))
     return {
         module.__name__: frozenset(

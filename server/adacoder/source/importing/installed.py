@@ -1,4 +1,4 @@
-"""Find what the user's environment has installed, from its files alone: nothing of it is imported or run."""
+"""Find the modules installed in the user's environment from its files, without importing or running any code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "tf": ("import tensorflow as tf",),
     "xr": ("import xarray as xr",),
 }
-"""Customary aliases of modules outside the standard library; some are ambiguous."""
+"""Common aliases of modules outside the standard library. Some are ambiguous."""
 
 MEMBERS = {
     "BaseModel": "pydantic",
@@ -55,25 +55,25 @@ MEMBERS = {
     "linspace": "numpy",
     "ndarray": "numpy",
 }
-"""Names that are often used without a module, with the module they come from."""
+"""Names that are often used without a module, and their modules."""
 
 _ALL = re.compile(r"^__all__\b[^=\n]*=[ \t]*[\[(]([^\])]*)", re.MULTILINE)
 _QUOTED = re.compile(r"""["'](\w+)["']""")
 _LIBRARIES = ("lib*/python3*/*-packages", "local/lib/python3*/*-packages", "python3*/*-packages")
 _RECORDED = re.compile(r"^([^\W\d]\w*)(?:[/.][^\n,]*)?\.(?:py|so|pyd),", re.MULTILINE)
-"""Modules in the RECORD of a distribution."""
+"""A module in a distribution's RECORD file."""
 _OF_AN_INSTALLATION = frozenset({"bin", "etc", "include", "lib", "lib64", "share", "Scripts"})
 _ENTRIES = 5000
 _TEXTS = 200
 _TEXT_BYTES = 512 * 1024
 _STARS = 4
-"""Limits: entries of a folder, files in all, bytes of a file, and depth of `import *`."""
+"""Limits: entries of a folder, total files, bytes of a file, and depth of `import *`."""
 
 
 class InstalledModules:
     """The modules that can be imported from an interpreter's folders.
 
-    Files are read on demand. Without folders nothing counts as installed.
+    Files are read on demand. Without folders, no module counts as installed.
     """
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
@@ -83,32 +83,35 @@ class InstalledModules:
 
     @property
     def is_known(self) -> bool:
-        """Tell whether there are folders to look into."""
+        """True if any folder with modules is known."""
         return bool(self._roots)
 
     def has(self, module: str) -> bool:
-        """Tell whether there is a module of this dotted name; of one inside a package, whether there is its file."""
+        """Return whether the module with this dotted name exists. For a submodule, its file must exist."""
         top, _, rest = module.partition(".")
         if top not in self._modules:
             return False
         return not rest or self._place(module) is not None
 
     def distributions(self) -> Mapping[str, Path]:
-        """Return the folders with metadata of what is installed, by the normalised names of the distributions."""
+        """Return the metadata folders of the installed distributions by normalised name."""
         entries = (entry for root in self._roots for entry in _entries(root))
         found = (Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
         return {normalised(path.stem.partition("-")[0]): path for path in found}
 
     def modules_of(self, metadata: Path, most: int = _TEXT_BYTES) -> frozenset[str]:
-        """Return the top-level modules of a distribution; none where its metadata, of `most` bytes, does not tell."""
+        """Return the top-level modules of a distribution.
+
+        Empty if the metadata does not list them, or if RECORD has more than `most` bytes.
+        """
         listed = _top_level(metadata, self._access)
         record = None if listed else text_of(metadata / "RECORD", self._access, most=most)
         return frozenset(listed or _RECORDED.findall(record or ""))
 
     def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
-        """Return the statement that imports `name`, a module or what is customarily taken from one, if it is installed.
+        """Return the statement that imports `name`, an installed module, a common alias or a well-known member.
 
-        `taken`: what the code takes from it, as dotted paths; None where that is not known.
+        `taken`: the dotted attributes of `name` that the code uses; None if unknown.
         """
         found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, taken)]
         if len(found) == 1:
@@ -120,7 +123,7 @@ class InstalledModules:
         return None
 
     def offers(self, module: str, name: str) -> bool:
-        """Tell whether the text of `module` binds `name`, or says that the module has it."""
+        """Return whether the text of `module` binds `name` or lists it in `__all__`."""
         return name in (self._names(module) or ())
 
     def _is_alias(self, statement: str, taken: frozenset[str] | None) -> bool:
@@ -136,7 +139,7 @@ class InstalledModules:
         return f"import {', '.join(self._needed(name, taken))}" if self._has_all(name, taken) else None
 
     def _has_all(self, module: str, taken: frozenset[str]) -> bool:
-        """Tell whether a module has what is taken from it, as far as its text says what it has."""
+        """Return whether a module may have all attributes in `taken`, judged by its text."""
         names = self._names(module)
         if names is None or "__getattr__" in names:
             return True
@@ -144,13 +147,13 @@ class InstalledModules:
         return all(name in names or self.has(f"{module}.{name}") for name in first)
 
     def _needed(self, name: str, taken: frozenset[str]) -> list[str]:
-        """Return the module, or those inside it that are taken from it and that it does not import itself."""
+        """Return the submodules in `taken` that the module does not import itself; without any, the module."""
         inside = {self._deepest(name, path) for path in taken if not self.offers(name, path.partition(".")[0])}
         inside = {each for each in inside if not any(other.startswith(f"{each}.") for other in inside)}
         return sorted(inside - {name}) or [name]
 
     def _deepest(self, module: str, path: str) -> str:
-        """Return the longest dotted name of a module that `path`, taken from `module`, begins with."""
+        """Return the deepest submodule of `module` on the dotted attribute `path`."""
         for part in path.split("."):
             if not self.has(f"{module}.{part}"):
                 break
@@ -158,9 +161,12 @@ class InstalledModules:
         return module
 
     def _names(self, module: str, depth: int = _STARS) -> frozenset[str] | None:
-        """Return what the text of a module binds; None where there is none, or it tells not all of it."""
+        """Return the names that the text of a module binds; None if it cannot be read.
+
+        `__getattr__` among them means that there may be others.
+        """
         if module not in self._read:
-            self._read[module] = None  # for those that read each other
+            self._read[module] = None  # ends circular imports
             self._read[module] = self._names_in_text(module, depth)
         return self._read[module]
 
@@ -176,7 +182,7 @@ class InstalledModules:
         return frozenset(found.origins.keys() | known | _listed(text) | open_ended)
 
     def _place(self, module: str) -> Path | None:
-        """Find the file with the text of a module."""
+        """Find the source file of a module."""
         top, *rest = module.split(".")
         root = self._modules.get(top)
         if root is None:
@@ -187,7 +193,7 @@ class InstalledModules:
 
     @cached_property
     def _modules(self) -> dict[str, Path]:
-        """All top-level modules, and the folder that each is in."""
+        """All top-level modules and their folders."""
         found: dict[str, Path] = {}
         for root in self._roots:
             for entry in _entries(root):
@@ -197,10 +203,10 @@ class InstalledModules:
 
     @cached_property
     def _roots(self) -> tuple[Path, ...]:
-        """The folders that modules are imported from, beside the standard library's."""
+        """The folders that modules are imported from, without the standard library."""
         own = next((folder.parent for folder in self._folders if folder.name == "pyvenv.cfg"), None)
         alone = own is not None and not _shares_the_systems(own / "pyvenv.cfg", self._access)
-        roots: dict[str, Path] = {}  # by their real paths: `lib64` is often a link to `lib`
+        roots: dict[str, Path] = {}  # by real path: `lib64` is often a link to `lib`
         for folder in self._folders:
             libraries = _libraries(folder)
             for root in libraries:
@@ -222,7 +228,7 @@ def _libraries(folder: Path) -> list[Path]:
 
 
 def _shares_the_systems(configuration: Path, access: Access) -> bool:
-    """Tell whether an environment sees what is installed beneath it."""
+    """Return whether a virtual environment includes the system's packages."""
     text = (_text(configuration, access) or "").lower()
     pairs = (line.partition("=") for line in text.splitlines())
     return any(key.strip() == "include-system-site-packages" and value.strip() == "true" for key, _, value in pairs)
@@ -237,10 +243,10 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _provided(entry: os.DirEntry[str], access: Access) -> Iterator[str]:
-    """Yield the top-level modules that an entry of a folder for packages stands for."""
+    """Yield the top-level modules that an entry of a package folder provides."""
     name, _, ending = entry.name.partition(".")
     if entry.name.endswith(".dist-info"):
-        # What is installed in place for editing has no file here, but is listed.
+        # An editable install has no module file here, but its metadata lists the modules.
         yield from _top_level(Path(entry.path), access)
     elif not name.isidentifier() or name == "__pycache__":
         return
@@ -256,7 +262,7 @@ def _top_level(metadata: Path, access: Access) -> list[str]:
 
 
 def _listed(text: str) -> set[str]:
-    """Return the names in a module's `__all__`, as far as they stand there one by one."""
+    """Return the names in a module's `__all__` that are written as string literals."""
     return {name for listed in _ALL.finditer(text) for name in _QUOTED.findall(listed[1])}
 
 

@@ -1,4 +1,4 @@
-"""Read the texts of a project's own Python files, the nearest to a file first."""
+"""Read a project's own Python files, nearest first."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _FILES = 2000
 _FILE_BYTES = 256 * 1024
-"""A longer file is passed over: it is data, or generated."""
+"""Longer files are skipped because they are data or generated."""
 _ALL_CHARACTERS = 16 * 1024 * 1024
 
 
 def project_files(own: Path, workspace: Path, access: Access) -> list[tuple[Path, str]]:
     """Read the Python files of `workspace` except `own`, outwards from its directory.
 
-    At most 2,000 of them, and 16 million characters; what cannot be read is passed over.
+    Stops after 2,000 files or about 16 million characters. Unreadable files are skipped.
     """
     texts: list[tuple[Path, str]] = []
     room = _ALL_CHARACTERS
@@ -37,7 +37,7 @@ def project_files(own: Path, workspace: Path, access: Access) -> list[tuple[Path
 
 
 def text_of(path: Path, access: Access, *, most: int = _FILE_BYTES) -> str | None:
-    """Read a Python file of at most so many bytes; None if there is none that may and can be read."""
+    """Read a Python file of at most `most` bytes; None if it is larger, missing, unreadable or not allowed."""
     try:
         data = io.BytesIO(access.read(path, most=most))
         encoding, _ = tokenize.detect_encoding(data.readline)

@@ -1,6 +1,6 @@
 """Find how the project's own files import names, and where they define them.
 
-Nothing of the project is executed: its files are read as text, when a name is first looked for.
+The project's code is not run. Its files are read as text when a name is first looked up.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from adacoder.privacy.access import Access
 
 _ENOUGH = 20
-"""Files with an import of a name that are enough to tell how the project imports it."""
+"""Number of files importing a name after which the search stops."""
 _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?", re.MULTILINE)
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
 _HEAD = 8192
-"""Characters of a file that hold most of its imports."""
+"""Characters at the start of a file that contain most of its imports."""
 _TYPE_CHECKING = re.compile(r"[ \t\f]*if[ \t(]+(?:\w+\.)?TYPE_CHECKING\b")
 _DEFINES = r"^(?:class|(?:async[ \t]+)?def)[ \t]+{name}\b"
 _SETS = r"|^{name}[ \t]*(?::[^=\n]+)?=(?!=)"
@@ -41,7 +41,7 @@ _FOR_TYPING_ALONE = "_typeshed"
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An import as it stands in a file."""
+    """An import found in a file."""
 
     imported: ImportedName
     for_typing: bool
@@ -57,10 +57,9 @@ class ProjectImports:
         self._workspace = workspace
 
     def import_of(self, name: str) -> ImportedName | None:
-        """Return how the target's own module imports `name`; else how most of the nearest files that import it do.
+        """Return the import of `name` in the target's module, else the most common import in the nearest files.
 
-        What is imported for type checkers alone counts where there is nothing else. Nothing is imported from the
-        target's own module.
+        Imports for type checkers are a last resort. Imports from the target's own module never count.
         """
         own = [found for found in _imports_of(name, self._target.text) if self._can_be_imported(found.imported)]
         if own:
@@ -69,7 +68,7 @@ class ProjectImports:
         return None if found is None else self._as_here(found)
 
     def definition_of(self, name: str) -> ImportedName | None:
-        """Return the import of what one module near the target defines as `name`, and no other."""
+        """Return the import of `name` from the module near the target that defines it, if there is exactly one."""
         if name.startswith("_"):
             return None
         found = list(itertools.islice(self._definitions(name), 2))
@@ -84,7 +83,7 @@ class ProjectImports:
         return frozenset(match[1] for text in texts for match in _LIBRARY.finditer(text, 0, _HEAD))
 
     def _most_used(self, name: str) -> ImportedName | None:
-        """Return how most of the nearest files that import `name` do it; of equals the nearest one's way."""
+        """Return the most common import of `name` in the nearest files. In a tie, the nearest file wins."""
         running: Counter[ImportedName] = Counter()
         for_typing: Counter[ImportedName] = Counter()
         for path, text in self._texts:
@@ -98,7 +97,7 @@ class ProjectImports:
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
     def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
-        """Make a relative import absolute; None if it leads out of the root."""
+        """Make a relative import absolute; None if it leaves the root."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
@@ -106,20 +105,20 @@ class ProjectImports:
         return ImportedName(source, found.name, found.alias) if source and not source.startswith(".") else None
 
     def _as_here(self, found: ImportedName) -> ImportedName:
-        """Write an import of the project's own relatively if the target's module does so."""
+        """Make an import from the project relative if the target's module uses relative imports."""
         if found.name is None or not _RELATIVE.search(self._target.text):
             return found
         return ImportedName(relative(found.module, self._target.module), found.name, found.alias)
 
     def _can_be_imported(self, found: ImportedName) -> bool:
-        """Tell whether an import does not name the target's own module, nor one that there is for type checkers."""
+        """Return whether an import works at run time and does not name the target's own module."""
         source = absolute(found.module, self._target.module)
         wanted = source if found.name is None else f"{source}.{found.name}"
         return self._target.module.name not in (source, wanted) and source.partition(".")[0] != _FOR_TYPING_ALONE
 
     def _definitions(self, name: str) -> Iterator[tuple[Module, str]]:
-        """Yield the modules near the target that define `name` at their top level, with their texts."""
-        pattern = _DEFINES + (_SETS if name.isupper() else "")  # only constants are imported, not variables
+        """Yield the modules near the target that define `name` at the top level, with their texts."""
+        pattern = _DEFINES + (_SETS if name.isupper() else "")  # constants are imported, variables are not
         defines = re.compile(pattern.format(name=re.escape(name)), re.MULTILINE)
         in_tests = _TESTS.fullmatch(self._target.module.name) is not None
         for path, text in self._texts:
@@ -131,7 +130,7 @@ class ProjectImports:
                 yield module, text
 
     def _is_near(self, module: Module) -> bool:
-        """Tell whether a module is in the same top-level package, or beside the target's where that is in none."""
+        """Return whether a module is in the target's top-level package, or else in the same folder."""
         own = self._target.module
         if "." in own.name or own.is_package:
             return module.name.partition(".")[0] == own.name.partition(".")[0]
@@ -151,7 +150,7 @@ class ProjectImports:
 
 
 def relative(name: str, module: Module) -> str:
-    """Return `name`, of a module, as `module` writes it in a relative import; itself, in no common package."""
+    """Return the module `name` as a relative import in `module`; unchanged if they share no package."""
     package = module.name.split(".") if module.is_package else module.name.split(".")[:-1]
     parts = name.split(".")
     common = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(package, parts, strict=False)))
@@ -159,7 +158,7 @@ def relative(name: str, module: Module) -> str:
 
 
 def _only_defines(text: str) -> bool:
-    """Tell whether importing a module calls nothing at its top level, unlike a script."""
+    """Return whether a module has no call as a top-level statement, unlike a script."""
     tree = parsed(text)
     return tree is not None and not any(
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in tree.body
@@ -167,7 +166,7 @@ def _only_defines(text: str) -> bool:
 
 
 def _imports_of(name: str, text: str) -> Iterator[_Found]:
-    """Yield the imports in `text` that bind `name`, wherever they stand but in strings."""
+    """Yield all imports in `text` that bind `name`, except in strings."""
     if name not in text:
         return
     for match in _IMPORT.finditer(text):
@@ -180,14 +179,14 @@ def _imports_of(name: str, text: str) -> Iterator[_Found]:
 
 
 def _is_in_string(text: str, offset: int) -> bool:
-    # Reading the whole text is slow, and not needed if the triple quotes before the offset are in pairs.
+    # Reading the whole text is slow, and unnecessary if the triple quotes before the offset are in pairs.
     if not any(text.count(quotes, 0, offset) % 2 for quotes in ('"""', "'''")):
         return False
     return Lines(text).line_at(offset) in string_interiors(text)
 
 
 def _above(text: str, match: re.Match[str]) -> Iterator[str]:
-    """Yield the first lines of the statements that a statement stands in, the innermost first."""
+    """Yield the first lines of the enclosing statements, innermost first."""
     width = _width(match[0])
     end = match.start()
     while width and end > 0:

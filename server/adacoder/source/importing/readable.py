@@ -1,8 +1,7 @@
-"""Replacement of unreadable code, line for line, so that our own Python can parse the rest.
+"""Replace unreadable code line for line, so that our own Python can parse the rest.
 
-The user's Python may be newer than ours, and a file that is being edited may be broken in one place. Neither says
-anything about the function in another place: what cannot be read there is stood in for by statements that bind every
-name in it.
+The user's Python may be newer than ours, and a file may be broken in one place while it is edited. Neither matters for
+a function in another place. So statements that bind the same names take the place of the unreadable code.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
-"""Comments and strings, as far as a broken text tells them."""
+"""Comments and strings, approximately, since the text is broken."""
 _CONTINUED = (
     (re.compile(r"el(?:if|se)\b"), "if 0: pass\n"),
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Text that makes a line that continues a statement readable alone."""
+"""Text to put before a line that continues a statement, so that it can be parsed alone."""
 
 
 _MOST = 200
-"""Most unreadable parts of a text; with more, it is not Python."""
+"""Maximum number of unreadable parts; a text with more is not Python."""
 _MOST_LINES = 20_000
-"""Most lines of a statement that are parsed one by one."""
+"""Maximum number of lines of a statement to parse singly."""
 
 
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
-    """Parse `text` with stand-ins for code outside `within` that our own Python cannot read.
+    """Parse `text`, replacing code outside `within` that our own Python cannot read.
 
-    None if the code within is unreadable, or if stand-ins do not help.
+    None if the code inside `within` is unreadable, or if replacing code does not help.
     """
     tree = parsed(text)
     if tree is not None:
@@ -54,7 +53,7 @@ def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
 
 
 def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
-    """Stand-ins for the unreadable statements of a module, or for parts of those that `within` lies in."""
+    """Replace the unreadable statements of a module. If a statement contains `within`, replace only parts of it."""
     ours: list[Span] = []
     for statement in _unreadable(text, statements(text)):
         if _apart(statement, within):
@@ -67,7 +66,7 @@ def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
 
 
 def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
-    """Find the unreadable ones of the statements `found` by bisection, since most are readable."""
+    """Find the unreadable statements among `found` by bisection, since most are readable."""
     if not found or parsed(text[found[0].start : found[-1].end]) is not None:
         return
     if len(found) == 1:
@@ -79,7 +78,7 @@ def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
 
 
 def _around(text: str, statement: Span, found: Sequence[Definition], within: Sequence[Span]) -> Iterator[Edit]:
-    """Stand-ins for what is unreadable in `statement`, a class or the like, around `within`."""
+    """Replace the unreadable parts of `statement`, such as a class, that are outside `within`."""
     gone: list[Span] = []
     lines = Lines(text)
     for definition in found:
@@ -103,7 +102,7 @@ def _apart(span: Span, others: Sequence[Span]) -> bool:
 
 
 def _is_readable(text: str, line: LogicalLine) -> bool:
-    """True if a logical line can be parsed without the lines around it."""
+    """True if a logical line can be parsed on its own."""
     code = text[line.start : line.code_end]
     before = next((before for continues, before in _CONTINUED if continues.match(code)), "")
     after = " pass" if code.endswith(":") else "\ndef f(): pass" if code.startswith("@") else ""
@@ -121,7 +120,10 @@ def _binding(text: str) -> str:
 
 
 def _header(header: re.Match[str], text: str) -> str:
-    """A header of the same name that binds every other name in `text`: in the function, or around the class."""
+    """A `def` or `class` header of the same name that binds every other name in `text`.
+
+    A function header binds them inside the function, a class header around the class.
+    """
     names = [name for name in _names(text[header.end() - header.start() :]) if name != header["name"]]
     if header["kind"] == "class":
         return f"{header[0]}({', '.join(f'({name} := object)' for name in names)}):"
@@ -129,5 +131,5 @@ def _header(header: re.Match[str], text: str) -> str:
 
 
 def _edit(text: str, span: Span, stand_in: str) -> Edit:
-    """The edit that puts `stand_in` in the place of `span`, and leaves every line where it is."""
+    """Replace `span` with `stand_in`, keeping the number of lines."""
     return Edit(span.start, span.end, stand_in + "\n" * (len(Lines(span.of(text))) - 1))

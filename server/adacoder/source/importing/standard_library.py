@@ -1,4 +1,4 @@
-"""Find the import of a name that belongs to the standard library."""
+"""Find the import of a name from the standard library."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DEEPEST = 8
-"""Attributes in a row that are read."""
+"""Maximum length of a chain of attributes."""
 
 
 def standard_import(name: str, used_in: str = "") -> str | None:
-    """Return the statement that imports `name` as the code `used_in` means it; None if there is none.
+    """Return the statement that imports `name` as the code `used_in` uses it; None if there is none.
 
-    Without code that shows how the name is used: as people mean it most often.
+    Without such code, the most common meaning counts.
     """
     taken = attributes_of(name, used_in)
     if name in TWINS and taken is not None:
         return _twin(name, taken)
     if name in MODULE_OF:
         if taken and name[0].islower() and name not in WITH_ATTRIBUTES:
-            return None  # a variable: functions have no attributes that are used
+            return None  # a variable, since attributes of functions are rarely used
         return f"from {MODULE_OF[name]} import {name}"
     if taken == frozenset() or name in WITH_EFFECT or name.startswith("_"):
-        return None  # a module of which nothing is taken is a variable that lacks its value
+        return None  # a name without attributes is an undefined variable rather than a module
     if name in ALIASES:
         return ALIASES[name]
     if name not in sys.stdlib_module_names:
@@ -48,17 +48,17 @@ def standard_import(name: str, used_in: str = "") -> str | None:
 
 
 def _twin(name: str, taken: frozenset[str]) -> str:
-    """Tell a module from what it has under its own name: `datetime.date.today()` from `datetime.now()`."""
+    """Import a module or its member of the same name, as in `datetime.date.today()` and `datetime.now()`."""
     is_module = not taken <= OF_DATETIME if name == "datetime" else bool(taken)
     return f"import {name}" if is_module else f"from {name} import {name}"
 
 
 def attributes_of(name: str, code: str) -> frozenset[str] | None:
-    """Return what `code` takes from `name`, as dotted paths; None where it does not use it or cannot be read."""
+    """Return the dotted attributes of `name` in `code`; None if `code` does not use `name` or cannot be parsed."""
     return _attributes(code).get(name)
 
 
-@lru_cache(maxsize=1)  # of one code it is asked name after name
+@lru_cache(maxsize=1)  # several names of the same code are looked up in turn
 def _attributes(code: str) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     tree = parsed(code)

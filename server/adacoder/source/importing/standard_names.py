@@ -1,7 +1,7 @@
-"""The names that programs use without importing them.
+"""Names of the standard library that programs often use without importing them.
 
-Each name stands under the one module that is meant when people write it bare. One that could as well come from
-another module, such as `path` or `dumps`, is left out rather than guessed.
+Each name is listed under the module that people mean when they write it without one. Ambiguous names, such as `path` or
+`dumps`, are left out.
 """
 
 from __future__ import annotations
@@ -122,24 +122,24 @@ NAMES: dict[str, tuple[str, ...]] = {
         "zoneinfo": "ZoneInfo",
     }.items()
 }
-"""Names by the module of the standard library that is meant."""
+"""Names by their module in the standard library."""
 
 MODULE_OF = {name: module for module, names in NAMES.items() for name in names}
-"""The module of each of the names."""
+"""The module of each name."""
 
 WITH_ATTRIBUTES = words(
     "chain date datetime defaultdict environ float_info stderr stdin stdout timedelta timezone version_info"
 )
-"""Lower-case names that have attributes; the others are functions."""
+"""Lower-case names that have attributes. The others are functions."""
 
 TWINS = words("bisect copy datetime fnmatch glob pprint random time")
-"""Modules with a member of the same name that is used as often."""
+"""Modules with a member of the same name that is equally common."""
 
 OF_DATETIME = words(
     "combine fromisocalendar fromisoformat fromordinal fromtimestamp max min now resolution strftime strptime today"
     " utcfromtimestamp utcnow"
 )
-"""Attributes of the class `datetime.datetime` that its module does not have."""
+"""Attributes of the class `datetime.datetime` that the module `datetime` lacks."""
 
 ALIASES = {
     "ET": "import xml.etree.ElementTree as ET",
@@ -152,7 +152,7 @@ ALIASES = {
     "plt": "import matplotlib.pyplot as plt",
     "tk": "import tkinter as tk",
 }
-"""Customary aliases of modules: of the standard library, and three well-known ones."""
+"""Common aliases of modules in the standard library, and of three well-known others."""
 
 SUBMODULES = sorted(
     words(
@@ -163,11 +163,11 @@ SUBMODULES = sorted(
         " xml.dom.minidom xml.etree.ElementTree xml.sax.saxutils"
     )
 )
-"""Modules that their package may not import, so they are imported by their full name."""
+"""Submodules that their package may not import. They are imported by their full name."""
 
 WITH_EFFECT = frozenset({"antigravity", "this", "test", "idlelib", "lib2to3", "turtledemo"})
-"""Modules that do something when they are imported, or that no function needs."""
+"""Modules whose import has side effects, or that functions do not need."""
 
 _NEWER_BUILTINS = words("BaseExceptionGroup EncodingWarning ExceptionGroup PythonFinalizationError aiter anext")
 BUILTINS = _NEWER_BUILTINS.union(dir(builtins))
-"""The builtins of ours and of any other Python since 3.8: the user's may be newer."""
+"""The builtins of every Python since 3.8, because the user's may be newer than ours."""

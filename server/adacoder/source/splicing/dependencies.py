@@ -1,7 +1,7 @@
 """Choose the imports and definitions that a function needs, and where each may go.
 
-A name that the module binds itself, or that it uses in some other meaning, keeps its meaning: an import or definition
-that would mask it moves into the functions that need it.
+The names that the module binds or uses keep their meaning. An import or definition that would mask such a name moves
+into the functions that need it.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The imports and definitions that come along with a function."""
+    """The imports and definitions to add with a function."""
 
     futures: tuple[ImportedName, ...] = ()
     imports: tuple[ImportedName, ...] = ()
     definitions: tuple[str, ...] = ()
     """Statements at column 0."""
     inside: tuple[str, ...] = ()
-    """Statements that go into the function's own body."""
+    """Statements to put into the function's own body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Definition:
     bound: Bindings
     uses: frozenset[str]
     statements: Sequence[ast.stmt]
-    """Empty where our own Python cannot read it."""
+    """Empty if our own Python cannot parse `text`."""
 
     @classmethod
     def of(cls, text: str, target: Target, module: ModuleNames) -> _Definition:
@@ -75,7 +75,7 @@ class _Definition:
 
 
 def dependencies(target: Target, candidate: Candidate, function: str) -> Dependencies:
-    """Choose the parts of `candidate` that `function` needs: the target with its new body, at column 0."""
+    """Choose the parts of `candidate` that `function`, the target with its new body at column 0, needs."""
     if not candidate.imports and not candidate.definitions:
         return Dependencies()
     module = module_names(target)
@@ -107,7 +107,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
 
 
 def _is_in_module(offered: _Definition, target: Target, module: ModuleNames) -> bool:
-    """Tell whether the module has what a definition offers; the target is never one of its own dependencies."""
+    """Return whether the module already has the same definition. The target never depends on itself."""
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
         module.has_same(name, node) for name in names for node in offered.statements
@@ -115,7 +115,7 @@ def _is_in_module(offered: _Definition, target: Target, module: ModuleNames) -> 
 
 
 def _masking(kept: Sequence[_Definition], module: ModuleNames) -> list[_Definition]:
-    """Return those definitions that would mask a name of the module or a builtin, and those that need them."""
+    """Return the definitions that would mask a name of the module or a builtin, and the definitions that use these."""
     found: list[_Definition] = []
     while True:
         names = frozenset[str]().union(*(each.binds for each in found))
@@ -133,9 +133,9 @@ def _masking(kept: Sequence[_Definition], module: ModuleNames) -> list[_Definiti
 def _uses(
     text: str, statements: Sequence[ast.stmt], target: Target, module: ModuleNames, *, in_function: bool
 ) -> frozenset[str]:
-    """Return the names that `text` uses; a name that the module imports for type checkers only counts at run time.
+    """Return the names that `text` uses. A name that the module imports for type checkers only counts at run time.
 
-    `statements`: those of `text`, or of the body if it is the target, whose header the module has already.
+    `statements`: the parsed `text`; for the target, only its body, because the module already has the header.
     """
     found = used_names(text) | (names_in_annotations(statements) if _QUOTED.search(text) else frozenset())
     for_typing = found & module.bound.for_typing
@@ -149,7 +149,7 @@ def _uses(
 
 
 def _statements_in(function: str) -> list[ast.stmt]:
-    """Return the statements in the body of a function; none where our own Python cannot read it."""
+    """Return the statements in the body of a function; empty if our own Python cannot parse it."""
     tree = parsed(function)
     nodes = [] if tree is None else tree.body
     return [statement for node in nodes if isinstance(node, DEFINITIONS) for statement in node.body]
@@ -160,7 +160,7 @@ def _statements(names: Iterable[ImportedName], uses: frozenset[str]) -> tuple[st
 
 
 def _needed(offered: Sequence[_Definition], needed: frozenset[str]) -> list[_Definition]:
-    """Return the definitions, in their order, that the function uses, or that those use in turn."""
+    """Return the definitions, in their order, that the function uses directly or indirectly."""
     kept: set[int] = set()
     while True:
         uses = needed.union(*(offered[index].uses for index in kept))
@@ -172,15 +172,14 @@ def _needed(offered: Sequence[_Definition], needed: frozenset[str]) -> list[_Def
 
 
 def _offered(target: Target, candidate: Candidate, module: ModuleNames) -> list[ImportedName]:
-    """Return what the candidate's imports bind, each once, without `__future__` and the module's own names."""
+    """Return the distinct names that the candidate imports, without `__future__` and the module's own names."""
     names = [name for statement in candidate.imports for name in imported(dedent(statement))]
     names = [name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, module)]
     return list(_unhidden(names))[::-1]
 
 
 def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
-    """Yield, from the last on, the names to which no later import gives another meaning; `import a.b` and
-    `import a.c` are both `a`."""
+    """Yield the names that no later import rebinds, last first. `import a.b` and `import a.c` bind the same `a`."""
     later: set[tuple[str, bool]] = set()
     for name in reversed(names):
         is_whole = name.name is None and name.alias is None
@@ -191,7 +190,7 @@ def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
 
 
 def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Tell whether the module would import itself, or the target from where the candidate thinks it is."""
+    """Return whether an import would import the module itself, or the target from its supposed module."""
     source = absolute(name.module, target.module)
     own = target.module.name
     if name.binds == target.qualname.partition(".")[0]:
@@ -205,7 +204,7 @@ def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Tell whether the module already has the same import."""
+    """Return whether the module already has the same import."""
     origin = name.origin(target.module)
     there = origin in module.bound.origins.get(name.binds, ())
     if name.binds == name.name and module.has_from_star(origin):
@@ -216,9 +215,9 @@ def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Tell whether importing the name at module level would mask what it means there, or might not give its meaning.
+    """Return whether importing the name at module level would mask another meaning there, or might be masked.
 
-    A module that an `import *` happens to bring is that module.
+    If an `import *` provides a name that the import binds to a module, both are assumed to be the same module.
     """
     if name.origin(target.module) in module.bound.origins.get(name.binds, ()):
         return False
@@ -229,8 +228,10 @@ def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> list[ImportedName]:
-    """Replace an `import *` by the unknown names that its module has; of a module that is not known, by all of them if
-    it is the only one. As it stands it could mask any name of the module."""
+    """Replace an `import *`, which could mask any name of the module, by the unknown names that it provides.
+
+    If its exports are not known, take all unknown names, provided that it is the only `import *`.
+    """
     known = surely_exported(star.module)
     if known is None:
         known = unknown if only else frozenset()
@@ -240,8 +241,10 @@ def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> lis
 def _futures(
     target: Target, candidate: Candidate, statements: Iterable[ast.stmt], binds: Set[str], module: ModuleNames
 ) -> tuple[ImportedName, ...]:
-    """Return `from __future__ import annotations` if `statements`, which come along, have annotations that may need
-    it; it changes what all others of the module are at run time."""
+    """Return `from __future__ import annotations` if an annotation in the added `statements` may need it.
+
+    It is not added otherwise, because it changes all annotations of the module at run time.
+    """
     if _is_there(_ANNOTATIONS, target, module):
         return ()
     if not any(_ANNOTATIONS in imported(dedent(statement)) for statement in candidate.imports):
@@ -251,8 +254,10 @@ def _futures(
 
 
 def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the annotations that are evaluated when `statement` runs, or what it defines: not those of local
-    variables."""
+    """Yield the annotations that are evaluated when `statement`, or a function that it defines, runs.
+
+    Annotations of local variables are not evaluated.
+    """
     for node in ast.walk(statement):
         match node:
             case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):
@@ -263,8 +268,10 @@ def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _may_fail(annotation: ast.expr, binds: Set[str]) -> bool:
-    """Tell whether an annotation may fail if it is evaluated: `int | None` and `list[int]` in older Pythons, and one
-    that names a definition of `binds`, as that may stand further below."""
+    """Return whether evaluating an annotation may fail.
+
+    In older Pythons, `int | None` and `list[int]` fail. A name in `binds` may be defined further down.
+    """
     return any(
         isinstance(node, ast.BinOp)
         or (isinstance(node, ast.Name) and node.id in binds)

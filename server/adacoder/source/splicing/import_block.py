@@ -1,6 +1,6 @@
-"""Add imports to those at the head of a module: in the project's style, in the groups that are there.
+"""Add imports to the imports at the head of a module, in its groups and in the project's style.
 
-The order of the style is followed only where the imports that are there keep it; else new ones go to the end.
+New imports follow the style's order if the existing ones do. Otherwise they go to the end.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ _HEADING = re.compile(r"\b(?:imports?|standard lib\w*|stdlib|(?:third|3rd|first|
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An import statement at the top level of a module; of those on one logical line all together."""
+    """The import statements on one logical line at the top level of a module."""
 
     span: Span
     names: tuple[ImportedName, ...]
     first: int
-    """Its first line."""
+    """Its first line, 0-based."""
     after: int
     """The line after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewLine:
-    """Import statements that go before a line."""
+    """Import statements to insert before a line."""
 
     line: int
     group: int
     text: str
-    """With `\\n` endings, none at the end."""
+    """Has `\\n` line endings, but none at the end."""
     apart: bool
-    """True if they form a group of their own, with blank lines around."""
+    """True if they form a separate group, with blank lines around it."""
 
 
 _Names = tuple[ImportedName, ...]
@@ -60,7 +60,7 @@ _Names = tuple[ImportedName, ...]
 
 
 class ImportBlock:
-    """The import statements of a module that stand before any of its definitions."""
+    """The import statements of a module before its first definition."""
 
     def __init__(self, text: str, statements: Iterable[Statement], module: Module) -> None:
         self._text = text
@@ -76,8 +76,10 @@ class ImportBlock:
                 self._groups.append([statement])
 
     def extended(self, names: Iterable[ImportedName]) -> tuple[list[Edit], list[ImportedName]]:
-        """Add `names` to the statements that import from the same modules, in the order of the text; return those too
-        that must have a statement of their own."""
+        """Add `names` to the statements that import from the same modules.
+
+        Return the edits in the order of the text, and the names that need new statements.
+        """
         changed: dict[Statement, str] = {}
         left: list[ImportedName] = []
         for name in names:
@@ -92,8 +94,10 @@ class ImportBlock:
         return sorted(edits, key=lambda edit: edit.start), left
 
     def new_lines(self, names: Iterable[ImportedName], head: int) -> list[NewLine]:
-        """Find where `names` get statements of their own, in the order of the text; in a module without imports, before
-        the line `head`."""
+        """Place new statements for `names`, in the order of the text.
+
+        In a module without imports, they go before the line `head`.
+        """
         apart: dict[int, list[_Names]] = {}
         within: dict[int, list[_Names]] = {}
         for statement in self._together(names):
@@ -109,11 +113,11 @@ class ImportBlock:
         return sorted(found, key=lambda each: (each.line, each.group))
 
     def _is_joined(self, line: int, following: int) -> bool:
-        """Tell whether nothing but comments stands between two lines."""
+        """Return whether there are only comments between two lines."""
         return all(self._lines[each].lstrip(" \t\f").startswith("#") for each in range(line, following))
 
     def _plain(self, statement: Statement) -> str:
-        """Return the text of a statement with `\\n` endings; empty where it has others than the file."""
+        """Return the text of a statement with `\\n` line endings; empty if its endings differ from the file's."""
         text = statement.span.of(self._text)
         plain = normalize(text)
         return plain if self._in_file(plain) == text else ""
@@ -128,7 +132,7 @@ class ImportBlock:
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
     def _statement_of(self, name: ImportedName) -> Statement | None:
-        """Find the last statement that imports other names from where `name` comes from, and that it can join."""
+        """Find the last statement that imports from the same module as `name` and that `name` can join."""
         if self._stands_alone(name):
             return None
         found = [
@@ -140,13 +144,13 @@ class ImportBlock:
         return found[-1] if found else None
 
     def _stands_alone(self, name: ImportedName) -> bool:
-        """Tell whether `name` has a statement for itself."""
+        """Return whether `name` needs its own statement."""
         style = self._style
         is_apart = style.force_single_line or (name.alias is not None and not style.combine_as_imports)
         return is_apart or name.name in (None, "*")
 
     def _together(self, names: Iterable[ImportedName]) -> list[_Names]:
-        """Group `names` into those that one statement imports."""
+        """Group `names` by import statement."""
         joined: dict[str | ImportedName, list[ImportedName]] = {}
         for name in names:
             joined.setdefault(name if self._stands_alone(name) else name.module, []).append(name)
@@ -164,7 +168,7 @@ class ImportBlock:
         return f"from {names[0].module} import (\n{inside})"
 
     def _within(self, group: list[Statement], new: list[_Names]) -> Iterator[NewLine]:
-        """Place new statements in a group, each before a line."""
+        """Place new statements in an existing group."""
         keys = [self._key(each.names) for each in group if each.names[0].module != _FUTURE_MODULE]
         is_sorted = keys == sorted(keys)
         places: dict[int, list[_Names]] = {}
@@ -197,7 +201,7 @@ class ImportBlock:
         return {self._rank(name) for each in group for name in each.names}
 
     def _group_for(self, rank: int) -> int | None:
-        """Choose the group that a new statement joins; None where it is the first of its kind."""
+        """Choose the group for a new statement; None if it should start a new group."""
         ranks = [self._ranks(group) - {_FUTURE} for group in self._groups]
         of_its_kind = [index for index, each in enumerate(ranks) if rank in each]
         if of_its_kind:
@@ -211,7 +215,7 @@ class ImportBlock:
         return max(index for index, each in enumerate(ranks) if each)
 
     def _line_of(self, rank: int, head: int) -> int:
-        """Choose the line before which a new group goes."""
+        """Choose the line to insert a new group before."""
         before = [group for group in self._groups if min(self._ranks(group)) < rank]
         if before:
             return before[-1][-1].after
@@ -221,7 +225,8 @@ class ImportBlock:
         above = line
         while above > 0 and self._lines[above - 1].lstrip(" \t\f").startswith("#"):
             above -= 1
-        # A comment at the very top is the file's, unless it speaks of imports; elsewhere it heads what follows.
+        # A comment at the very top belongs to the file, unless it mentions imports. Other comments belong to the code
+        # below them.
         is_heading = above > 0 or (line == 1 and _HEADING.search(self._lines[0]) is not None)
         return above if is_heading else line
 

@@ -1,4 +1,4 @@
-"""Add a name to a `from` import that is there: in the order and layout of its names, comments kept."""
+"""Add a name to an existing `from` import, keeping the order and layout of its names and the comments."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def with_name(statement: str, name: ImportedName, style: ImportStyle) -> str | None:
-    """Add `name` to `statement`, a `from` import with `\\n` endings; None if it should stay as it is.
+    """Add `name` to `statement`, a `from` import with `\\n` line endings; None if it should stay unchanged.
 
-    No line grows beyond the style's columns: a long import is put into parentheses, or its names are laid out again.
+    No line grows beyond the style's line length: a long import gets parentheses, or its names are wrapped again.
     """
     tree = parsed(statement)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.ImportFrom) or "\\\n" in statement:
@@ -32,7 +32,7 @@ def with_name(statement: str, name: ImportedName, style: ImportStyle) -> str | N
 
 
 class _Names:
-    """The names of one `from` import, and their places in its text."""
+    """The names of one `from` import, and their positions in its text."""
 
     def __init__(self, text: str, node: ast.ImportFrom, style: ImportStyle) -> None:
         self._text = text
@@ -51,7 +51,7 @@ class _Names:
         self._has_comment = "#" in text
 
     def with_one(self, item: str) -> str | None:
-        """Add `item` where the style wants it, where the names follow the style; else last."""
+        """Add `item` in the style's order if the names are sorted that way, else at the end."""
         index = self._place(item)
         if self._closing is not None and self._is_one_a_line():
             return self._on_a_line_of_its_own(item, index)
@@ -81,7 +81,7 @@ class _Names:
         row = self._rows[0]
         indent = self._text[self._lines.starts[row] : self._spans[0][0]]
         if index < len(self._rows):
-            # Right after the line before, so that a comment above the next name stays above it.
+            # Directly below the previous name, so that a comment above the next name stays above it.
             above = self._rows[index - 1] if index else self._rows[0] - 1
             at = self._lines.starts[above + 1]
             return f"{self._text[:at]}{indent}{item},\n{self._text[at:]}"
@@ -107,7 +107,7 @@ class _Names:
         return all(len(line) <= self._style.line_length or line in old for line in changed.split("\n"))
 
     def _spread(self, items: Sequence[str]) -> str:
-        """Spread the names, as many a line as fit: the first stays where it stands, the others go below it."""
+        """Wrap the names, as many as fit on each line, aligned with the first name."""
         start = self._spans[0][0]
         indent = " " * (start - self._lines.starts[self._lines.line_at(start)])
         closing = self._text[self._spans[-1][1] :].lstrip(" ,")

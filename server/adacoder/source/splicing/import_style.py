@@ -1,4 +1,4 @@
-"""The order and layout of imports that a project asks its formatter for in pyproject.toml; else PEP 8's."""
+"""The order and layout of imports: from the formatter options in the project's pyproject.toml, else as in PEP 8."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from adacoder.domain import Module
 
 _LONGEST_LINE = 320
-"""The most columns that a formatter takes."""
+"""Maximum line length that formatters accept."""
 _Key = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportStyle:
-    """The options of ruff and isort that say where an import goes, by isort's names; their defaults are PEP 8's."""
+    """The options of ruff and isort that affect the place of an import, by isort's names. Defaults follow PEP 8."""
 
     line_length: int = 79
     order_by_type: bool = True
-    """Sort the names of one statement as CONSTANTS, Classes, others."""
+    """Sort the names in a statement as CONSTANTS, Classes, others."""
     case_sensitive: bool = False
     force_sort_within_sections: bool = False
-    """Statements are in the order of their modules alone, not `import` before `from`."""
+    """Sort statements only by module, not `import` before `from`."""
     from_first: bool = False
     force_single_line: bool = False
     combine_as_imports: bool = False
@@ -35,12 +35,12 @@ class ImportStyle:
     known_third_party: tuple[str, ...] = ()
 
     def name_key(self, name: str) -> _Key:
-        """Return what the names of one statement are sorted by."""
+        """Return the sort key of a name in a statement."""
         kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
         return (kind if self.order_by_type else 0, *self._letters(name))
 
     def statement_key(self, module: str, name: str | None) -> tuple[bool, bool, int, str, str, bool, _Key]:
-        """Return what statements of one section are sorted by; `name`: the first that a `from` import takes."""
+        """Return the sort key of a statement in its section. `name` is the first name of a `from` import."""
         is_from = name is not None
         rest = module.lstrip(".")
         level = len(module) - len(rest)
@@ -61,11 +61,11 @@ _PROFILES: Mapping[str, ImportStyle] = {
     "pycharm": ImportStyle(line_length=120),
     "wemake": ImportStyle(line_length=80),
 }
-"""The profiles of isort that change any of it."""
+"""The isort profiles that change any of these options."""
 
 
 def import_style(module: Module) -> ImportStyle:
-    """Read the style of a module's project: ruff's options, else isort's, else what black says of lines."""
+    """Read the style of a module's project: ruff's options, else isort's, else black's line length."""
     tools = project_tools(module.path.parent, module.top)
     ruff, isort, black = (tools.get(name) for name in ("ruff", "isort", "black"))
     if isinstance(ruff, Mapping):
@@ -79,7 +79,7 @@ def import_style(module: Module) -> ImportStyle:
 
 
 def _with(style: ImportStyle, tables: Iterable[object]) -> ImportStyle:
-    """Return `style` with those options of `tables` that it knows and that have a sensible value."""
+    """Return `style` with the known options in `tables` whose values are valid."""
     for table in tables:
         options = {key.replace("-", "_"): value for key, value in table.items()} if isinstance(table, Mapping) else {}
         if options.get("relative_imports_order") == "closest-to-furthest":
@@ -91,7 +91,7 @@ def _with(style: ImportStyle, tables: Iterable[object]) -> ImportStyle:
 
 
 def _read(value: object, default: object) -> Any:
-    """Return `value` where it is of the kind of `default`."""
+    """Return `value` if it has the type of `default`, else `default`."""
     match default:
         case bool():
             return value if isinstance(value, bool) else default

@@ -1,4 +1,4 @@
-"""Places for new imports and definitions in a module, by its line structure."""
+"""Place new imports and definitions in a module, based on its lines."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _IMPORT = re.compile(r"(?:import|from)\b")
 _STRING = re.compile(r"[rRuU]?['\"]")
 _BLOCK = re.compile(r"@|(?:(?:async[ \t]+)?def|class)\b")
 _COOKIE = re.compile(r"#(?:!|.*coding[:=])")
-"""A line that must stay at the top: an interpreter or an encoding."""
+"""A line that must stay at the top: a shebang or an encoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Addition:
-    """Statements that go before a line, and the blank lines that belong around them."""
+    """Statements to insert before a line, and the blank lines around them."""
 
     line: int
     statements: Sequence[str]
     before: int
-    """Blank lines, at least."""
+    """Minimum number of blank lines."""
     after: int
 
 
 class Layout:
-    """The top level of a target's module, as far as the target itself."""
+    """The top level of a target's module, up to the target."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -53,8 +53,8 @@ class Layout:
     ) -> list[Edit]:
         """Edits that add these imports and definitions, in the order of the text.
 
-        Imports go to the module's imports, those from `__future__` first, and definitions right before the
-        target's own top-level statement.
+        Imports go to the module's imports, with `__future__` first. Definitions go directly before the target's
+        top-level statement.
         """
         if not (futures or imports or definitions):
             return []
@@ -66,7 +66,7 @@ class Layout:
         added = [self._future(new_futures, head)] if new_futures else []
         added += [self._import(line) for line in block.new_lines(new_imports, head)]
         if definitions:
-            # Definitions that come right after the imports have the blank lines between the two.
+            # If definitions directly follow the imports, they provide the blank lines in between.
             meets = self._code_line(own)
             added = [replace(each, after=0) if self._code_line(each.line) == meets else each for each in added]
             added.append(self._definitions([self._in_file(text) for text in definitions], own))
@@ -87,7 +87,11 @@ class Layout:
         return _Addition(new.line, statements, 1, self._blank_before(new.line))
 
     def _definitions(self, texts: Sequence[str], own: int) -> _Addition:
-        """Two blank lines part functions and classes from all else, one parts a constant from what is none of them."""
+        """Place definitions before the target's top-level statement.
+
+        There are two blank lines above them, but one if neither the first definition nor the statement above is a
+        function or class.
+        """
         before = self._statements[-2:-1]
         blocks = [_BLOCK.match(texts[0]), *(_BLOCK.match(self._text, span.start) for span in before)]
         blank = 2 if any(blocks) else 1
@@ -102,7 +106,7 @@ class Layout:
 
     @cached_property
     def _statements(self) -> list[Span]:
-        """The top-level statements as far as the target's own, which is the last."""
+        """The top-level statements up to the target's own, which is the last."""
         return [span for span in statements(self._text) if span.start < self._target.definition.end]
 
     @cached_property
@@ -112,7 +116,7 @@ class Layout:
         return list(statements_at(self._text, (span for span in before if _IMPORT.match(self._text, span.start))))
 
     def _head_line(self) -> int:
-        """The line after the docstring, or else after the comments that do not stand right above code."""
+        """The line after the docstring. Without one, the line after the comments that are not directly above code."""
         if self._statements[1:] and _STRING.match(self._text, self._statements[0].start):
             return self._lines.line_at(self._statements[0].end) + 1
         head = line = 0
@@ -124,7 +128,7 @@ class Layout:
         return head
 
     def _own_line(self, head: int) -> int:
-        """The line where the target's top-level statement begins, the comment right above it included."""
+        """The first line of the target's top-level statement, including the comment directly above it."""
         *before, own = self._statements
         line = self._lines.line_at(own.start)
         first = self._lines.line_at(before[-1].end) + 1 if before else head
@@ -145,7 +149,7 @@ class Layout:
         return Edit(offset, offset, text)
 
     def _blank_above(self, line: int) -> int:
-        """Count the blank lines right above `line`."""
+        """Count the blank lines directly above `line`."""
         above = 0
         while line > above and not self._stripped(line - above - 1):
             above += 1
@@ -155,7 +159,7 @@ class Layout:
         return self._ending * max(lines, 0)
 
     def _joined(self, added: Iterable[str]) -> str:
-        """Statements, a line each; two blank lines around functions and classes."""
+        """Join statements with line endings, and put two blank lines around functions and classes."""
         first, *rest = added
         text = first + self._ending
         for before, after in pairwise([first, *rest]):
@@ -164,13 +168,13 @@ class Layout:
         return text
 
     def _code_line(self, line: int) -> int:
-        """The first line at or after `line` that is not blank."""
+        """The first non-blank line at or after `line`."""
         while not self._stripped(line):
             line += 1
         return line
 
     def _blank_before(self, line: int) -> int:
-        """Blank lines that belong before the code at or after `line`."""
+        """Number of blank lines to put before the code at or after `line`."""
         while self._stripped(line)[:1] in ("", "#"):
             line += 1
         return 2 if _BLOCK.match(self._stripped(line)) else 1

@@ -1,4 +1,4 @@
-"""The names of a target's module, and what they mean without the target."""
+"""The names of a target's module, and their meanings outside the target."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
-    """The names of a target's module, and what they mean without the target."""
+    """The names of a target's module, and their meanings outside the target."""
 
     text: str
     bound: Bindings
     elsewhere: frozenset[str]
-    """Names used outside the target that the module does not bind: builtins, or what `import *` gives."""
+    """Names used outside the target that the module does not bind: builtins, or names from `import *`."""
     _statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
 
     def takes(self, name: str) -> bool:
-        """Tell whether a new binding of `name` in the module would mask what it means there."""
+        """Return whether a new binding of `name` in the module would mask its meaning there."""
         return name in self.bound.origins or name in self.elsewhere
 
     def has_same(self, name: str, node: ast.stmt) -> bool:
-        """Tell whether a definition `node` of `name` means what the module has by that name.
+        """Return whether the module's own `name` can replace the definition `node` of `name`.
 
-        It does where it is the same: a class, or a function with the same parameters, since the model was shown the
-        module; where the module imports the name from outside the standard library; and where it is an empty shell.
+        It can if both are classes, functions with the same parameters, or equal code, since the model has seen the
+        module. It also can if the module imports the name from outside the standard library, or if `node` is empty.
         """
         if name not in bound([node]):
             return False
@@ -46,11 +46,11 @@ class ModuleNames:
             return True
         try:
             return any(_is_same(there, node) for there in self._definitions().get(name, ()))
-        except RecursionError:  # it goes deeper into an expression than Python's parser
+        except RecursionError:  # `ast.dump` recurses deeper than Python's parser
             return False
 
     def _definitions(self) -> dict[str, list[ast.stmt]]:
-        """Return the top-level statements under the names that they bind."""
+        """Return the top-level statements by the names that they bind."""
         if not self._statements:
             for span in statements(self.text):
                 tree = parsed(span.of(self.text))
@@ -60,14 +60,14 @@ class ModuleNames:
         return self._statements
 
     def has_from_star(self, origin: str) -> bool:
-        """Tell whether the module has the name of this dotted path from its only `import *`, as far as is known."""
+        """Return whether the module's only `import *` certainly provides the name with this dotted path."""
         module, _, name = origin.rpartition(".")
         if self.bound.stars != {module} or name in self.bound.origins:
             return False
         return name in (surely_exported(module) or ())
 
     def may_hide(self, name: str, module: str) -> bool:
-        """Tell whether an `import *` from another module than `module` may give `name` another meaning."""
+        """Return whether an `import *` from another module than `module` may rebind `name`."""
         return may_come_from(name, self.bound.stars - {module})
 
 
@@ -91,7 +91,7 @@ def _is_same(there: ast.stmt, node: ast.stmt) -> bool:
 
 
 def _is_shell(node: ast.stmt) -> bool:
-    """Tell whether a function or class has nothing in it but a docstring, `pass` or `...`."""
+    """Return whether a function or class contains only a docstring, `pass` or `...`."""
     return isinstance(node, (*DEFINITIONS, ast.ClassDef)) and all(
         isinstance(each, ast.Pass) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
         for each in node.body

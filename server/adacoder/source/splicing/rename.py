@@ -1,8 +1,8 @@
 """Rename the parameters of a function, and the function itself, throughout its text.
 
-Every variable of such a name is renamed, whatever its scope: as no new name is in use, none can come to mean another.
-The result is proved: its syntax tree must be the old one with exactly these names changed. Where that cannot be shown,
-there is no result.
+Every variable with an old name is renamed, regardless of its scope. This is safe because the new names are not in use.
+The result is verified: only these names may have changed in the syntax tree. If verification fails, `with_names`
+returns None.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _FIELD = re.compile(r"\{\{|\{[^{}]*")
-"""A field of a formatted string, up to the next brace; or a brace that is text."""
+"""A field of a formatted string, up to the next brace, or an escaped brace."""
 _SEEING_NAMES = frozenset({"dir", "eval", "exec", "locals", "vars"})
-"""Builtins that know what the variables around them are called."""
+"""Builtins that can see the names of local variables."""
 
 
 def with_names(text: str, names: Mapping[str, str], function: str, *, method: bool) -> str | None:
-    """Return `text`, which defines `function`, with variables renamed; None if that cannot be proved right.
+    """Rename variables in `text`, which defines `function`; None if the result cannot be verified.
 
-    Where the function calls itself (a `method` does so on its first parameter), its name and keywords change too.
+    Recursive calls get the new function name and keywords. A `method` calls itself on its first parameter.
     """
     tree = parsed(text)
     root = None if tree is None else next((node for node in tree.body if isinstance(node, DEFINITIONS)), None)
@@ -43,13 +43,13 @@ def with_names(text: str, names: Mapping[str, str], function: str, *, method: bo
         changed = apply_edits(text, tuple(renaming.edits))
         after = parsed(changed)
         is_proved = after is not None and ast.dump(after) == renamed
-    except RecursionError:  # all of these go deeper into an expression than Python's parser
+    except RecursionError:  # all of these recurse deeper than Python's parser
         return None
     return changed if is_proved else None
 
 
 def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, str]) -> bool:
-    """Tell whether a function does the same with all variables of these names renamed."""
+    """Return whether a function behaves the same with all variables of these names renamed."""
     nodes = [node for statement in root.body for node in ast.walk(statement)]
     known, new = set(all_names(root)), list(names.values())
     parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
@@ -67,7 +67,7 @@ def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, s
 
 
 def _means_otherwise(node: ast.AST, names: Mapping[str, str]) -> bool:
-    """Tell whether a node has one of `names` as something else than a variable of the function."""
+    """Return whether a node uses one of `names` as something other than a variable of the function."""
     if isinstance(node, ast.Name | ast.arg | ast.keyword | ast.Attribute | ast.Constant | ast.Nonlocal):
         return False
     values = [value if isinstance(value, list) else [value] for _, value in ast.iter_fields(node)]
@@ -76,7 +76,7 @@ def _means_otherwise(node: ast.AST, names: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Renaming(ast.NodeTransformer):
-    """New names for the variables of one function, in its syntax tree; `edits` are the same changes of its text."""
+    """Renames variables in the syntax tree of one function. `edits` are the same changes to its text."""
 
     text: str
     names: Mapping[str, str]
@@ -86,7 +86,7 @@ class _Renaming(ast.NodeTransformer):
     edits: set[Edit] = field(default_factory=set)
 
     def _rename(self, old: str, node: ast.expr | ast.arg | ast.keyword) -> str:
-        """Rename `old`, which begins where `node` does."""
+        """Rename `old`, which is at the start of `node`."""
         self._edit(old, self._offset(node.lineno, node.col_offset))
         return self.names.get(old, old)
 
@@ -95,7 +95,7 @@ class _Renaming(ast.NodeTransformer):
             self.edits.add(Edit(start, start + len(old), self.names[old]))
 
     def _edit_all(self, node: ast.expr | ast.stmt, pattern: re.Pattern[str]) -> None:
-        """Rename the words in those parts of a node's text that match `pattern`."""
+        """Rename the words in the parts of a node's text that match `pattern`."""
         start = self._offset(node.lineno, node.col_offset)
         end = self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
         for part in pattern.finditer(self.text, start, end):
@@ -114,7 +114,7 @@ class _Renaming(ast.NodeTransformer):
         return False
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        # Before Python 3.12 the nodes inside do not tell their places.
+        # Before Python 3.12, the nodes inside do not have correct positions.
         self._edit_all(node, _FIELD)
         return replace(self, edits=set()).generic_visit(node)
 

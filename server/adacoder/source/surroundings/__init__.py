@@ -1,5 +1,5 @@
 """The parts of `source/context.py`.
 
-`module` says what one module imports and defines, `outline` how a definition is shown without its body, `masking`
-hides what no model may see; `near_files` reads the project's other files, within a budget.
+`module` lists the imports and definitions of a module, `outline` shows definitions without their bodies, and `masking`
+hides text that no model may see. `near_files` reads the project's other files, within a budget.
 """

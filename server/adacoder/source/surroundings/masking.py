@@ -1,4 +1,4 @@
-"""Mask a module's text for a model: without long strings, and without what may be a secret.
+"""Mask long strings and possible secrets in a module's text before a model sees it.
 
 A prompt can leave the machine: a model server may run elsewhere, and a recorded conversation may go into a bug report.
 """
@@ -16,18 +16,18 @@ _SECRET_NAME = re.compile(
     r"['\"]?\s*(?::[^=\n]*)?[=:]\s*[rRbBuUfF]*\Z",
     re.IGNORECASE,
 )
-"""Text before a string that a name calls secret: `password = `, `"api_key": `."""
+"""Text before a string whose name suggests a secret: `password = `, `"api_key": `."""
 _CREDENTIALS_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _RANDOM = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]{20,}")
-"""Letters and digits without a word between them, as keys and tokens are made of."""
+"""A long run of letters and digits without spaces, like a key or token."""
 _LONGEST_NAMING = 400
-"""Characters before a string on its line that are searched for what it is called."""
+"""Maximum characters before a string on its line to search for its name."""
 _LONGEST_STRING = 80
-"""A longer string says nothing about how to use a constant, and may be a secret."""
+"""Maximum characters of a string to show. A longer one does not explain a constant's use and may be a secret."""
 
 
 def masked(text: str) -> str:
-    """Mask a part of a module: at column 0, without long strings and without what may be a secret."""
+    """Dedent a part of a module, and mask long strings and possible secrets in it."""
     text = normalize(text)
     parts: list[str] = []
     done = 0
@@ -42,12 +42,12 @@ def masked(text: str) -> str:
 
 
 def masked_line(text: str, line: LogicalLine) -> str:
-    """Mask the code of a logical line of `text`, without the comment after it, as `masked` does."""
+    """Apply `masked` to the code of a logical line of `text`, without its trailing comment."""
     return masked(text[line.start - len(line.indent) : line.code_end])
 
 
 def _is_to_mask(literal: str, before: str) -> bool:
-    """Tell whether a string must be masked, for what it is or for what stands `before` it on its line."""
+    """Return whether a string must be masked, because of its content or the text `before` it on its line."""
     content = literal.strip("'\"")
     if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content) or without_secrets(content) != content:
         return True
@@ -58,7 +58,7 @@ def _is_to_mask(literal: str, before: str) -> bool:
 
 
 def without_strings(text: str) -> str:
-    """Blank out the comments and strings of `text`, to look for code."""
+    """Blank out the comments and strings of `text`, to search only code."""
     blank = list(text)
     for literal in string_literals(text, 0, len(text)):
         blank[literal.start : literal.end] = _blanked(literal.of(text))

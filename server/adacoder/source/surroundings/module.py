@@ -1,4 +1,4 @@
-"""A module's text as a reader sees it: what it imports, what it defines at its top level, and where a name stands."""
+"""A module's imports and top-level definitions, found from its text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ModuleText:
 
     @cached_property
     def import_lines(self) -> list[LogicalLine]:
-        """The imports outside functions and classes, those under `try` and `if` too."""
+        """The imports outside functions and classes, including imports under `try` and `if`."""
         inside = {line.start for each in self.definitions if not each.parents for line in each.lines}
         return [line for line in self.lines if _IMPORT.match(self.text, line.start) and line.start not in inside]
 
@@ -59,12 +59,12 @@ class ModuleText:
 
     @cached_property
     def imports(self) -> list[ImportedName]:
-        """The names that these bind."""
+        """The names bound by `import_lines`."""
         return [name for line in self.import_lines for name in imported(self.text[line.start : line.code_end])]
 
     @cached_property
     def symbols(self) -> list[Symbol]:
-        """Functions, classes, constants and aliases of the top level, in order."""
+        """Top-level functions, classes, constants and aliases, in order."""
         found = [
             *(Symbol(self, each.name, each.span, each) for each in self.definitions if not each.parents),
             *self._constants(),
@@ -72,7 +72,7 @@ class ModuleText:
         return sorted(found, key=lambda symbol: symbol.span.start)
 
     def named(self, qualname: str) -> list[Symbol]:
-        """Symbols of this name, such as the declarations of an overloaded function."""
+        """All symbols with this name, such as the declarations of an overloaded function."""
         if "." not in qualname:
             return [symbol for symbol in self.symbols if symbol.name == qualname]
         return [
@@ -92,11 +92,11 @@ class ModuleText:
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """One thing that a module defines."""
+    """A function, class, constant or alias that a module defines."""
 
     module: ModuleText
     name: str
-    """Dotted for what stands in a class."""
+    """Dotted for a member of a class."""
     span: Span
     definition: Definition | None = None
     """None for a constant or an alias."""
@@ -108,7 +108,7 @@ class Symbol:
 
     @property
     def is_alias(self) -> bool:
-        """True if it is spelt like a class, as type aliases are."""
+        """True if it is spelt like a class, as type aliases usually are."""
         return self.definition is None and self.name[:1].isupper() and not self.name.isupper()
 
     @property

@@ -1,7 +1,7 @@
-"""Definitions of names in the files of the user's project.
+"""Find definitions of names in the files of the user's project.
 
-Files are read as text, each at most once. How much is read is counted in characters and not in seconds, so that the
-same texts always give the same answers.
+Files are read as text, each at most once. The limit is in bytes and not in seconds, so that the same texts always give
+the same results.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from adacoder.source.surroundings.module import ModuleText, Symbol
 from adacoder.source.text import decoded
 
 _MOST_NAMES = 24
-"""Names of one module that are followed to other files."""
+"""Maximum number of names of a module to look up in other files."""
 _LONGEST_FILE = 200_000
-"""Characters of a file that is read; a longer one is generated, or data."""
+"""Maximum bytes of a file to read. Longer files are data or generated."""
 _ALL_FILES = 300_000
-"""Characters of all files that are read for one target: about a third of a second."""
+"""Maximum bytes to read for one target, which takes about a third of a second."""
 _EVERYWHERE = frozenset({*keyword.kwlist, *vars(builtins)})
 
 
 @dataclass(frozen=True, slots=True)
 class DefinedAt:
-    """Place where a name is defined."""
+    """The place where a name is defined."""
 
     path: Path
     module: str
@@ -40,12 +40,12 @@ class DefinedAt:
 
 
 class Follow(Protocol):
-    """Finds where names are defined that a module imports."""
+    """Finds the definitions of names that a module imports."""
 
     def __call__(
         self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles, /
     ) -> Sequence[tuple[str, DefinedAt]]:
-        """Find the places of each of `names`, in order, for a module at `path` with the statements `imports`."""
+        """Find the definitions of `names`, in order, for a module at `path` with the statements `imports`."""
 
 
 class NearFiles:
@@ -54,7 +54,7 @@ class NearFiles:
     def __init__(
         self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
     ) -> None:
-        """`root`: what `module` is imported from; `overlays`: the texts of open files that `access` allows."""
+        """`root`: the folder that `module` is imported from; `overlays`: texts of open files that `access` allows."""
         self.root = root
         self._follow = follow
         self._access = access
@@ -64,7 +64,7 @@ class NearFiles:
         self._room = _ALL_FILES
 
     def find(self, names: Iterable[str], module: ModuleText) -> list[Symbol]:
-        """Resolve `names`, used in `module`, in their order, as far as the project defines them."""
+        """Resolve the `names` used in `module` that the project defines, in order."""
         found: list[Symbol] = []
         names = list(dict.fromkeys(names))
         imports = [each for each in module.imports if self._is_own(each)]
@@ -81,7 +81,7 @@ class NearFiles:
         return found
 
     def _is_own(self, name: ImportedName) -> bool:
-        """Tell whether an import may lead to a file of the project."""
+        """Return whether an import may refer to a file of the project."""
         top = name.module.partition(".")[0]
         return not top or self.file(self.root, top) is not None
 
@@ -107,7 +107,10 @@ class NearFiles:
         return self._modules[place.path]
 
     def file(self, folder: Path, name: str) -> Path | None:
-        """Find the file of the module `name` in `folder`; of a folder without `__init__.py` the one it could have."""
+        """Find the file of the module `name` in `folder`.
+
+        For a folder without `__init__.py`, return the path that this file would have.
+        """
         package = folder / name / "__init__.py"
         try:
             for path in (package, folder / f"{name}.py", folder / f"{name}.pyi"):
@@ -118,10 +121,10 @@ class NearFiles:
             return None
 
     def text(self, path: Path) -> str:
-        """Read a file of the project, as it is open in the editor, else as it is on disk.
+        """Read a file of the project from the editor if it is open there, else from disk.
 
         Raises:
-            OSError: it is none of the project's, too long, or no Python text.
+            OSError: the file is too long, not part of the project, or not Python text.
         """
         if path in self._overlays:
             return self._overlays[path]

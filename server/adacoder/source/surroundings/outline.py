@@ -1,6 +1,6 @@
-"""Outlines of definitions and constants for a model: their use and their data, not their bodies.
+"""Outlines of definitions and constants for a model: how to use them and their data, without their bodies.
 
-Everything is read from lines, so that a broken file shows what is whole in it.
+Everything is read from lines, so that the intact parts of a broken file can be shown.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _FIRST_PARAMETER = re.compile(r"[^(]*\(\s*(?P<name>[^\W\d]\w*)")
 _EXAMPLE = re.compile(r"^[ \t]*>>>", re.MULTILINE)
 _UNDERLINE = re.compile(r"^[=~*#^-]{3,}$", re.MULTILINE)
 _LONGEST_VALUE = 400
-"""Characters of a constant's statement; a longer one is cut to its beginning."""
+"""Maximum characters of a constant's statement. Longer ones are cut."""
 _LONGEST_FIELD = 80
-"""Characters of a field's or attribute's statement; of a longer one the value is left out."""
+"""Maximum characters of a statement that sets a field or attribute. Longer ones lose their value."""
 _MOST_FIELDS = 40
-"""Fields of one class; an enumeration of all countries is understood from fewer."""
+"""Maximum lines of fields for one class. An enumeration of all countries is clear from fewer."""
 SUMMARY = 200
-"""Characters of a docstring where it is enough to know what a thing is for."""
+"""Characters of a docstring that only needs to show the purpose."""
 PROSE = 800
-"""Characters of a docstring where it is good to know how a thing behaves."""
+"""Characters of a docstring that should also show the behaviour."""
 LONGEST_CLASS = 4000
-"""Characters of the class around a method; of a longer one, less is shown of each method."""
+"""Maximum characters of the class around a method. A longer one shows less of each method."""
 
 
 class _Detail(Enum):
@@ -43,9 +43,9 @@ class _Detail(Enum):
     NAMES = auto()
 
 
-@lru_cache(maxsize=64)  # a statement may bind many names, for each of which it is asked
+@lru_cache(maxsize=64)  # called for every name that a statement binds
 def constant(text: str) -> str:
-    """A constant's statement, not too long."""
+    """A constant's statement, masked and shortened."""
     text = masked(text)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE].rstrip()} …"
 
@@ -65,11 +65,11 @@ def listing(
     private: bool = True,
     characters: int = LONGEST_CLASS,
 ) -> str:
-    """A class as it is used: its decorators and header, its fields, and how its methods are called and which
-    attributes they set; of `own`, which is to be written, nothing, and nothing of members named in `hidden`.
+    """Show how a class is used: decorators, header, fields, method signatures, and attributes that methods set.
 
-    Where that takes more than `characters`, the methods' docstrings are left out, then those methods that set
-    nothing are only named; what is left is cut. Methods that are `mentioned` keep all they have.
+    The method `own`, which is to be written, and members in `hidden` are left out. If the result is longer than
+    `characters`, the methods' docstrings go first. Next, methods that set no attributes are only named. Finally, the
+    text is cut. Methods in `mentioned` keep their details until then.
     """
     members = [
         each
@@ -89,12 +89,12 @@ def listing(
 
 
 def inherited(owner: Definition, member: Definition) -> str:
-    """A method of a base class with what its docstring promises."""
+    """A method of a base class, with its docstring and examples."""
     return _nested(owner, [*_header(owner), *_indented(_with_body(member, _docstring(member, PROSE, examples=True)))])
 
 
 def _nested(definition: Definition, lines: Sequence[str]) -> str:
-    """`lines`, which show `definition`, in the classes that it stands in."""
+    """Put the `lines` that show `definition` inside the headers of its enclosing classes."""
     for parent in reversed(definition.parents):
         lines = [*_header(parent), *_indented(lines)]
     return "\n".join(lines)
@@ -120,7 +120,7 @@ def _class(
 
 
 def _fields(owner: Definition) -> list[str]:
-    """The fields of a class, with what is said of them."""
+    """The fields of a class, with their docstrings."""
     text = owner.text
     found: list[str] = []
     for line, following in field_lines(owner):
@@ -133,7 +133,7 @@ def _fields(owner: Definition) -> list[str]:
 
 
 def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | None]]:
-    """The statements by which a class body itself declares or sets attributes, each with the line after it."""
+    """The statements directly in a class body that declare or set attributes, each with the next line."""
     body = owner.body_lines
     for line, following in zip_longest(body, body[1:]):
         declaration = _DECLARATION.match(owner.text, line.start)
@@ -142,7 +142,7 @@ def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | 
 
 
 def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine]]:
-    """The statements of a method that set attributes of its first parameter, each with their names."""
+    """The statements of a method that set attributes of its first parameter, with the attributes' names."""
     first = _FIRST_PARAMETER.match(member.header.of(member.text))
     if first is None:
         return
@@ -154,7 +154,7 @@ def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine
 
 
 def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
-    """The attributes that no method before this one set, as they are set; they are added to `known`."""
+    """The statements that set attributes for the first time. The attributes are added to `known`."""
     for names, line in attribute_lines(member):
         if not known.issuperset(names):
             known.update(names)
@@ -162,7 +162,7 @@ def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
 
 
 def _field(text: str, line: LogicalLine) -> str:
-    """A field's statement on one line, with its comment; a long value is left out, a long comment too."""
+    """A field's statement on one line, with its comment. A long value or comment is left out."""
     for end in (line.end, line.code_end):
         whole = masked(text[line.start : end])
         if len(whole) <= _LONGEST_FIELD and "\n" not in whole:
@@ -174,7 +174,7 @@ def _field(text: str, line: LogicalLine) -> str:
 
 
 def _with_body(definition: Definition, body: Sequence[str]) -> list[str]:
-    """A definition's decorators and header with `body`, or with `...` on the header's line."""
+    """A definition's decorators and header with `body`, or with `...` if `body` is empty."""
     header = _header(definition)
     return [*header, *_indented(body)] if body else [*header[:-1], f"{header[-1]} ..."]
 
@@ -187,8 +187,9 @@ def _header(definition: Definition) -> list[str]:
 
 
 def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
-    """A docstring as it is shown, in lines: its first paragraph, or all its prose where there is room for it; none
-    if `literal` is no string's.
+    """The lines of a docstring to show: the first paragraph, or more prose if `characters` exceeds `SUMMARY`.
+
+    Empty if `literal` is not a string.
     """
     try:
         whole = inspect.cleandoc(read_literal(literal).value)
@@ -208,7 +209,7 @@ def _docstring(definition: Definition, characters: int, *, examples: bool = Fals
 
 
 def _paragraph(text: str) -> str:
-    """The first paragraph, on one line, without what underlines a heading."""
+    """The first paragraph on one line, without the underline of a heading."""
     return " ".join(_UNDERLINE.sub("", text.split("\n\n", 1)[0]).split())
 
 
