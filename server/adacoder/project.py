@@ -86,7 +86,7 @@ def python_files(
     """Yield the project's own Python files below `folder`, in order.
 
     Links and hidden, installed, vendored or built folders are skipped. `tell` receives a message for each unreadable
-    folder, and `skip` each skipped entry. At most `most` folders are listed; folders already in `seen` are passed over.
+    folder, and `skip` each skipped entry. Folders in `seen` are not listed again, and `seen` grows to at most `most`.
     """
     seen = set() if seen is None else seen
     pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be
