@@ -50,7 +50,7 @@ def _end_in_good_order() -> None:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Run the current SIGINT handler. Also works if SIGINT is ignored, as shells do for background processes."""
+    """Act like SIGINT. If SIGINT is ignored, as in background processes of a shell, raise KeyboardInterrupt."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 

@@ -5,7 +5,8 @@ parser lets no other thread run until it has finished, and neither does the garb
 takes 100 ms for a module of 5,000 lines. So the server uses a second process of the same program, which starts with the
 first such work and ends with the server.
 
-Both do one job at a time, in order. So no text is read twice at once, and the functions' caches are shared.
+The thread and the process each do one job at a time, in order. So no text is read twice at once, and jobs share the
+caches of their functions.
 """
 
 from __future__ import annotations

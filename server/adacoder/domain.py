@@ -199,7 +199,7 @@ class Tokens:
     estimated: bool = False
     """True if any count is an estimate, because a stream was closed before the server's counts arrived."""
     cached: int = 0
-    """Tokens of `prompt` that the server had cached; never an overestimate. For Ollama it is inferred from the time."""
+    """Tokens of `prompt` that the server had cached, never overestimated. For Ollama, inferred from the time taken."""
 
     def __add__(self, other: Tokens) -> Tokens:
         prompt, completion = self.prompt + other.prompt, self.completion + other.completion
@@ -408,17 +408,17 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """True if nothing failed. That verifies the candidate only if `is_proved` is also true."""
+        """True if nothing failed. The candidate is `verified` only if an example also proves it: see `conclude`."""
         return self.failure is None
 
     @property
     def final(self) -> bool:
-        """True if it passed, or if the cause of the failure is outside the candidate, so that no new one can help."""
+        """True if it passed, or if the cause of the failure is outside the candidate, so no other one can help."""
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
     def examples_passed(self) -> int:
-        """Number of counting examples that show an output and matched."""
+        """Number of matching examples that count and show an output."""
         return sum(result.matched for result in self._counting)
 
     @property
@@ -585,7 +585,7 @@ class Step:
 
 
 _OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
-"""Statuses of Outcomes that have Edits. Unverified code is marked as such, and is only inserted after confirmation."""
+"""Statuses of Outcomes that have Edits. Unverified code is marked as such, and only inserted if the user agrees."""
 
 
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:

@@ -34,7 +34,7 @@ class Asked:
     """Tests read from the reply, where people see them; None if the Role designs no tests."""
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         entry: dict[str, JSON] = {"instruction": self.instruction}
         if self.reply is not None:
             entry |= {"reply": self.reply, "ended": self.ended.value}
@@ -62,7 +62,7 @@ class Evaluated:
     """True if it was evaluated before."""
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         return {
             "code": self.code,
             "ran": self.has_run,
@@ -84,7 +84,7 @@ class Repaired:
     """The result."""
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         return {"rules": [*self.rules], "code": self.code}
 
 
@@ -99,7 +99,7 @@ class Traced:
     is_complete: bool
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         return {"code": self.code, "example": self.example, "lines": self.lines, "complete": self.is_complete}
 
 
@@ -110,7 +110,7 @@ class Noted:
     note: str
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         return {"note": self.note}
 
 

@@ -86,13 +86,13 @@ class Text(str):
 
 
 class AdaCoderError(Exception):
-    """A problem that the user can fix. The message is one sentence that says how, in parts if it names settings."""
+    """A problem that the user can fix. One sentence says what to do; it is given in parts if it names settings."""
 
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)
 
     def __str__(self) -> Text:
-        return Text(*self.args)  # `str(error)` is this very object, so it keeps its parts
+        return Text(*self.args)  # `str(error)` returns this object, so it keeps its parts
 
 
 def joined(separator: str, texts: Iterable[str]) -> Text:

@@ -142,7 +142,7 @@ class Service(Checks):
         return conclude(task.target, attempt, task.journal.round)
 
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
-        """Do `work` with each model of the ladder, until an Outcome has edits or no other model could help.
+        """Do `work` with each model of the ladder in turn, until an Outcome has edits or no other model could help.
 
         Return the Outcome that got furthest, with the name of its model.
         """

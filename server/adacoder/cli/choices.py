@@ -1,4 +1,4 @@
-"""The Settings of a command, from its options, the project and the defaults. Each notice is printed once."""
+"""The Settings of a command: its options, else the project's settings, else the defaults. Notices are printed once."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _one_line(message: str) -> str:
 
 
 def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
-    """Run `work` and return its exit code. On an interruption, `written` gives the number of functions written."""
+    """Run `work` and return its exit code. If interrupted, report the number of functions that `written` returns."""
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:

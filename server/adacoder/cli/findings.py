@@ -41,7 +41,7 @@ class NotChecked:
     path: Path | None = None
     """None if the reason concerns no single file or folder."""
     is_skipped: bool = False
-    """True if it was left out on purpose, False if leaving it out is an error."""
+    """True if it was skipped on purpose; False means an error."""
 
 
 class View(Protocol):

@@ -70,7 +70,7 @@ class Story:
                 self._agent(event, event.doing)
 
     def begin(self, place: str, code: str, about: str) -> None:
-        """Introduce the task: the function `code` at `place`. `about` is an introduction for the viewer."""
+        """Show the task: the function `code` at `place`. `about` explains the demonstration to the viewer."""
         self._heading("AdaCoder")
         self._say(Text(about, "dim"))
         self._console.print()

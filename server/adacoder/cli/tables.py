@@ -1,4 +1,4 @@
-"""`adacoder tables`: show the arena's rows as tables in the terminal, Markdown or CSV, as plots, and as HTML report."""
+"""`adacoder tables`: show arena rows as tables in the terminal, Markdown or CSV, as plots, and as an HTML report."""
 
 from __future__ import annotations
 

@@ -70,8 +70,7 @@ class Work:
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
 
-        Each function is written into the current text of its file, which includes earlier functions if they are
-        verified.
+        Each request uses the current text of its file, which includes the earlier functions if they are verified.
         """
         service = Service()
         try:
