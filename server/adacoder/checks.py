@@ -186,5 +186,5 @@ async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, p
 
 
 def with_evidence(outcome: Outcome, task: Task) -> Outcome:
-    """Return `outcome` with the steps and the duration from the journal of `task`."""
+    """Return `outcome` with the steps and the seconds from the journal of `task`."""
     return replace(outcome, steps=task.journal.steps, seconds=task.journal.seconds)

@@ -330,7 +330,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The part of the target's code that was reached. Lines are 1-based in the text with the candidate in place."""
+    """The reached part of the target's code. Lines are 1-based, in the module's text with the candidate in place."""
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
@@ -516,7 +516,7 @@ class Outcome:
     strategy: str | None = None
     steps: tuple[Step, ...] = ()
     seconds: float = 0.0
-    """Duration of the request."""
+    """Duration of the request, in seconds."""
     notes: tuple[str, ...] = ()
     """Notes on the request, such as a model that could not be asked."""
     trouble: AdaCoderError | None = None

@@ -74,7 +74,7 @@ class JUnit:
             raise self._refusal(error) from None
 
     def close(self) -> None:
-        """Remove the draft."""
+        """Remove the draft, unless it has become the report."""
         with suppress(OSError):
             self._draft.unlink(missing_ok=True)
 
