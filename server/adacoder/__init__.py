@@ -1,3 +1,3 @@
-"""Writes Python functions from their docstrings, and runs the docstring's examples before it offers anything."""
+"""Write Python functions from their docstrings, and run the docstrings' examples before offering anything."""
 
 __version__ = "0.1.0"

@@ -1,6 +1,6 @@
-"""Picks the door: `adacoder serve` is the language server, everything else the command line.
+"""Entry point: `adacoder serve` starts the language server, anything else runs the command line.
 
-The only file that knows more than one door. `serve` loads no library of the command line.
+No other module knows both. `serve` loads no library of the command line.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from types import FrameType
 
 _STDIO = ["--stdio"]
-"""Option that language clients may add; there is no other transport."""
+"""Option that language clients may add. Standard input and output are the only transport."""
 _WHILE_IMPORTING = 5000
-"""Objects between two collections while the server is imported, for which an editor waits: a fifth of the collections
-keep its memory as small. With none at all it would have ten megabytes more."""
+"""Garbage collection threshold while the server is imported, because an editor waits for the import. A fifth of the
+usual collections keeps memory just as small; without any, the server would take ten megabytes more."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `adacoder` with these arguments, by default the process's own. Returns the exit code."""
+    """Run `adacoder` with `argv`, by default the arguments of the process. Return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         _end_in_good_order()
@@ -44,25 +44,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_in_good_order() -> None:
-    """Let SIGTERM do what Ctrl-C does: cancel what runs, and clean up. Only the main thread may handle signals."""
+    """Make SIGTERM act like Ctrl-C: cancel running work and clean up. Only the main thread may handle signals."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Do what SIGINT does now, even where a shell has it ignored, as for what it runs in the background."""
+    """Act like SIGINT. If SIGINT is ignored, as in background processes of a shell, raise KeyboardInterrupt."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _show_visibly() -> None:
-    """Let all that is written be seen and nothing of it be obeyed: messages, tracebacks, and what libraries log."""
+    """Escape control characters in all output: messages, tracebacks and the logs of libraries."""
     from adacoder.visible import Visible
 
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal or pipe that has no byte for a character is shown its escape.
+            # Write characters that the stream's encoding lacks as escapes.
             stream.reconfigure(errors="backslashreplace")
             setattr(sys, name, Visible(stream))
 

@@ -1,11 +1,12 @@
-"""Work whose time grows with the length of a text, done off the event loop.
+"""Run work whose time grows with the length of a text off the event loop.
 
-For the command line that is a thread. The language server has an editor waiting, and there a thread is not enough:
-Python's parser lets no other thread run until it is done, nor does the collector of what it made, which is 100 ms for a
-module of 5,000 lines. So the server has a second process of the same program, which starts with the first such work and
-ends with it.
+The command line uses a thread. A thread is not enough for the language server, because an editor is waiting: Python's
+parser lets no other thread run until it has finished, and neither does the garbage collection of its syntax tree. That
+takes 100 ms for a module of 5,000 lines. So the server uses a second process of the same program, which starts with the
+first such work and ends with the server.
 
-Either does one thing at a time, in order, so no text is read twice at once, and the functions' caches are shared.
+The thread and the process each do one job at a time, in order. So no text is read twice at once, and jobs share the
+caches of their functions.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ T = TypeVar("T")
 
 _LENGTH = struct.Struct("!Q")
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from adacoder.aside import _serve; _serve()"
-"""Program of the other process: it finds modules where this one does, and nowhere else."""
+"""Program of the second process. It has the same `sys.path` as this one, and nothing more."""
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 
 
 async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
-    """Call `work` with `arguments`.
+    """Call `work` with `arguments`, off the event loop.
 
-    It is a function of a module, and neither changes its arguments nor anything else: it may run in another process.
+    `work` must be a module-level function without side effects, because it may run in another process. It must not
+    change its arguments either.
     """
     helper = _helper.get()
     if helper is None:
@@ -48,7 +50,7 @@ async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
 
 @asynccontextmanager
 async def in_a_process() -> AsyncIterator[None]:
-    """Do work aside in another process, inside this block and in tasks begun there; end the process with it."""
+    """Make `aside` use a second process inside this block and in tasks started there. End the process afterwards."""
     helper = _Helper()
     token = _helper.set(helper)
     try:
@@ -59,18 +61,18 @@ async def in_a_process() -> AsyncIterator[None]:
 
 
 class BrokenError(Exception):
-    """The other process ended in the middle of its work."""
+    """The second process ended in the middle of its work."""
 
 
 class _Helper:
-    """The other process, as seen from this one."""
+    """Client of the second process."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._process: Process | None = None
 
     async def do(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Run it in the other process. Cancellation ends that process; the next call starts another."""
+        """Call `work` in the second process. Cancellation ends that process; the next call starts a new one."""
         async with self._turn:
             try:
                 answer = await self._answer(pickle.dumps((work, arguments), pickle.HIGHEST_PROTOCOL))
@@ -108,13 +110,13 @@ class _Helper:
 
 
 async def _started() -> Process:
-    """Start the other process. A cancelled caller still waits for it, so that it can be killed."""
+    """Start the second process. A cancelled caller still waits for the start, to kill the process."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for the server, whose end is its end
+            start_new_session=True,  # Ctrl-C goes to the server only; this process ends with it
         )
     )
     try:
@@ -130,7 +132,7 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 
 
 def _serve() -> None:
-    """Do what is asked for on stdin until it ends, which it does with the process that asks."""
+    """Answer requests from stdin until it closes, which happens when the parent process ends."""
     asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not mix with answers
     while header := asked.read(_LENGTH.size):
@@ -145,5 +147,5 @@ def _done(work: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
     try:
         return pickle.dumps((True, work(*arguments)), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        error.add_note(traceback.format_exc())  # a traceback stays where it is
+        error.add_note(traceback.format_exc())  # pickling drops the traceback
         return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)

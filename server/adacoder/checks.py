@@ -1,6 +1,6 @@
-"""Checks: the examples of docstrings, run on texts as they stand. No model, and nothing of what a model's reply takes.
+"""Checks: run docstring examples on unchanged text, without a model.
 
-A part of `service`, by itself because whoever only checks is not to wait until all of that is imported.
+Split from `service` so that a check need not wait for the imports that handle a model's replies.
 """
 
 from __future__ import annotations
@@ -35,33 +35,37 @@ try:
 except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
-"""Example that prints the line and the message of a syntax error. It runs nothing of the text."""
+"""Source of an example that prints the line and message of a syntax error. It compiles the text without running it."""
 _TOGETHER = 200_000
-"""Characters of files that one process parses."""
+"""Maximum number of characters that one process parses, unless a single file is longer."""
 _MOMENT_SECONDS = 1.0
-"""Lifetime of the interpreter that was found for a folder."""
+"""Seconds for which an interpreter found for a folder is reused."""
 
 
 class Checks:
-    """Runs checks. Keeps evaluator hosts between them."""
+    """Runs checks, and keeps evaluator hosts between them."""
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[Interpreter, Path, object, Wishes], Host] = {}
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
-        """Files that may be read, for workspaces."""
+        """Files known to be readable, each with its workspace and its wishes."""
         self._preparing = asyncio.Lock()
-        """Keeps checks in the order in which they were asked for, so that none waits for those behind it."""
+        """Keeps checks in the order of their requests, so that none waits for a later one."""
 
     async def check(
         self, task: Task, unreadable: UnreadableExample | None = None, *, once: bool = False, covers: bool = False
     ) -> Outcome:
-        """Run the examples of a docstring on the text as it stands; what fails in doctest fails here.
+        """Run the examples of a docstring on the current text. An example that fails in doctest fails here.
 
-        A function is `verified` only if one of them runs it and shows an output. `unreadable`: why doctest cannot read
-        the examples. `once`: the project's modules do not change any more, so that each is imported once for all of its
-        docstrings. `covers`: where all passed, run them once more, and tell what none of them reached.
+        A function is `verified` only if an example runs it and shows an output.
+
+        Args:
+            task: its target has the docstring.
+            unreadable: reason why doctest cannot read the examples.
+            once: the project's modules no longer change, so each is imported once for all of its docstrings.
+            covers: if all examples passed, run them again and report the code that no example reached.
         """
         target, journal = task.target, task.journal
         journal.begin_round()
@@ -79,12 +83,12 @@ class Checks:
         return with_evidence(outcome, task)
 
     async def unparsed(self, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-        """Ask the user's interpreter which files do not parse. Nothing of them runs.
+        """Ask the user's interpreter which files do not parse. It compiles them without running them.
 
         Args:
             texts: whole texts, by path.
-            settings: as of a Task.
-            project: as of a Task.
+            settings: as in a Task.
+            project: as in a Task.
 
         Returns: a sentence for each file that does not parse, or may not be read.
 
@@ -109,13 +113,13 @@ class Checks:
         return found
 
     async def begin(self, module: Module, settings: Settings, project: Project) -> None:
-        """Start what runs docstrings of a module, before they are read; each of them reports it if that fails."""
+        """Start a process for a module's examples before they have been read. Errors are left to `check`."""
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
             await self._host(interpreter, settings, project).begin(module)
 
     async def close(self) -> None:
-        """End every process that was kept warm."""
+        """End all warm processes."""
         hosts = list(self._hosts.values())
         self._hosts.clear()
         await asyncio.gather(*(host.close() for host in hosts))
@@ -137,8 +141,7 @@ class Checks:
         return await self._interpreter_for(task.target.module, task.settings, task.project)
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
-        """As `find`, which looks at many files: so it is not asked for every function of a file, and never waited for
-        by the event loop."""
+        """As `find`, but cached and off the event loop, because `find` looks at many files."""
         if not settings.trusted:
             raise AdaCoderError("This workspace is not trusted, so nothing of it is run: trust it in the editor.")
         key = (settings.interpreter, module.path.parent, project.folder)
@@ -150,7 +153,7 @@ class Checks:
 
 
 def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
-    """Cut `texts` into pieces for one process each."""
+    """Split `texts` into pieces, one for each process."""
     piece: dict[Path, str] = {}
     for path, text in texts.items():
         if piece and sum(map(len, piece.values())) + len(text) > _TOGETHER:
@@ -183,5 +186,5 @@ async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, p
 
 
 def with_evidence(outcome: Outcome, task: Task) -> Outcome:
-    """`outcome` with the steps and the time that the journal of its task recorded."""
+    """Return `outcome` with the steps and the seconds from the journal of `task`."""
     return replace(outcome, steps=task.journal.steps, seconds=task.journal.seconds)

@@ -1,7 +1,7 @@
-"""Examine what works here, and what to do about the rest: for `adacoder doctor`, and for editors.
+"""Diagnose this installation and suggest fixes, for `adacoder doctor` and for editors.
 
-The chain is followed to its end: AdaCoder, project, isolation, interpreter; then for each model of the ladder its
-server, whether it is there, what it can read, whether it is loaded, and how fast it answers.
+The checks go through AdaCoder, project, isolation and interpreter. Then come, for each model of the ladder, its server,
+its presence, its context length, whether it is loaded, and its speed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adacoder.models.backend import Session
 from adacoder.models.backends import BACKENDS, kind_and_name
 from adacoder.models.base import OnWait
 from adacoder.models.examination import Examination
-from adacoder.models.examination import Finding as Finding  # what an examination gives
+from adacoder.models.examination import Finding as Finding  # the result of an examination
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.project import below, pyproject_file
 from adacoder.sandbox.choice import choose
@@ -33,9 +33,9 @@ from adacoder.sandbox.startup_code import note
 from adacoder.settings import SETTINGS, Settings, from_project
 
 _MOST_MODELS = 10
-"""Models of a ladder that are examined."""
+"""Maximum number of models of a ladder to examine."""
 _MEASURING = 300.0
-"""Seconds after which no further model is measured."""
+"""Seconds after which the speed of further models is not measured."""
 _PRIVATE_SHOWN = 20
 
 
@@ -47,11 +47,12 @@ async def examine(
     session: Session | None = None,
     on_wait: OnWait = lambda _: None,
 ) -> AsyncGenerator[Finding]:
-    """Yield what works for files in `folder` with `settings`, which already hold what its project says.
+    """Yield the findings for files in `folder`. The project's own settings are already part of `settings`.
 
-    With `probes_speed` each model writes some tokens, for which it is loaded as for a request. `on_wait` hears what is
-    waited for, such as a request that holds the model; `session` is that of whoever makes requests here. One usable
-    model of a ladder is enough: as long as there is another, what fails is advice.
+    With `probes_speed` each model writes some tokens, and is loaded as for a request. `on_wait` receives the reason for
+    each wait, such as a request that holds the model. `session` is the caller's own session, if it has one.
+
+    One usable model of a ladder is enough: a model's failure is only advice while another model is usable.
     """
     session = session or Session()
     yield _adacoder(folder)
@@ -85,7 +86,7 @@ async def examine(
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
-    """`finding` of one model, as advice only if `others` can be asked instead of it."""
+    """Return a model's `finding`, as mere advice if the models `others` can be asked instead."""
     return replace(finding, ok=None) if finding.ok is False and others else finding
 
 
@@ -124,7 +125,7 @@ async def _isolation(settings: Settings) -> Finding:
 
 
 def interpreter(settings: Settings, near: Path, workspace: Path) -> Finding:
-    """The finding about the Python that runs the examples of files in `near`, and why it is that one."""
+    """Report which Python runs the examples of files in `near`, and why it was chosen."""
     name = "Interpreter"
     if not settings.trusted:
         return Finding(name, None, f"{workspace} is not trusted, so that none runs")
@@ -137,7 +138,7 @@ def interpreter(settings: Settings, near: Path, workspace: Path) -> Finding:
 
 
 def _private(settings: Settings, folder: Path) -> Finding:
-    """The finding about what of the project no code that runs and no model gets to see."""
+    """Report which parts of the project are hidden from running code and from models."""
     name = "Private"
     try:
         found = hidden(folder, settings.wishes)
@@ -155,7 +156,7 @@ def _private(settings: Settings, folder: Path) -> Finding:
 async def _examinations(
     settings: Settings, session: Session, on_wait: OnWait, *, probes_speed: bool
 ) -> list[Examination]:
-    """Examine the models of the ladder without using them; one Backend of each kind examines all of its models."""
+    """Examine the models of the ladder without using them. One Backend of each kind examines all models of its kind."""
     backends = {kind: backend(settings, session, on_wait) for kind, backend in BACKENDS.items()}
     count = len(settings.cascade)
     found: list[Examination] = []

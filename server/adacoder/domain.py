@@ -1,7 +1,7 @@
-"""The words of AdaCoder as frozen data.
+"""AdaCoder's data types, all frozen.
 
-Every room speaks in these. Nothing here does I/O, reads a clock, or knows of prompts, strategies or editors.
-Offsets are code points into one text, half open. Lines are 0-based unless a name says otherwise.
+Every package uses them. Nothing here does I/O, reads a clock, or depends on prompts, strategies or editors.
+Offsets count the code points of one text, and ranges are half-open. Lines are 0-based unless noted otherwise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 
 
 class TargetError(AdaCoderError):
-    """No function to work on: no such file, not Python, nothing at that place, no docstring."""
+    """A function to work on was not found: the file is missing or not Python, or has no such function or docstring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +47,20 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One statement of the docstring and the output it must give, as `doctest` reads them or as prose tells them."""
+    """A statement in the docstring and its expected output, read as `doctest` does, or from prose."""
 
     source: str
     """The statement, ending in a newline."""
     want: str
-    """The output that must appear, ending in a newline; empty if none is asked for."""
+    """The expected output, ending in a newline; empty if no output is expected."""
     line: int
     """First line of the statement, 0-based, in the module's text."""
     flags: int = 0
-    """The sum of the doctest option flags switched on for this example by its directives."""
+    """Doctest option flags that the example's directives switch on, combined into one number."""
     exception: str | None = None
-    """The last part of a wanted traceback, such as `"ValueError: no\\n"`."""
+    """The last part of an expected traceback, such as `"ValueError: no\\n"`."""
     informal: bool = False
-    """True if it was read from prose, such as `f(1) == 2`: outputs are compared by value, and no output is None."""
+    """True if it was read from prose, such as `f(1) == 2`. It is compared by value, and no output counts as None."""
 
     @property
     def prompted(self) -> str:
@@ -71,13 +71,13 @@ class Example:
     @property
     def skipped(self) -> bool:
         """True if `# doctest: +SKIP` excludes it."""
-        import doctest  # imports much, and is not needed to answer `initialize`
+        import doctest  # a slow import, not needed to answer `initialize`
 
         return bool(self.flags & doctest.SKIP)
 
     @property
     def has_want(self) -> bool:
-        """True if it runs and shows an output, so that it can verify a candidate."""
+        """True if it runs and shows an output, and so can verify a candidate."""
         return bool(self.want) and not self.skipped
 
 
@@ -92,7 +92,7 @@ class Module:
     root: Path
     """The directory that must be on `sys.path` for `name` to be importable."""
     top: Path | None = field(default=None, compare=False)
-    """The workspace, above which no settings of the project are looked for."""
+    """The workspace. AdaCoder looks for the project's settings no further up."""
 
     @property
     def is_package(self) -> bool:
@@ -102,34 +102,34 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The function to write: where it is, its signature, docstring and examples, in its module's text."""
+    """The function to write: its place in its module's text, its signature, docstring and examples."""
 
     module: Module
     text: str
-    """The whole text of the module at the moment it was read; line endings as they are."""
+    """The whole text of the module when it was read, with its own line endings."""
     qualname: str
-    """`Class.method`, as `__qualname__` spells it without `<locals>`."""
+    """Such as `Class.method`: the `__qualname__` without `<locals>`."""
     definition: Span
     """From the line start of the first decorator (or `def`) to the end of the last line of the function."""
     header: Span
     """From `def` or `async def` to the colon, inclusive."""
     docstring_span: Span
-    """The docstring's string literal, quotes included; with its brackets and parts, where it has such."""
+    """The docstring's string literal with its quotes, and with brackets and further parts if it has any."""
     docstring: str
-    """The docstring's value, cleaned as `inspect.cleandoc` does."""
+    """The docstring's value, as cleaned by `inspect.cleandoc`."""
     body: Span
-    """The range a new body replaces: from the end of the docstring's logical line, with its comment, to the end."""
+    """The range that a new body replaces: from the end of the docstring's logical line and its comment to the end."""
     indent: str
-    """The white space before `def`."""
+    """The whitespace before `def`."""
     examples: tuple[Example, ...]
     is_stub: bool
     """True if the body has only `pass`, `...`, a bare `raise NotImplementedError` or comments."""
     in_class: bool = False
     """True if it is directly in a class body: a method, property, classmethod, …"""
     is_function: bool = True
-    """Else it is a class, or the module, whose docstring is checked."""
+    """False for a class or module whose docstring is checked."""
     of_class: tuple[Example, ...] = ()
-    """The examples of its class, of which only running them tells which run it, too."""
+    """Examples of the enclosing class. Only a run shows which of them exercise this function."""
 
     @property
     def name(self) -> str:
@@ -148,35 +148,35 @@ class Target:
 
     @property
     def has_wants(self) -> bool:
-        """True if one of its examples could verify a candidate."""
+        """True if at least one example could verify a candidate."""
         return any(example.has_want for example in self.examples)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The target function as written by a model or a person, with its dependencies. May not parse.
+    """The target function as written by a model or a person, with its dependencies. It may not parse.
 
-    The one form every room uses. Text uses `\\n`, stands at column 0, and each part ends without a newline.
+    All packages use this form. Lines end in `\\n`, the code starts at column 0, and no part ends in a newline.
     """
 
     function: str
-    """The function, from its first decorator (or `def`) on; empty if the reply held no such thing."""
+    """The function, from its first decorator (or `def`) on; empty if the reply has no function."""
     imports: tuple[str, ...] = ()
-    """Import statements, one a string."""
+    """Import statements, one per string."""
     definitions: tuple[str, ...] = ()
-    """Module-level helpers, classes and constants, one statement a string."""
+    """Module-level helpers, classes and constants, one statement per string."""
     cut: bool = False
-    """True if the reply broke off or left parts out; such a candidate is never inserted unchanged."""
+    """True if the reply broke off or left parts out. Such a candidate is never inserted unchanged."""
     decorators: tuple[str, ...] = ()
-    """Decorators of `function` that go above the target, one a string. The others are not inserted."""
+    """Decorators of `function` to insert above the target, one per string. The others are dropped."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Sentences about its reply: the parts that were left out, or why it has no function."""
+    """Sentences about the reply, such as the parts left out, or the reason why it has no function."""
     others: tuple[Candidate, ...] = field(default=(), compare=False)
-    """Other versions in the same reply, to be tried in this order if it fails."""
+    """Other versions in the same reply, to be tried in this order if this one fails."""
 
     @property
     def text(self) -> str:
-        """The whole candidate as one small module."""
+        """The whole candidate as the text of a small module."""
         parts = ["\n".join(self.imports), *self.definitions, self.function]
         return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -187,7 +187,7 @@ class Ended(StrEnum):
     STOP = "stop"
     LENGTH = "length"
     STOPPED_EARLY = "stopped_early"
-    """We closed the stream because the code was complete."""
+    """AdaCoder closed the stream because the code was complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +197,9 @@ class Tokens:
     prompt: int = 0
     completion: int = 0
     estimated: bool = False
-    """True if any part was estimated, because a stream was closed before the server's counts arrived."""
+    """True if any count is an estimate, because a stream was closed before the server's counts arrived."""
     cached: int = 0
-    """Tokens of `prompt` that the server had cached; never too many. For Ollama it is inferred from the time taken."""
+    """Tokens of `prompt` that the server had cached, never overestimated. For Ollama, inferred from the time taken."""
 
     def __add__(self, other: Tokens) -> Tokens:
         prompt, completion = self.prompt + other.prompt, self.completion + other.completion
@@ -215,11 +215,11 @@ class Timing:
     """Times of a reply, in seconds."""
 
     queue: float = 0.0
-    """Waiting for other requests, ours or those of other programs."""
+    """Waiting for other requests, of AdaCoder or of other programs."""
     load: float = 0.0
     """Loading the model."""
     prompt: float = 0.0
-    """Reading the prompt; of a server that does not tell these apart, all that came before the first token."""
+    """Reading the prompt. If the server does not report these times separately, all time before the first token."""
     generation: float = 0.0
     """Writing the reply."""
 
@@ -239,7 +239,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The raw text a model returned."""
+    """A model's raw reply."""
 
     text: str
     tokens: Tokens = Tokens()
@@ -249,7 +249,7 @@ class Reply:
 
 
 class Level(StrEnum):
-    """Isolation levels of candidate code, strongest first."""
+    """Isolation levels for candidate code, strongest first."""
 
     FULL = "full"
     LSM = "lsm"
@@ -283,43 +283,43 @@ class FailureKind(StrEnum):
     NO_FUNCTION = "no_function"
     UNDEFINED_NAME = "undefined_name"
     IMPORT_ERROR = "import_error"
-    """The module raised while it was imported with the candidate in place."""
+    """Importing the module with the candidate in place raised an exception."""
     WRONG_OUTPUT = "wrong_output"
     EXCEPTION = "exception"
     BROKEN_EXAMPLE = "broken_example"
-    """The example itself cannot run, whatever the candidate."""
+    """The example itself cannot run with any candidate."""
     BROKEN_MODULE = "broken_module"
-    """The module cannot be imported, whatever the candidate."""
+    """The module cannot be imported with any candidate."""
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     KILLED = "killed"
     DENIED = "denied"
     """It needs processes, network or files that isolation denies."""
     MEMORISED = "memorised"
-    """It passed the examples by answering most of them from a table of them."""
+    """It passed the examples, but most answers were hard-coded."""
     PROTOCOL = "protocol"
-    """The child broke the evaluator's protocol, as only hostile or badly broken code does."""
+    """The child process broke the evaluator's protocol. Only hostile or badly broken code does that."""
 
 
 _UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
-"""Failures of a text that does not parse, if it was given to the interpreter at all."""
+"""Failures of text that does not parse, if the interpreter received it at all."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Reason why a candidate failed, with the first Example that shows it."""
+    """The reason for a candidate's failure, with the first Example that shows it."""
 
     kind: FailureKind
     message: str
-    """One sentence for people."""
+    """One sentence for the user."""
     example: Example | None = None
     got: str | None = None
-    """The output instead of `example.want`."""
+    """The actual output, instead of `example.want`."""
     error: str | None = None
     """The exception, as `Type: message`."""
     line: int | None = None
-    """1-based line of the candidate's function where it was raised, if it was raised there."""
+    """1-based line of the candidate's function where the exception was raised; None if it was raised elsewhere."""
 
     def json(self) -> dict[str, JSON]:
         """The `failure` object of `--json`."""
@@ -330,11 +330,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Reached part of the target's code. Lines are 1-based, in the module's text with the candidate in place."""
+    """The reached part of the target's code. Lines are 1-based, in the module's text with the candidate in place."""
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
-    """Each the line of a test, and the one that it led to; none where the interpreter does not tell of them."""
+    """Pairs of a test's line and the line that it led to; empty if the interpreter does not report branches."""
 
 
 NOTHING = Reached()
@@ -342,7 +342,7 @@ NOTHING = Reached()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the file with the candidate in place: its number, from 1 on, and its text with its indentation."""
+    """A line of the file with the candidate in place: its 1-based number, and its text with its indentation."""
 
     number: int
     text: str
@@ -350,12 +350,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage of the new function: its `lines` with code, and those the examples missed. No branch repeats a line."""
+    """Coverage of the new function: its `lines` of code, and the code that the examples did not reach.
+
+    A branch is left out if an unreached line already shows it.
+    """
 
     lines: tuple[int, ...]
     unreached: tuple[Line, ...] = ()
     branches: tuple[tuple[Line, bool], ...] = ()
-    """Tests that were asked, with what they never came to; none where the interpreter tells of none."""
+    """Evaluated tests, each with the result it never had; empty if the interpreter does not report branches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,50 +370,50 @@ class ExampleResult:
     got: str = ""
     error: str | None = None
     entered: bool = False
-    """True if it was observed to run the target's code, or used the result of one that was."""
+    """True if it was observed to run the target's code, or used the result of an example that was."""
     ran: str = ""
-    """The code that ran instead, as "`b.f` is `a.c.f`", where its names tell. "`f` is a …" may be the target's own."""
+    """The code that ran instead, as in "`b.f` is `a.c.f`", if known. "`f` is a …" may still be the target's code."""
     counts: bool = True
-    """True if it had to match."""
+    """True if the example had to match."""
     reached: Reached = NOTHING
-    """The target's code that it reached, where requested."""
+    """The part of the target's code that it reached, if requested."""
     hint: str = ""
-    """Why it did not match, and what to do, as a sentence; empty if the outputs say enough."""
+    """One sentence on why it did not match and what to do; empty if the outputs are clear enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The Code Evaluator's result: passed, or the first failure; and how far the candidate got."""
+    """The Code Evaluator's result: a pass or the first failure, and the progress of the candidate."""
 
     failure: Failure | None
     parses: bool = False
     defines: bool = False
     """True if the module defines the target with the candidate in place."""
     undefined: tuple[str, ...] = ()
-    """Names the candidate uses and nothing defines."""
+    """Names that the candidate uses but that are not defined anywhere."""
     imports: bool = False
     """True if the module could be imported with the candidate in place."""
     results: tuple[ExampleResult, ...] = ()
-    """The examples that ran, in order; skipped ones are left out."""
+    """Results of the examples that ran, in order, without the skipped ones."""
     isolation: Isolation | None = None
-    """Isolation of the run; None if nothing had to run."""
+    """Isolation of the run; None if no run was needed."""
     notes: tuple[str, ...] = ()
-    """Facts about the evidence, such as a part of the module that had to be left out."""
+    """Notes on the evidence, such as a part of the module that had to be left out."""
     reachable: Reached = NOTHING
-    """All of the target's code, where requested."""
+    """All of the target's code, if requested."""
     coverage: Coverage | None = None
     """Coverage of a pass; None if not requested or not available."""
     edits: tuple[Edit, ...] = ()
-    """Edits that put the candidate in place, in the text that it was judged in."""
+    """Edits that put the candidate in place, relative to the text in which it was evaluated."""
 
     @property
     def passed(self) -> bool:
-        """True if nothing failed. It verifies something only if an example decided."""
+        """True if nothing failed. The candidate is `verified` only if an example also proves it: see `conclude`."""
         return self.failure is None
 
     @property
     def final(self) -> bool:
-        """True if it passed, or if the failure lies outside the candidate, where no plan can help."""
+        """True if it passed, or if the cause of the failure is outside the candidate, so no other one can help."""
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
@@ -437,15 +440,15 @@ class Verdict:
         return len(self.results) >= sum(not example.skipped for example in examples)
 
     def total(self, target: Target) -> int:
-        """Number of examples of `target` that show an output, except those seen not to run the target."""
+        """Number of examples of `target` that show an output, without the examples found not to run the target."""
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, bool]:
-        """Rank of a candidate; the greater one got further.
+        """Rank of a candidate. A greater rank means that it got further.
 
-        What passed from memory proves nothing: it got further than what passes no example, and than nothing else.
+        Memorised answers prove nothing, so they only outrank a candidate that passes no example.
         """
         return (
             self.parses,
@@ -458,25 +461,25 @@ class Verdict:
 
     @property
     def is_memorised(self) -> bool:
-        """True if it passed the examples from memory."""
+        """True if it passed the examples with memorised answers."""
         return self.failure is not None and self.failure.kind is FailureKind.MEMORISED
 
     @property
     def examples_proved(self) -> int:
-        """Number of examples passed, but not from memory."""
+        """Number of examples passed; 0 if the answers were memorised."""
         return 0 if self.is_memorised else self.examples_passed
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A candidate and what the Code Evaluator found of it."""
+    """A candidate and its verdict from the Code Evaluator."""
 
     candidate: Candidate
     verdict: Verdict
 
 
 def further(one: Attempt, other: Attempt) -> Attempt:
-    """Return the attempt that got further; the first if neither did."""
+    """Return the attempt that got further; `one` on a tie."""
     return other if other.verdict.reach > one.verdict.reach else one
 
 
@@ -485,15 +488,15 @@ class Status(StrEnum):
 
     VERIFIED = "verified"
     PARTIAL = "partial"
-    """Some deciding examples passed, not all."""
+    """Some of the deciding examples passed, but not all."""
     UNVERIFIED = "unverified"
-    """Nothing failed, and nothing could be verified: no deciding example."""
+    """Nothing failed, but no example could verify the candidate."""
     FAILED = "failed"
     DENIED = "denied"
-    """Only of a check: an example needs what isolation denies."""
+    """Only for checks: an example needs something that isolation denies."""
     CANCELLED = "cancelled"
     ERROR = "error"
-    """It could not run."""
+    """The request could not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,25 +506,25 @@ class Outcome:
     status: Status
     target: Target
     reason: str | None = None
-    """Reason why it is not `verified`: one sentence."""
+    """One sentence on why it is not `verified`."""
     candidate: Candidate | None = None
     verdict: Verdict | None = None
     rounds: int = 0
     edits: tuple[Edit, ...] = ()
-    """Edits from `target.text` to the text with the candidate in place; empty if nothing may be offered."""
+    """Edits that put the candidate into `target.text`; empty if it may not be offered."""
     model: str | None = None
     strategy: str | None = None
     steps: tuple[Step, ...] = ()
     seconds: float = 0.0
-    """From the request's start to its end."""
+    """Duration of the request, in seconds."""
     notes: tuple[str, ...] = ()
-    """Facts about the request, such as a model that could not be asked."""
+    """Notes on the request, such as a model that could not be asked."""
     trouble: AdaCoderError | None = None
-    """The error that ended it, or that ended the replies of a model."""
+    """The error that ended the request, or that stopped a model's replies."""
 
     @property
     def stands(self) -> bool:
-        """True if the text already has the candidate, and no example failed: there is nothing to change."""
+        """True if no example failed and the text already has the candidate, so that nothing needs to change."""
         return self.status in _OFFERED and self.verdict is not None and not (self.edits or self.verdict.edits)
 
     @property
@@ -531,40 +534,40 @@ class Outcome:
 
     @property
     def total(self) -> int:
-        """Number of examples to pass; if nothing ran, all that show an output."""
+        """Number of examples to pass; if nothing ran, the number of all examples that show an output."""
         return (self.verdict or Verdict(None)).total(self.target)
 
 
 class Details(Protocol):
-    """Input and result of a Step, by its action: `journal` has one class for each."""
+    """Input and result of a Step. `journal` has a class for each action."""
 
     def json(self) -> dict[str, JSON]:
-        """Its part of an entry of `journal` in `--json`."""
+        """The part of a `journal` entry in `--json` that is specific to the action."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing an Agent did: an entry of the Journal."""
+    """One action of an Agent: an entry of the Journal."""
 
     agent: str
-    """Such as `programming_assistant` or `code_evaluator`."""
+    """For example `programming_assistant` or `code_evaluator`."""
     action: str
-    """Such as `write` or `evaluate`."""
+    """For example `write` or `evaluate`."""
     round: int
     """1-based round of the loop."""
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None
-    """None where it did not come so far."""
+    """None if the step ended before it had any."""
     time: Timing | None = None
     """Times of a model's reply."""
     doing: str = ""
-    """The action for people: "writing the function"."""
+    """The action in words, such as "writing the function"."""
     branch: tuple[str, ...] = ()
-    """The branches of a search in which it was done, from the outermost."""
+    """The branches of a search that the step belongs to, outermost first."""
     error: str | None = None
-    """The error, if it failed."""
+    """The error, if the step failed."""
 
     def json(self) -> dict[str, JSON]:
         """An entry of `journal` in `--json`."""
@@ -582,15 +585,15 @@ class Step:
 
 
 _OFFERED = frozenset({Status.VERIFIED, Status.UNVERIFIED})
-"""Outcomes that carry Edits. An unverified one is marked so, and its door asks before it inserts."""
+"""Statuses of Outcomes that have Edits. Unverified code is marked as such, and only inserted if the user agrees."""
 
 
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """Conclude from an attempt: the one place that decides `verified`.
+    """Turn an attempt into an Outcome. Only this function decides `verified`.
 
-    `verified` needs at least one Example that has a `want` and was observed to run the target; and all such Examples
-    passed, by a candidate that did not memorise them. Of a class or a module all that doctest runs counts. Every
-    Example that is not skipped needs a result.
+    `verified` needs at least one Example that has a `want` and was observed to run the target. All such Examples must
+    pass, and the candidate must not have memorised them. Every Example that is not skipped needs a result. For a class
+    or a module, every Example that doctest runs counts.
     """
     verdict = attempt.verdict
     passed, total = verdict.examples_passed, verdict.total(target)
@@ -612,9 +615,10 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 
 
 def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """Conclude from a check of the text as it stands.
+    """Turn a check of the current text into an Outcome.
 
-    As `conclude`, but a file that does not parse could not run, and what isolation denies is not a failure of the code.
+    As `conclude`, but a file that does not parse is an error, and a resource denied by isolation is not a failure of
+    the code.
     """
     outcome = conclude(target, attempt, rounds)
     failure = attempt.verdict.failure

@@ -1,4 +1,4 @@
-"""JSON that anybody may have written, read within bounds: rows, tasks and recordings come from other people."""
+"""Read JSON from untrusted sources within bounds: rows, tasks and recordings come from other people."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from adacoder.domain import JSON
 T = TypeVar("T")
 
 _MOST_VALUES = 4_000_000
-"""Maximum number of values in a text, of about 100 bytes each in memory. A string's brackets and commas count too."""
+"""Maximum number of values in a text, at about 100 bytes of memory each. Brackets and commas in strings also count."""
 
 
 def read_json(text: str) -> JSON:
     """Read one JSON value.
 
     Raises:
-        ValueError: the text is no JSON; it has too many values, or nests them too deeply; a key occurs twice in an
-            object; or a number is not finite.
+        ValueError: the text is not JSON, has too many values, nests them too deeply, repeats a key in an object, or has
+            a number that is not finite.
     """
     if sum(map(text.count, "[{,")) > _MOST_VALUES:
         raise ValueError(f"it has more than {_MOST_VALUES:,} values")

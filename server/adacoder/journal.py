@@ -1,6 +1,7 @@
-"""The Journal: the ordered record of what each Agent was given and returned.
+"""The Journal: the ordered record of each Agent's input and result.
 
-Editor progress, CLI output and `--json` are views of it. It is the only part of the ground that reads a clock.
+Editor progress, command line output and `--json` are views of it. It is the only module on the lowest floor of the
+import order that reads a clock.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ class Asked:
     """A model was asked."""
 
     instruction: str
-    """The last paragraph of the chat, which is new in each call."""
+    """The last paragraph of the chat, which changes with each call."""
     reply: str | None = None
-    """None: none came."""
+    """None if no reply came."""
     ended: Ended = Ended.STOP
     is_known: bool = False
     """True if the same reply came before."""
     again: str = ""
     """Reason for asking the model once more."""
     unread: bool = False
-    """True if nothing could be read in the reply, so that the Role's default counts."""
+    """True if the reply could not be read and the Role's default was used."""
     designed: tuple[Example, ...] | None = None
-    """The tests that were read in the reply, which people see there; None: the Role designs none."""
+    """Tests read from the reply, where people see them; None if the Role designs no tests."""
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         entry: dict[str, JSON] = {"instruction": self.instruction}
         if self.reply is not None:
             entry |= {"reply": self.reply, "ended": self.ended.value}
@@ -52,7 +53,7 @@ class Evaluated:
 
     code: str
     has_run: bool
-    """True if something ran; False where the candidate is no code."""
+    """True if something ran; False if the candidate is not code."""
     passed: int
     total: int
     failure: Failure | None
@@ -61,7 +62,7 @@ class Evaluated:
     """True if it was evaluated before."""
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         return {
             "code": self.code,
             "ran": self.has_run,
@@ -78,12 +79,12 @@ class Repaired:
     """Rules were tried on a candidate."""
 
     rules: tuple[str, ...]
-    """The names of those that changed it."""
+    """Names of the rules that changed the candidate."""
     code: str
     """The result."""
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         return {"rules": [*self.rules], "code": self.code}
 
 
@@ -98,24 +99,24 @@ class Traced:
     is_complete: bool
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         return {"code": self.code, "example": self.example, "lines": self.lines, "complete": self.is_complete}
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A strategy decided something by itself, such as to set a test aside."""
+    """A strategy's own decision, such as setting a test aside."""
 
     note: str
 
     def json(self) -> dict[str, JSON]:
-        """As of `Details`."""
+        """As `Details.json`."""
         return {"note": self.note}
 
 
 @dataclass
 class OpenStep:
-    """A step that is still going on; its Agent fills in what it learns."""
+    """A step that has not ended yet. Its Agent fills in the details."""
 
     agent: str
     action: str
@@ -126,18 +127,18 @@ class OpenStep:
     tokens: Tokens = field(default_factory=Tokens)
     time: Timing | None = None
     written: int = 0
-    """Tokens seen so far in a reply that still streams; an estimate."""
+    """Estimated number of tokens so far in a streaming reply."""
     _moved: Callable[[OpenStep], None] = lambda step: None
 
     def moved(self, written: int) -> None:
-        """Say that the reply has grown to about `written` tokens."""
+        """Report that the reply has grown to about `written` tokens."""
         self.written = written
         self._moved(self)
 
 
 Listener = Callable[["OpenStep | Step | Waiting"], None]
 """Called with an `OpenStep` when a step begins and each time it moves, with the `Step` when it has ended, and with
-a `Waiting` while a request has to wait. It shows a step that it does not know by its `doing`."""
+a `Waiting` while a request has to wait. A listener shows an unknown step by its `doing`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +146,14 @@ class Waiting:
     """The request waits for something outside the loop."""
 
     message: str
-    """Such as `waiting for the model, 1 ahead`."""
+    """For example `waiting for the model, 1 ahead`."""
 
 
 _branch: ContextVar[tuple[str, ...]] = ContextVar("_branch", default=())
 
 
 class Journal:
-    """The record of one request. Listeners hear of every step as it happens."""
+    """The record of one request. Listeners receive every step as it happens."""
 
     def __init__(self, *listeners: Listener) -> None:
         self._listeners = listeners
@@ -167,25 +168,25 @@ class Journal:
 
     @property
     def round(self) -> int:
-        """The round of the loop, from 1; 0 before the first."""
+        """Current round of the loop, 1-based; 0 before the first."""
         return self._round
 
     @property
     def seconds(self) -> float:
-        """Time since the request began."""
+        """Seconds since the request began."""
         return time.perf_counter() - self._began
 
     def begin_round(self) -> None:
-        """Count a new round: the steps that follow belong to it."""
+        """Start a new round, to which the following steps belong."""
         self._round += 1
 
     def waiting(self, message: str) -> None:
-        """Tell the listeners that the request waits, and for what."""
+        """Report to the listeners that the request waits, with the reason."""
         self._tell(Waiting(message))
 
     @contextmanager
     def branch(self, *names: str) -> Iterator[None]:
-        """Record what is done inside the `with` block, and in tasks that begin there, as a branch of a search."""
+        """Record the steps inside the `with` block, and in tasks that begin there, as a branch of a search."""
         token = _branch.set((*_branch.get(), *names))
         try:
             yield
@@ -194,7 +195,7 @@ class Journal:
 
     @contextmanager
     def step(self, agent: str, action: str, doing: str) -> Iterator[OpenStep]:
-        """Record what `agent` does inside the `with` block, also when it fails or is cancelled."""
+        """Record an action of `agent` inside the `with` block, even if it fails or is cancelled."""
         step = OpenStep(agent, action, max(self._round, 1), doing, _branch.get(), _moved=self._tell)
         began = time.perf_counter()
         self._tell(step)

@@ -1,7 +1,7 @@
-"""Sentences for users that name settings: each door spells those as its users write them.
+"""Messages that name settings. The command line and editors each spell settings as their users write them.
 
-A setting is a part of its own in such a text, never found in it again by its spelling. So whatever a model, a server or
-a project says arrives as it is, also where it looks like an option.
+A setting is a separate part of such a message, and is never recognized by its spelling. So text from a model, a server
+or a project stays unchanged, even if it looks like an option.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Self, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A setting as a part of a message, spelled for the command line."""
+    """A setting as part of a message, by default in the command line's spelling."""
 
     key: str
     """Its key in section `adacoder`: `contextTokens`, `ollama.host`."""
     value: str = ""
-    """Value to set it to, if the message says one."""
+    """Value to set it to, if the message suggests one."""
 
     def __str__(self) -> str:
         name = snake_case(self.key.rpartition(".")[2]).replace("_", "-")
@@ -33,12 +33,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A thing to do as a part of a message, which a door may offer to do."""
+    """An action as part of a message. An editor may offer to carry it out."""
 
     kind: str
     """`pull`: have Ollama download a model. `start`: start Ollama."""
     words: str
-    """What the message says of it."""
+    """The action in words, as in the message."""
     model: str = ""
 
     def __str__(self) -> str:
@@ -54,26 +54,26 @@ Part: TypeAlias = "str | Named | Remedy"
 
 
 class Text(str):
-    """A text that knows which parts are settings, or things to do; as a `str` it has the command line's spelling.
+    """A message that knows which of its parts are settings or actions. As a `str` it has the command line's spelling.
 
-    Whatever makes another `str` of it (an f-string, `join`, a slice) forgets that: `Text(…)` and `joined` keep it.
+    F-strings, `str.join` and slices return a plain `str` and lose the parts. `Text(…)` and `joined` keep them.
     """
 
     parts: tuple[Part, ...]
 
     def __new__(cls, *parts: Part) -> Self:
-        """Parts that are Texts themselves keep their settings."""
+        """Parts that are themselves Texts keep their own parts."""
         text = super().__new__(cls, "".join(map(str, parts)))
         text.parts = tuple(chain.from_iterable(part.parts if isinstance(part, Text) else (part,) for part in parts))
         return text
 
     @property
     def in_editor(self) -> str:
-        """The text with an editor's spelling of the settings."""
+        """The message with settings in an editor's spelling."""
         return "".join(part if isinstance(part, str) else part.in_editor for part in self.parts)
 
     def shortened(self, most: int) -> Text:
-        """At most about so many characters from its beginning, settings whole; with a mark where it was longer."""
+        """Cut after about `most` characters, with an ellipsis. Settings and actions are kept whole."""
         if len(self) <= most:
             return self
         kept, left = list[Part](), most
@@ -86,23 +86,23 @@ class Text(str):
 
 
 class AdaCoderError(Exception):
-    """A problem that its user can fix: one sentence that says what to do, given in parts where it names settings."""
+    """A problem that the user can fix. One sentence says what to do; it is given in parts if it names settings."""
 
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)
 
     def __str__(self) -> Text:
-        return Text(*self.args)  # `str(error)` is this very object, so it keeps its parts
+        return Text(*self.args)  # `str(error)` returns this object, so it keeps its parts
 
 
 def joined(separator: str, texts: Iterable[str]) -> Text:
-    """`separator.join(texts)` that keeps their settings."""
+    """As `separator.join(texts)`, but keep the parts of each text."""
     parts = list(chain.from_iterable((separator, text) for text in texts))
     return Text(*parts[1:])
 
 
 def remedies(text: str) -> list[Named | Remedy]:
-    """What a text tells its user to do or to set, each once."""
+    """Settings and actions in `text`, without duplicates."""
     parts = text.parts if isinstance(text, Text) else ()
     return list(dict.fromkeys(part for part in parts if not isinstance(part, str)))
 
@@ -113,5 +113,5 @@ def snake_case(key: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: `1 model`, `1,204 models`."""
+    """Format a count: `1 model`, `1,204 models`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,6 +1,6 @@
-"""Files that only this user can have written, in folders that AdaCoder makes.
+"""Files that only this user can have written, in folders that AdaCoder creates.
 
-All checks are made on open files and folders, so that nothing can be put in their place meanwhile. No link is followed.
+All checks are made on open files and folders, so nothing can replace them in between. Links are not followed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class PrivateFolder:
-    """A folder of this user alone: mode 0700, its files 0600. Each method raises OSError where that does not hold."""
+    """A folder that only this user can access: mode 0700, its files 0600. Methods raise OSError if it is not."""
 
     def __init__(self, around: Path, *names: str) -> None:
-        """`around` is a folder of the user. Below it AdaCoder makes the folders `names`, one in the other."""
+        """`around` is a folder of the user. AdaCoder creates the nested folders `names` below it."""
         self._around = around
         self._names = names
 
@@ -31,13 +31,13 @@ class PrivateFolder:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with open(os.open(name, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # of an open folder
                 found = os.fstat(file.fileno())
-                # A file that was replaced just now has no name any more.
+                # A file that was just replaced has a link count of 0.
                 if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not _is_private(found):
                     raise PermissionError(f"{name} is not a file of this user alone")
                 return file.read(most)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write or replace a file, at once."""
+        """Write or replace a file atomically."""
         with self._open(make=True) as folder:
             unfinished = f"{name}.{os.urandom(8).hex()}"
             handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -50,12 +50,12 @@ class PrivateFolder:
                 raise
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
         with suppress(FileNotFoundError), self._open() as folder:
             os.unlink(name, dir_fd=folder)
 
     def sizes(self) -> dict[str, int]:
-        """Size of each file in bytes, the oldest first; none where the folder is missing."""
+        """Size of each file in bytes, oldest first; empty if the folder is missing."""
         found: list[tuple[int, str, int]] = []
         with suppress(FileNotFoundError), self._open() as folder:
             for name in os.listdir(folder):  # noqa: PTH208  # of an open folder
@@ -71,7 +71,7 @@ class PrivateFolder:
             self._around.mkdir(0o700, parents=True, exist_ok=True)
         folder = os.open(self._around, flags)
         try:
-            if os.fstat(folder).st_uid != os.geteuid():  # as under sudo: root's files would be in its user's way
+            if os.fstat(folder).st_uid != os.geteuid():  # as under sudo, where root's files would block the user
                 raise PermissionError(f"{self._around} is another user's")
             for name in self._names:
                 if make:

@@ -1,4 +1,4 @@
-"""The project around a file: its marks, its folder, its pyproject.toml, and the Python files that are its own."""
+"""The project around a file: its marker files, its folder, its pyproject.toml and its own Python files."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from adacoder.privacy.access import leads_out
 from adacoder.pytext import starts_logical_line
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-"""Files that make a folder something to install."""
+"""Files that make a folder installable."""
 MARKS = (*BUILD_FILES, ".git")
 """Entries that make a folder a project."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
-"""Folders of what was installed or can be made anew. Not searched for secrets, so nothing else belongs here."""
+"""Folders of installed or generated files. They are not searched for secrets, so add no other folders here."""
 _OUTPUT = frozenset({"venv", "build", "dist"})
-"""Folders that tools make, unless they are packages: then they are the project's own."""
+"""Folders created by tools. If such a folder is a package, it belongs to the project."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
-"""Folders without the project's own code. Hidden ones and environments are skipped too."""
+"""Folders without the project's own code. Hidden folders and environments are also skipped."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
-"""Folders that are listed for `nearest_files`."""
+"""Maximum number of folders listed by `nearest_files`."""
 _MOST_COUNTED = 20_000
-"""Entries of a skipped folder that are looked at to count its Python files."""
+"""Maximum number of entries examined to count the Python files of a skipped folder."""
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 
 
@@ -40,26 +40,26 @@ class Project:
     folder: Path
     """The workspace folder, absolute."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Whole texts of open files, by path, which may differ from what is on disk."""
+    """Whole texts of open files, by path. They may differ from the files on disk."""
 
 
 def project_around(folder: Path) -> Path | None:
-    """The nearest folder at or above `folder` that bears a mark of a project."""
+    """The nearest folder at or above `folder` that has an entry of `MARKS`; None if there is none."""
     return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
 def folder_of(path: Path, text: str) -> Path:
-    """The project's folder of a file: the nearest that bears a mark, else the one its module is imported from."""
+    """The project folder of a file: the nearest with an entry of `MARKS`, else the one its module is imported from."""
     found = project_around(path.parent)
     if found is None:
         return module_of(path, text, Path(path.anchor)).root
-    # A project that a link in another one leads to is no part of that: who means it names it itself.
+    # A link does not make its target part of the project that contains the link. Users can name the target itself.
     above = [folder for folder in found.parents if _is_project(folder) and not is_wide(folder)]
     return next((folder for folder in above if leads_out(found, folder)), found)
 
 
 def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
-    """The nearest pyproject.toml at or above `folder`, whatever it is; None if there is none up to `top`."""
+    """The nearest entry named pyproject.toml at or above `folder`, of any kind; None if there is none up to `top`."""
     folders = [folder, *folder.parents]
     if top in folders:
         folders = folders[: folders.index(top) + 1]
@@ -68,11 +68,11 @@ def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A folder with Python files, or a link, that a run over a project leaves out."""
+    """A link, or a folder with Python files, that a run over a project leaves out."""
 
     path: Path
     why: str
-    """Noun phrase, such as `12 files`."""
+    """A noun phrase, such as `12 files`."""
 
 
 def python_files(
@@ -85,8 +85,8 @@ def python_files(
 ) -> Iterator[Path]:
     """Yield the project's own Python files below `folder`, in order.
 
-    Hidden, installed, vendored and built folders are skipped, and so are links. `tell` hears of folders that cannot be
-    read, `skip` of what is skipped. Folders in `seen` are not listed again, and no more than `most` are.
+    Links and hidden, installed, vendored or built folders are skipped. `tell` receives a message for each unreadable
+    folder, and `skip` each skipped entry. Folders in `seen` are not listed again, and `seen` grows to at most `most`.
     """
     seen = set() if seen is None else seen
     pending = [iter([(folder, True)])]  # folders may be nested deeper than generators may be
@@ -105,7 +105,7 @@ def python_files(
 
 
 def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
-    """Yield the Python files of `workspace` except `own`, outwards from its folder, of a bounded number of folders."""
+    """Yield the Python files of `workspace` except `own`, outwards from its folder, up to a maximum of folders."""
     seen = set[Path]()
     for top in [folder for folder in own.parents if folder.is_relative_to(workspace)] or [own.parent]:
         for path in sorted(python_files(top, seen=seen, most=_MOST_FOLDERS), key=lambda path: len(path.parts)):
@@ -114,7 +114,7 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
 
 
 def _own_entries(folder: Path, skip: Callable[[Skipped], object] | None) -> Iterator[tuple[Path, bool]]:
-    """Yield the project's own folders and Python files in `folder`, each with True for a folder."""
+    """Yield the project's own folders and Python files directly in `folder`, each with True if it is a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = folder / entry.name
@@ -128,7 +128,7 @@ def _own_entries(folder: Path, skip: Callable[[Skipped], object] | None) -> Iter
 
 
 def _is_own(folder: Path) -> bool:
-    """True if a folder, which is no link, holds the project's own code."""
+    """True if `folder`, which must not be a link, has the project's own code."""
     name = folder.name
     if name.startswith(".") or _is_environment(folder):
         return False
@@ -140,7 +140,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """What to say of an entry that is not the project's own; None if it holds no Python file."""
+    """Description of a skipped entry; None if it has no Python file."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
@@ -154,7 +154,7 @@ def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
 
 
 def _count(top: Path) -> tuple[int, bool]:
-    """The number of Python files below a folder, and whether all of it was looked at."""
+    """The number of Python files below a folder, and True if all of it was examined."""
     files = looked = 0
     waiting = [top]
     while waiting:
@@ -174,15 +174,15 @@ def _count(top: Path) -> tuple[int, bool]:
 
 
 def is_wide(folder: Path) -> bool:
-    """True for a folder that holds more than a project: the home folder, a folder there that all programs share, the
-    folder of temporary files, or one above these."""
+    """True for a folder that is more than one project: the home folder, a folder there that programs share, the folder
+    for temporary files, or any parent of these."""
     shared = (*(home() / name for name in (".local/share", ".config", ".cache")), _temporary())
     folder = Path(os.path.realpath(folder))
     return any(place.is_relative_to(folder) for place in shared if place is not None)
 
 
 def home() -> Path:
-    """The user's home folder, without links."""
+    """The user's home folder, with links resolved."""
     return Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  # Path.home() fails for a user without one
 
 
@@ -196,8 +196,8 @@ def _temporary() -> Path | None:
 def module_of(path: Path, text: str, workspace: Path) -> Module:
     """The name under which the file at `path` is imported, and the directory it is imported from.
 
-    Directories with an `__init__.py` are packages. Where the text imports relatively without one, as many
-    directories are as its dots need, up to the workspace.
+    Directories with an `__init__.py` are packages. Relative imports in the text may need more packages than that: then
+    directories without an `__init__.py` also count, as many as the dots need, up to the workspace.
     """
     path, workspace = path.absolute(), workspace.absolute()
     folder = path.parent
@@ -211,7 +211,7 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
 
 
 def _outside_packages(folder: Path) -> Path:
-    """The nearest directory at or above `folder` that is no package."""
+    """The nearest directory at or above `folder` that is not a package."""
     while (folder / "__init__.py").is_file() and "." not in folder.name:
         folder = folder.parent
     return folder
@@ -222,17 +222,17 @@ def _depth(folder: Path, root: Path) -> int:
 
 
 def _levels(text: str, at_least: int) -> int:
-    """The number of packages that the relative imports of `text` need around it, or `at_least`."""
+    """Number of packages that must enclose `text` for its relative imports to work, or `at_least` if that is more."""
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
-    # What a string holds imports nothing.
+    # An import inside a string does not count.
     return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
 
 
 def _importable(stem: str, folder: Path) -> str:
-    """`stem` as the name of a module; for one that is none, such as `my-script`, a name that no file there has.
+    """Return `stem` if it is a module name, else a name that no file in `folder` has, as for `my-script`.
 
-    `__main__` gets one too: under its own name, a module does what only a program would do.
+    `__main__` is also renamed: under its own name, the module would act as a program.
     """
     if stem.isidentifier() and stem != "__main__":
         return stem
@@ -244,7 +244,7 @@ def _importable(stem: str, folder: Path) -> str:
 
 
 def below(folder: Path, path: Path) -> Path:
-    """`path` relative to `folder` if it lies in it, else as it is."""
+    """Return `path` relative to `folder` if it lies below, else unchanged."""
     return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 

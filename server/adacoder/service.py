@@ -1,6 +1,6 @@
-"""One request: a Task in, an Outcome with its Edits out.
+"""Run requests: a Task in, an Outcome with its Edits out.
 
-The only place that brings models, sandbox, agents and strategies together. It is behind every door.
+Only this module combines models, sandbox, agents and strategies. The command line and the language server use it.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ from adacoder.task import Mode, Task, current
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 
 _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcome]]
-"""Work on a task with one model, for at most so many rounds after the first."""
+"""Work on a task with one model. The number is the most rounds after the first."""
 
 
 _WORTH_A_WORD = 20
-"""Calls of a model that a request may take from which on it says so before it starts."""
+"""Announce the cost of a request from this many model calls on."""
 
 
 class Service(Checks):
-    """Runs requests. Keeps between them what Checks keeps, and what is remembered of models."""
+    """Runs requests. Between them it keeps a `Session` of models, as well as the state of Checks."""
 
     def __init__(self, open_model: OpenModel = open_model, session: Session | None = None) -> None:
-        """`open_model` opens what answers; tests have a model of their own."""
+        """`open_model` opens a model by name. Tests pass their own."""
         super().__init__()
         self._open_model = open_model
         self.session = session or Session()
@@ -78,7 +78,7 @@ class Service(Checks):
         return most_rounds(mode, settings)
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
-        """Do what `mode` says, as `check`, `suggest` or `run`."""
+        """Perform a task in `mode`, by `check`, `suggest` or `run`."""
         match mode:
             case Mode.CHECK:
                 return await self.check(task, covers=True)
@@ -89,23 +89,23 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy on the target, from `task.start` if there is one, and say what came of it.
+        """Run the strategy on the target, from `task.start` if there is one.
 
-        With `max_iterations == 0` and a `start` no model is called.
+        No model is called if there is a `start` and `max_iterations` is 0.
         """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
         return replace(outcome, strategy=task.settings.strategy)
 
     async def recheck(self, task: Task) -> Outcome:
-        """Only evaluate the candidate `task.start`, in a text that is not the one it was written for."""
+        """Only evaluate the candidate `task.start`, in a text other than the one it was written for."""
         task.journal.begin_round()
         return await self._outcome(task, self._evaluate)
 
     async def suggest(self, task: Task) -> Outcome:
-        """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, its Edits add them.
+        """Let a model suggest examples for the docstring. At best the Outcome is `unverified`, and its Edits add them.
 
-        Only examples that run the function are suggested; and where it is written already, only what it passes.
+        Suggested examples must run the function, and must pass if the function is already written.
         """
         task.journal.begin_round()
         return await self._outcome(
@@ -113,8 +113,8 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Do `work` on the target with the examples of its class. Whatever a user can fix becomes an Outcome;
-        cancellation goes through."""
+        """Do `work` on the target with the examples of its class. An AdaCoderError becomes an Outcome; cancellation
+        propagates."""
         try:
             await asyncio.to_thread(task.require_access)
             evaluator = await self._evaluator(task)
@@ -127,7 +127,7 @@ class Service(Checks):
         return with_evidence(outcome, task)
 
     async def _with_undeclared(self, outcome: Outcome, task: Task) -> Outcome:
-        """`outcome` with notes on imports that the project does not declare."""
+        """Add notes on imports that the project does not declare."""
         if not outcome.edits:
             return outcome
         folders = (await self._interpreter(task)).folders
@@ -142,9 +142,9 @@ class Service(Checks):
         return conclude(task.target, attempt, task.journal.round)
 
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
-        """Do `work` once a rung of the ladder of models, until one leaves nothing more to be done.
+        """Do `work` with each model of the ladder in turn, until an Outcome has edits or no other model could help.
 
-        Of all Outcomes the one that got furthest is returned, with the model that it is due to.
+        Return the Outcome that got furthest, with the name of its model.
         """
         best: Outcome | None = None
         troubles: dict[str, ModelError] = {}
@@ -157,7 +157,7 @@ class Service(Checks):
                     task.journal.waiting(str(error))
                     model.concluded(Outcome(Status.ERROR, task.target, str(error)))
                     if isinstance(error, CannotRecord):
-                        break  # no other model can
+                        break  # no other model can be recorded either
                     continue
             outcome = replace(outcome, model=model.name)
             if best is None or _reach(outcome) > _reach(best):
@@ -169,7 +169,7 @@ class Service(Checks):
         return replace(best, rounds=task.journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     async def _model(self, name: str | None, number: int, task: Task) -> LeasedModel:
-        """The model `name` of the ladder, its `number` in it counted from 1."""
+        """The model `name`, which has the 1-based `number` in the ladder."""
         python = (await self._interpreter(task)).path
         about = partial(About, task.target, task.start, task.settings, task.project.folder, python, shareable, number)
         return LeasedModel(name, task.settings, self.session, task.journal, about, self._open_model)
@@ -196,7 +196,7 @@ class Service(Checks):
         )
         await evaluator.ready(target)
         if start is None:
-            await model.window()  # a model that cannot be asked takes no round
+            await model.window()  # fail before the first round if the model cannot be asked
         calls = ceiling.most_calls(budget.calls, task.journal)
         if calls >= _WORTH_A_WORD:
             task.journal.waiting(self.session.announced(strategy.name, calls, model.name))
@@ -261,18 +261,18 @@ def _packed(
     instructions: str,
     others: tuple[Candidate, ...],
 ) -> Briefing:
-    """Pack what every prompt of a request begins with."""
+    """Pack the common beginning of all prompts of a request."""
     found = pieces(target, overlays, allowed)
     return brief(target, found, roles, window=window, instructions=instructions, others=others)
 
 
 def from_reply(text: str, target: Target) -> Candidate:
-    """The Candidate in a reply that came from anywhere."""
+    """Read the Candidate in a reply, whatever its source."""
     return extract(Reply(text), target)
 
 
 def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
-    """`outcome`, or its failure if its candidate is one of `others`."""
+    """Return `outcome`, as failed if its candidate is already in the text or among `others`."""
     candidate = outcome.candidate
     if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
@@ -281,5 +281,5 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """The progress of an Outcome's candidate, for comparison; of suggested examples, whether there are any."""
+    """Progress of an Outcome's candidate, for comparison. For suggested examples: 1 if there are any, else 0."""
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

@@ -1,4 +1,4 @@
-"""A Task: all that one request to the service is about."""
+"""A Task: everything that a request to the service needs."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ class Mode(StrEnum):
     """The kind of work on a function."""
 
     GENERATE = "generate"
-    """Write it."""
+    """Write the function."""
     FIX = "fix"
-    """Begin with a candidate, and ask a model only if no rule fixes it."""
+    """Start from a candidate, and ask a model only if no rule fixes it."""
     CHECK = "check"
     """Only run the examples."""
     REPAIR = "repair"
-    """Begin with a candidate, and fix it by rule only."""
+    """Start from a candidate, and fix it by rules only."""
     ANOTHER = "another"
-    """Write it in another way than it has been written."""
+    """Write a version that differs from those so far."""
     SUGGEST_EXAMPLES = "suggestExamples"
     """Let a model suggest examples for the docstring."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One request: a function, the candidate to begin with, and what holds while it is worked on."""
+    """One request: a function, its first candidate, and the settings, project and journal of the work."""
 
     target: Target
     settings: Settings
     project: Project
     journal: Journal = field(default_factory=Journal)
     start: Candidate | None = None
-    """The first candidate; None: a model writes it."""
+    """The first candidate. If None, a model writes it."""
     others: tuple[Candidate, ...] = ()
-    """Candidates that there are already: the model is asked for a different one."""
+    """Earlier candidates. The model is asked for a different one."""
 
     def in_mode(self, mode: Mode) -> Task:
-        """This task for `mode`: fixing and repairing begin with the function as it stands unless `start` is given, and
-        another candidate differs from it."""
+        """Adapt this task to `mode`. Fixing and repairing start from the current function, unless `start` is given.
+        For `Mode.ANOTHER` the candidate must differ from the current function."""
         settings = self.settings
-        if mode is Mode.REPAIR:  # rules are all that it takes of a workflow, and the default one has them
+        if mode is Mode.REPAIR:  # only needs a workflow's rules, and the default workflow has them
             settings = replace(settings, max_iterations=0, strategy=Settings().strategy)
         if mode is Mode.ANOTHER and not self.target.is_stub:
             return replace(self, others=(current(self.target), *self.others))
@@ -57,7 +57,7 @@ class Task:
         return replace(self, settings=settings, start=current(self.target) if begins else self.start)
 
     def access(self, *others: Path) -> Access:
-        """The files that may be read for this task; with `others`, those that its code may be shown."""
+        """Permission to read files for this task, including files in the folders `others`."""
         return Access.around(self.target.module, self.project.folder, self.settings.wishes, *others)
 
     def require_access(self) -> None:
@@ -65,11 +65,11 @@ class Task:
         self.access().require(self.target.module.path)
 
     def overlays(self, *others: Path) -> Mapping[Path, str]:
-        """The texts of open files that may be read, as by `access`: an open private file is still private."""
+        """The texts of open files that `access` allows to be read: a private file remains private while it is open."""
         allowed = self.access(*others)
         return {path: text for path, text in self.project.overlays.items() if allowed.refusal(path) is None}
 
 
 def current(target: Target) -> Candidate:
-    """The function as it stands in the text."""
+    """The function currently in the text, as a Candidate."""
     return Candidate(function=dedent(normalize(target.source)))

@@ -1,6 +1,6 @@
-"""The lines of the target that an Example executed: text for a model or a person, which decides nothing.
+"""The lines of the target that an Example executed. A trace is for models and people to read, and decides nothing.
 
-The code's own process reported it, so hostile code may have reported anything; only its form and size are certain.
+The process of the traced code reports it, so hostile code can report anything. Only its form and size are checked.
 """
 
 from __future__ import annotations
@@ -12,41 +12,41 @@ from adacoder.domain import Line
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A line of the target just before it ran; or how that line ended or interrupted its call."""
+    """A line of the target just before it ran, or the way in which that line ended or interrupted its call."""
 
     call: int
-    """Number of the call of the target's code, from 1 on in the order in which calls began; a nested function, a
-    comprehension or a step of a recursion has its own. A generator that is resumed stays the same call."""
+    """1-based number of the call of the target's code, in the order in which calls began. Each nested function,
+    comprehension and recursive call has its own number. A resumed generator keeps its number."""
     line: int
-    """1-based line of the module's text with the candidate in place, as in `Reached`."""
+    """1-based line in the module's text with the candidate in place, as in `Reached`."""
     values: tuple[tuple[str, str], ...] = ()
-    """Locals that are new or changed since the call's previous entry, each with its representation. The first entry of
-    a call has its arguments; changes by a line are in the entry after it."""
+    """Name and representation of each local that is new or changed since the call's previous entry. The first entry of
+    a call has its arguments. The changes that a line makes are in the entry after it."""
     gave: str = ""
     """Representation of the value that the line returned or yielded; empty if it did neither."""
     raised: str = ""
-    """The exception that the line, or a call in it, raised; else empty."""
+    """The exception that the line, or a call in it, raised; empty if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The execution of one Example, in order; of a long one the beginning and the end."""
+    """The execution of one Example, in order. A long trace keeps only its beginning and its end."""
 
     first: tuple[Executed, ...] = ()
     last: tuple[Executed, ...] = ()
-    """The entries after those that were left out; empty if none were."""
+    """The entries after the omitted ones; empty if nothing was omitted."""
     left_out: int = 0
-    """Number of entries left out in between."""
+    """Number of omitted entries between `first` and `last`."""
     ended: bool = False
-    """True if it was followed to the Example's end. It was not if it ran too long, if the process ended, or if the code
-    has tracers of its own or reached the limit of recursion."""
+    """True if the trace goes on to the Example's end. It does not if the Example ran too long, if the process ended, or
+    if the code sets its own tracers or reached the recursion limit."""
 
     code: tuple[Line, ...] = ()
     """The function's lines."""
 
     @property
     def executed(self) -> tuple[Executed, ...]:
-        """All entries that were kept."""
+        """All entries that are not omitted."""
         return self.first + self.last
 
     @property

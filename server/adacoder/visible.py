@@ -1,7 +1,7 @@
-"""Texts made visible: what may be shown as it is, and what stands for the rest.
+"""Make text visible: replace control and format characters by escapes.
 
-Candidates, models, servers and repositories have a hand in almost every message. So it is not the messages that are
-made safe, one by one, but the doors that all of them leave through: `Visible`, `cli/screen.py`, `lsp/display.py`.
+Almost every message may contain text from candidates, models, servers or repositories. So messages are not escaped one
+by one, but where all of them leave the program: `Visible`, `cli/screen.py` and `lsp/display.py`.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from functools import lru_cache
 from typing import TextIO
 
 _UNUSUAL = re.compile("[^\t\n -~\xa1-\xac\xae-\u05ff\u2e80-\ud7ff]")
-"""Characters to look at: a superset of the unseen ones."""
+"""Characters to examine: a superset of the invisible ones."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode's categories of control and format characters, of half characters, and of what ends lines and paragraphs."""
+"""Unicode categories of control and format characters, surrogates, and line and paragraph separators."""
 _JOINERS = "\u200c\u200d"
-"""Persian words and families of emoji are written with them."""
+"""Zero-width joiners, which Persian words and emoji of families need."""
 _LINK = re.compile(r"\](?=\()|<(?=[A-Za-z][\w+.-]*:)")
-"""Starts of links, in a text that is taken for Markdown."""
+"""Starts of links, in text that is rendered as Markdown."""
 _LONGEST = 1000
-"""Longest text for an editor's line or box, in characters; it would lay out all of it."""
+"""Maximum length of a text for an editor's line or box, in characters. An editor would lay out all of a longer one."""
 _END = 300
-"""Characters kept of its end, where summaries have their evidence."""
+"""Number of characters kept from the end of a longer text, where summaries have their evidence."""
 
 
 def visible(text: str) -> str:
-    r"""`text` with escapes for all that cannot be seen, but tabs and ends of lines.
+    r"""Escape all invisible characters in `text`, except tabs and newlines.
 
     >>> visible("a\x1b[2Jb\u202ec\td")
     'a\\x1b[2Jb\\u202ec\td'
@@ -36,14 +36,14 @@ def visible(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _seen(char: str) -> str:
-    import unicodedata  # only where a text has characters that are seldom seen
+    import unicodedata  # only needed for unusual characters
 
     is_seen = unicodedata.category(char) not in _UNSEEN or char in _JOINERS
     return char if is_seen else char.encode("unicode_escape").decode()
 
 
 def in_a_message(text: str) -> str:
-    """`text` as an editor may show it: one visible line, not too long, of which no editor makes a link by its form.
+    """Return `text` as an editor may show it: one visible line of limited length, without any link syntax.
 
     >>> in_a_message("see [this](command:x)")
     'see [this] (command:x)'
@@ -57,18 +57,18 @@ def _shortened(text: str) -> str:
 
 
 class Visible:
-    """A text stream through which all goes visibly; but for that it is the stream it was made of."""
+    """A text stream that makes everything visible. Otherwise it acts as the stream that it wraps."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write `text` visibly."""
+        """Write `text`, made visible."""
         self.stream.write(visible(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write `lines` visibly."""
+        """Write `lines`, made visible."""
         for line in lines:
             self.write(line)
 

@@ -1,6 +1,6 @@
 """The command line."""
 
 COULD_NOT_RUN = 2
-"""Exit code: something that a user can mend stood in the way."""
+"""Exit code for a problem that the user can fix."""
 INTERRUPTED = 130
-"""Exit code: the user ended it, as shells count SIGINT."""
+"""Exit code if the user interrupts the command, as shells use for SIGINT."""

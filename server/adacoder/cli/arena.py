@@ -1,4 +1,4 @@
-"""`adacoder arena`: compares models and workflows on tasks, and shows how far it is."""
+"""`adacoder arena`: compare models and workflows on tasks, and show the progress."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from adacoder.settings import Settings
 from adacoder.strategies import LISTED, STRATEGIES
 
 _EVERY_SECONDS = 30.0
-"""Between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress if the output is not a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a user wants compared."""
+    """Options of a comparison."""
 
     tasks: Path
     only: str
@@ -48,15 +48,15 @@ class Wanted:
     slots: int | None
     patience: float
     downloads: bool
-    """True if the tasks are named as on the dataset hub, and come from there."""
+    """True if `tasks` is a name on the dataset hub, to be downloaded from there."""
     dask: str | None
-    """Address of a cluster's scheduler; None: the cells are done on this machine."""
+    """Address of a cluster's scheduler; None to run the cells on this machine."""
     dask_without_tls: bool
-    """True if that may be another machine, without encryption."""
+    """True to accept a scheduler on another machine without encryption."""
 
 
 def compare(wanted: Wanted, values: Mapping[str, object]) -> int:
-    """Compare; returns the exit code."""
+    """Run the comparison. Return the exit code."""
     comparison = _Comparison(wanted, Choices(values, Told()).settings(Path.cwd()))
     try:
         return asyncio.run(comparison.carry_out())
@@ -79,7 +79,7 @@ def _first(group: BaseExceptionGroup[AdaCoderError]) -> AdaCoderError:
 
 
 class _Comparison:
-    """One comparison at work."""
+    """One run of a comparison."""
 
     def __init__(self, wanted: Wanted, settings: Settings) -> None:
         self._wanted = wanted
@@ -88,7 +88,7 @@ class _Comparison:
 
     @property
     def kept(self) -> str:
-        """What is kept of it, and how to go on."""
+        """A sentence on the rows that were kept and how to continue; empty until the cells have begun."""
         standing = self._standing
         if standing is None:
             return ""
@@ -98,7 +98,7 @@ class _Comparison:
         )
 
     async def carry_out(self) -> int:
-        """Do all cells, and say what came of them; returns the exit code."""
+        """Run all cells and report the results. Return the exit code."""
         wanted, settings = self._wanted, self._settings
         place = await asyncio.to_thread(_downloaded, wanted.tasks) if wanted.downloads else wanted.tasks
         unknown = next((name for name in wanted.strategies if name not in STRATEGIES), None)
@@ -153,7 +153,7 @@ class _Comparison:
 
 
 def _downloaded(name: Path) -> Path:
-    """The file with the tasks of that name, from the dataset hub, or from an earlier download.
+    """Download the tasks `name` from the dataset hub, or reuse an earlier download. Return the file.
 
     Raises:
         TasksError: they cannot be downloaded.
@@ -164,10 +164,10 @@ def _downloaded(name: Path) -> Path:
 
 
 async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
-    """The tasks that are wanted; `folder` is the workspace of those that have none of their own.
+    """Load the tasks at `path` that match `only`. `folder` is the workspace of tasks without their own.
 
     Raises:
-        TasksError: there are none, or two have the same name.
+        TasksError: no task matches, or two have the same name.
     """
     if _is_folder(path):
         found = await tasks_of(_real(path), settings)
@@ -183,7 +183,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
 
 
 async def fit(tasks: TaskSet, judge: Judge) -> TaskSet:
-    """`tasks` without those that their own solution does not pass."""
+    """Return `tasks` without the tasks whose own solution fails here."""
     out = console(stderr=True)
     for why in tasks.left_out:
         out.print(f"Left out: {why}")
@@ -195,10 +195,10 @@ async def fit(tasks: TaskSet, judge: Judge) -> TaskSet:
 
 
 def _is_folder(path: Path) -> bool:
-    """Whether the tasks are a folder of the user's code.
+    """True if the tasks are a folder of the user's code.
 
     Raises:
-        TasksError: there is nothing.
+        TasksError: `path` does not exist.
     """
     if not path.exists():
         raise TasksError(
@@ -213,7 +213,7 @@ def _real(path: Path) -> Path:
 
 
 class _Shown:
-    """How far a comparison is: a moving line on a terminal, else a line now and then."""
+    """Display of a comparison's progress: a moving line on a terminal, else an occasional line."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
@@ -227,7 +227,7 @@ class _Shown:
         self._line.hide()
 
     def show(self, standing: Standing) -> None:
-        """Show how it stands."""
+        """Show the current progress."""
         lines = told(standing)
         if self._console.is_terminal:
             self._line.show("\n".join(lines))
@@ -237,7 +237,7 @@ class _Shown:
 
 
 def told(standing: Standing) -> Sequence[str]:
-    """How far a comparison is; what is most urgent is never at the end of a long line."""
+    """Lines on the progress of a comparison. Urgent information is never at the end of a long line."""
     parts = [f"{standing.done:,} of {counted(standing.total, 'cell')}"]
     if standing.eta is not None:
         parts.append(f"{_duration(standing.eta)} left")

@@ -1,7 +1,7 @@
-"""`adacoder check`: runs the examples of a workspace, of folders, of files or of single functions.
+"""`adacoder check`: run the examples of a workspace, of folders, of files or of single functions.
 
-What holds for a whole file (its text, its docstrings, its settings) is found once; several docstrings are evaluated
-at a time, and shown in the order in which they stand.
+The text, docstrings and settings of a file are read once. Several docstrings are evaluated at a time, and shown in file
+order.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from adacoder.source.text import SourceFile, read
 from adacoder.task import Task
 
 _AHEAD = 32 + 4 * (os.cpu_count() or 1)
-"""Docstrings that may be under way; of these the evaluator takes as many at a time as are good for it."""
+"""Maximum number of docstrings in progress. The evaluator limits how many of them run at a time."""
 
 
 _PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})
-"""Suffixes of files that may be Python; the interpreter decides about a file without one."""
+"""Suffixes of files that may be Python. The interpreter decides about files without a suffix."""
 _MOST_NAMED = 8
-"""Skipped folders and links that one line names."""
+"""Maximum number of skipped folders and links to name in one line."""
 _SWITCH_SECONDS = 0.0005
-"""Seconds a thread may keep the interpreter while others wait for it: the event loop answers many short messages."""
+"""Thread switch interval, in seconds. It is short because the event loop answers many short messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One docstring to be checked."""
+    """One docstring to check."""
 
     documented: Documented
     folder: Path
     """Its workspace."""
     settings: Settings
     is_named: bool
-    """True if it was asked for by name, so that it matters if nothing is proved."""
+    """True if the user asked for it by name. Then it must prove something."""
 
 
 class Checking:
-    """One check."""
+    """One run of `adacoder check`."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class Checking:
         allows_empty: bool = False,
     ) -> None:
         """Args:
-        values: what the options say, by the fields of Settings; None: not said.
-        view: shows what it finds.
-        covers: as of `Checks.check`.
-        junit: where a report is to be written.
-        allows_empty: True if files and folders without examples are no error.
+        values: option values by field of Settings; None for options that are not given.
+        view: shows the results.
+        covers: as for `Checks.check`.
+        junit: file for a report.
+        allows_empty: True to accept files and folders without examples.
         """
         self._tell = Told()
         self._choices = Choices(values, self._tell)
@@ -81,22 +81,22 @@ class Checking:
         self._covers = covers
         self._checks = Checks()
         self._begun: set[Path] = set()
-        """Workspaces whose docstrings can soon run."""
+        """Workspaces for which `Checks.begin` was called."""
         self._codes = [0]
         self._junit = junit
         self._allows_empty = allows_empty
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
-        """With those that could not run."""
+        """All results, including docstrings that could not run."""
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
         self._silent: dict[Path, dict[Path, str]] = {}
-        """Texts of files of which no example runs, by workspace and path. Whether they parse is still to be asked."""
+        """Texts of files in which no example runs, by workspace and path. They still have to be parsed."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
-        """Check all that is at `places`, by default in the workspace around the current folder.
+        """Check all docstrings at `places`, by default in the workspace around the current folder.
 
-        Returns the exit code.
+        Return the exit code.
         """
         sys.setswitchinterval(_SWITCH_SECONDS)
         here = Path.cwd()
@@ -104,7 +104,7 @@ class Checking:
         began = time.monotonic()
         junit = None
         if self._junit is not None:
-            from adacoder.cli.junit import JUnit  # few ask for it
+            from adacoder.cli.junit import JUnit  # rarely needed
 
             junit = JUnit(self._junit)
         try:
@@ -122,7 +122,7 @@ class Checking:
             if junit is not None:
                 junit.close()
         if self._found:
-            await probe(keeps=True)  # of all commands this one is started most often
+            await probe(keeps=True)  # save the result for later starts, because `check` is the most frequent command
             unread = {each.path for each in self._left if not each.is_skipped}
             unread |= {each.outcome.target.module.path for each in self._shown if each.outcome.status is Status.ERROR}
             self._view.end(self._found, time.monotonic() - began, len(unread))
@@ -137,7 +137,7 @@ class Checking:
                 asked = Task(unit.documented.target, unit.settings, Project(unit.folder))
                 check = self._checks.check(asked, unit.documented.unreadable, once=True, covers=self._covers)
                 running.append((unit, asyncio.create_task(check)))
-                await asyncio.sleep(0)  # what is on its way goes on while more is read
+                await asyncio.sleep(0)  # let running checks continue while more docstrings are read
                 if len(running) == _AHEAD:
                     await self._show_first(running)
             while running:
@@ -163,7 +163,7 @@ class Checking:
             self._codes.append(report.exit_code([outcome]))
 
     async def _units(self, places: Sequence[Place]) -> AsyncIterator[_Unit]:
-        """List what to check, each docstring once; what cannot be read is reported and left out."""
+        """Yield the docstrings to check, each once. Unreadable files are reported and left out."""
         seen: set[tuple[Path, int]] = set()
         for place in places:
             files, troubles = 0, len(self._left)
@@ -194,7 +194,7 @@ class Checking:
         settings = self._choices.settings(folder)
         units = await self._units_of(file, place, folder, settings)
         if any(_runs(unit.documented) for unit in units):
-            return units  # running them tells whether the file parses
+            return units  # running them shows syntax errors in the file
         if _is_folder(place):
             self._silent.setdefault(folder, {})[path] = file.text
         elif await self._must_parse({path: file.text}, folder) and not (units or self._allows_empty):
@@ -206,7 +206,7 @@ class Checking:
         if place.is_whole_file and not may_have_examples(file.text):
             must_run(path)
             return []
-        if folder not in self._begun:  # it starts while the docstrings are read
+        if folder not in self._begun:  # start a process while the docstrings are read
             self._begun.add(folder)
             await self._checks.begin(module_of(path, file.text, folder), settings, Project(folder))
         if not place.is_whole_file:
@@ -221,7 +221,7 @@ class Checking:
         return [_Unit(one, folder, settings, is_named=False) for one in found]
 
     async def _must_parse(self, texts: Mapping[Path, str], folder: Path) -> bool:
-        """Report the files of a workspace that do not parse; returns True if there are none."""
+        """Report the files of a workspace that do not parse. Return True if all of them parse."""
         try:
             broken = await self._checks.unparsed(texts, self._choices.settings(folder), Project(folder))
         except AdaCoderError as error:
@@ -233,12 +233,12 @@ class Checking:
 
     def _could_not_read(self, message: str, path: Path | None = None) -> None:
         left = NotChecked(message, path)
-        if left not in self._left:  # it may be named twice
+        if left not in self._left:  # the user may name it twice
             self._left.append(left)
         self._could_not_run(message)
 
     def _name_left(self) -> None:
-        """Name what was not checked, and in one line the folders and links that were skipped."""
+        """Show the files and folders that were not checked, and name the skipped folders and links in one line."""
         skipped = sorted(set(self._skipped), key=lambda each: each.path)
         for each in skipped:
             reason = f"Skipped ({each.why}): name it to check it."
@@ -261,27 +261,31 @@ def _is_folder(place: Place) -> bool:
 
 
 def _read(path: Path) -> SourceFile:
-    """Raises TargetError: it cannot be read, or is no Python."""
+    """Read a file.
+
+    Raises:
+        TargetError: it cannot be read, or is not Python.
+    """
     if path.suffix not in _PYTHON and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
         raise TargetError(f"{path} is no Python file: name a .py file, or a folder.")
     return read(path)
 
 
 def _runs(one: Documented) -> bool:
-    """True if a check of it hands the text to the interpreter."""
+    """True if checking it passes the file's text to the interpreter."""
     return one.unreadable is None and any(not example.skipped for example in one.target.examples)
 
 
 def _with_examples(file: SourceFile, folder: Path) -> list[Documented]:
-    """The docstrings of a file that have examples."""
+    """The docstrings with examples in a file."""
     return [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
 
 
 def _named(place: Place, file: SourceFile, folder: Path) -> Documented:
-    """The docstring at a place: of a function as `locate` finds it, else of a class or of the module.
+    """The docstring at a place: of the function that `locate` finds, else of a class or of the module.
 
     Raises:
-        TargetError: there is none.
+        TargetError: no docstring was found.
     """
     others = documented(file.text, file.path, folder)
     try:

@@ -1,4 +1,4 @@
-"""The Settings of a command: its options, else the project's, else the defaults; and notices, each once."""
+"""The Settings of a command: its options, else the project's settings, else the defaults. Notices are printed once."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from adacoder.settings import Settings, from_project, merge
 
 
 class Told:
-    """Prints each complaint once, however many functions it is about."""
+    """Prints each complaint once, even if it concerns several functions."""
 
     def __init__(self) -> None:
         self._messages: set[str] = set()
 
     def __call__(self, message: str) -> None:
-        """Print it, if it is new."""
+        """Print `message`, unless it was printed before."""
         if message not in self._messages:
             self._messages.add(message)
             complain(message)
@@ -26,7 +26,7 @@ class Choices:
     """The Settings of one run of a command."""
 
     def __init__(self, values: Mapping[str, object], tell: Told) -> None:
-        """`values` are what the options say, by the fields of Settings; None: not said."""
+        """`values` are the option values by field of Settings; None for options that are not given."""
         self._given = {name: value for name, value in values.items() if name != "record"}
         record = values.get("record")
         self._record = record if isinstance(record, Path) else None
@@ -34,7 +34,7 @@ class Choices:
         self._known: dict[Path, Settings] = {}
 
     def settings(self, folder: Path) -> Settings:
-        """Those for a file of the workspace `folder`."""
+        """The Settings for files of the workspace `folder`."""
         if folder not in self._known:
             of_project = from_project(Settings(record=self._record), folder, self._tell)
             self._known[folder] = merge(of_project, self._given, self._tell)

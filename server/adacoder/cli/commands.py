@@ -28,10 +28,10 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command that `arguments` name. Returns the exit code.
+    """Run the command that `arguments` name. Return the exit code.
 
     Raises:
-        KeyboardInterrupt: it was interrupted before it had begun.
+        KeyboardInterrupt: the command was interrupted before it began.
     """
     try:
         with adacoder.make_context("adacoder", list(arguments)) as context:
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     except AdaCoderError as error:
         complain(str(error))
     except BrokenPipeError:
-        # Nobody reads on, so nobody is to be told; and Python shall not try to write the rest at its end.
+        # The reader is gone, so report nothing, and keep Python from writing the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return COULD_NOT_RUN
 
@@ -58,7 +58,7 @@ def _one_line(message: str) -> str:
 
 
 def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
-    """The exit code of `work`; `written` tells how many functions were written by then."""
+    """Run `work` and return its exit code. If interrupted, report the number of functions that `written` returns."""
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:
@@ -69,7 +69,7 @@ def _await(work: Coroutine[object, object, int], written: Callable[[], int] = la
 
 
 def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, in this order in the help."""
+    """Combine options into one decorator. The help lists them in this order."""
 
     def decorate(function: F) -> F:
         for option in reversed(added):
@@ -80,7 +80,7 @@ def _options(*added: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def _read(context: click.Context, parameter: click.Parameter, value: object) -> object:
-    """The value of a setting's option, read as everywhere else."""
+    """Check the value of a setting's option with the reader that all sources of settings share."""
     if value is None or value == ():
         return None
     name = field_name(str(parameter.name))
@@ -96,7 +96,8 @@ def _read(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 class _StrategyOption(click.Option):
-    """Lists the strategies of the registry, which is much to import, where somebody wants to know."""
+    """An option that lists the registered strategies. It imports the registry, which is slow, only for help and
+    completion."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from adacoder.strategies import LISTED
@@ -114,7 +115,7 @@ class _StrategyOption(click.Option):
 
 
 def _option(name: str, unset: str = "") -> Callable[[F], F]:
-    """The option of a setting; `unset` is the effect of its default on this command, where that is another."""
+    """The option of a setting. `unset` describes its default for this command, if that has a different effect."""
     setting = SETTINGS[name]
     values, default = setting.values, getattr(Settings(), name)
     notes = ["May be given several times."] if values.is_list else []
@@ -134,7 +135,7 @@ def _option(name: str, unset: str = "") -> Callable[[F], F]:
 
 
 def _settings(*names: str) -> Callable[[F], F]:
-    """The options of settings."""
+    """The options of the settings `names`, as one decorator."""
     return _options(*map(_option, names))
 
 
@@ -315,7 +316,7 @@ _COMPARED = (
     *("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"),
     *("budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed"),
 )
-"""Settings of a comparison."""
+"""Settings that `adacoder arena` accepts as options."""
 
 
 @adacoder.command()
@@ -530,7 +531,7 @@ adacoder.add_command(
         help="Be a language server for editors, over stdin and stdout.",
     )
 )
-# Only listed here: `__main__` opens this door before any library of the command line is imported.
+# Only for the help: `__main__` starts the server before it imports any library of the command line.
 
 
 def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> Output:

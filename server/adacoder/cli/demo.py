@@ -1,4 +1,4 @@
-"""`adacoder demo`: the whole loop on a small project in a temporary folder, with recorded replies by default."""
+"""`adacoder demo`: run the whole loop on a small project in a temporary folder, with recorded replies by default."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from adacoder.source.text import apply_edits, read
 from adacoder.task import Task
 
 PROJECT = "project"
-"""The demonstration's workspace, below its fixture."""
+"""Folder of the demonstration's workspace, relative to `fixture()`."""
 MODULE = Path("subtitles") / "cues.py"
 FUNCTION = "timestamp"
 RECORDING = "timestamp.conversation"
@@ -43,7 +43,7 @@ _UNCONFINED = (
 )
 _ASKED = "The replies come from the model '{}'."
 _PATIENCE = 2.0
-"""Seconds that an Ollama server has to say what it has."""
+"""Seconds to wait until an Ollama server lists its models."""
 
 
 def fixture() -> Path:
@@ -57,19 +57,19 @@ class Demo:
     """One demonstration."""
 
     def __init__(self, values: Mapping[str, object], *, keep: bool) -> None:
-        """`values` are what the options say, by the fields of Settings; None: not said."""
+        """`values` are the option values by field of Settings; None for options that are not given."""
         recorded = f"replay:{fixture() / RECORDING}"
         self._is_recorded = values.get("model") in (None, (recorded,))
         base = Settings()
         if self._is_recorded:
-            # What the shipped recording makes run is part of AdaCoder, so it may run without isolation.
+            # The code in the shipped recording is part of AdaCoder, so it may run without isolation.
             base = replace(base, models=(recorded,), isolation=Level.NONE)
         self._settings = merge(base, values, complain)
         self._keep = keep
         self._story = Story(screen())
 
     async def show(self) -> int:
-        """Show it. Returns the exit code."""
+        """Show the demonstration. Return the exit code."""
         model = asyncio.create_task(_model_at_hand(self._settings.host)) if self._is_recorded else None
         try:
             with self._workspace() as folder:
@@ -103,7 +103,7 @@ class Demo:
 
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
-        """A copy of the demonstration's workspace, which is removed at the end."""
+        """Copy the demonstration's workspace, and remove the copy at the end unless it is to be kept."""
         parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
         folder = parent / PROJECT
         try:
@@ -123,7 +123,7 @@ class Demo:
 
 
 async def _model_at_hand(host: str | None) -> str | None:
-    """The model to use of the Ollama server, if one answers soon and has one."""
+    """The best model of the Ollama server; None if no server answers soon, or if it has no suitable model."""
     try:
         async with asyncio.timeout(_PATIENCE):
             found = await best(host)

@@ -1,4 +1,4 @@
-"""Output of `adacoder check`: failures as doctest shows them, and one line at the end; or JSON objects."""
+"""Output of `adacoder check`: failures as doctest shows them with a summary line at the end, or JSON objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Checked:
     folder: Path
     """Its workspace."""
     is_named: bool = False
-    """True if it was asked for by name, so that an unproved one is a failure."""
+    """True if the user asked for it by name. Then it is a failure if it proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ class NotChecked:
     reason: str
     """One sentence."""
     path: Path | None = None
-    """None if there is no single one."""
+    """None if the reason concerns no single file or folder."""
     is_skipped: bool = False
-    """True if it was left out on purpose, False if that is an error."""
+    """True if it was skipped on purpose; False means an error."""
 
 
 class View(Protocol):
-    """Shows the Outcomes of a check, one docstring after the other; errors are reported by others."""
+    """Shows the Outcomes of a check, one docstring after the other. The caller reports errors."""
 
     def waits_for(self, target: Target) -> None:
-        """The docstring of `target` is the next to be shown."""
+        """Note that the docstring of `target` is shown next."""
 
     def show(self, found: Checked) -> None:
         """Show one Outcome."""
@@ -57,14 +57,14 @@ class View(Protocol):
         """Show a file or a folder that was not checked."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """Show the summary of all Outcomes, which took `seconds`; `unread` files and folders could not be checked."""
+        """Show the summary of all Outcomes, which took `seconds`. `unread` files or folders could not be checked."""
 
     def close(self) -> None:
-        """End the view, also after an interruption."""
+        """End the view, even after an interruption."""
 
 
 class CheckedObjects:
-    """`--json`: one object a line on stdout, and nothing else."""
+    """`--json`: only objects on stdout, one per line."""
 
     def waits_for(self, target: Target) -> None:
         """As `View.waits_for`."""
@@ -86,16 +86,16 @@ class CheckedObjects:
 
 
 class Findings:
-    """Failures on stdout, and a line at the end; meanwhile, on a terminal, a line that moves."""
+    """Failures and a summary line on stdout. On a terminal, a moving line shows the progress."""
 
     def __init__(self, *, verbose: bool) -> None:
-        """`verbose`: True to show a line for what passed, too."""
+        """`verbose`: True to show a line for each docstring, even if it passed."""
         self._out = console()
         self._line = moving_line(console(stderr=True))
         self._verbose = verbose
         self._shown = 0
         self._told: set[tuple[Path, str]] = set()
-        """The failures of whole modules."""
+        """Failures of whole modules that were already shown."""
 
     def waits_for(self, target: Target) -> None:
         """As `View.waits_for`."""
@@ -115,7 +115,7 @@ class Findings:
             self._print_summary(found)
 
     def leave_out(self, left: NotChecked) -> None:
-        """As `View.leave_out`. Nothing on stdout: stderr names it."""
+        """As `View.leave_out`. Prints nothing on stdout, because stderr has the reason."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
         """As `View.end`."""
@@ -144,7 +144,7 @@ class Findings:
         self._out.print(f"{report.summary(found.outcome)}{where}", style=STYLES[found.outcome.status])
 
     def _lines(self, outcome: Outcome) -> Iterator[str]:
-        """Yield the lines of a failure; one of a whole module is shown once."""
+        """Yield the lines of a failure. The failure of a whole module is shown once."""
         failure = None if outcome.verdict is None else outcome.verdict.failure
         if failure is not None and failure.example is None:
             key = (outcome.target.module.path, failure.message)
@@ -158,7 +158,7 @@ def told(outcome: Outcome) -> Iterator[str]:
     """Yield the lines of a failure as doctest shows it."""
     failure = None if outcome.verdict is None else outcome.verdict.failure
     if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
-        return  # nothing failed, but all passed in vain
+        return  # all examples passed, although that proves nothing
     if failure.example is None:
         yield from _place(outcome.target, _own_line(outcome.target, failure))
         yield failure.message
@@ -190,27 +190,27 @@ def _place(target: Target, line: int) -> Iterator[str]:
 
 
 def _own_line(target: Target, failure: Failure) -> int:
-    """The 0-based line of the file where a failure that no example showed came from; else where the target begins."""
+    """0-based line in the file where a failure without an example arose, by default the first line of the target."""
     return Lines(target.text).line_at(target.definition.start) + (failure.line or 1) - 1
 
 
 def _name(target: Target) -> str:
-    """As doctest names it."""
+    """The name that doctest shows."""
     return ".".join(filter(None, dict.fromkeys(module_and_name(target))))
 
 
 def module_and_name(target: Target) -> tuple[str, str]:
-    """As doctest names it, in two parts; the docstring of a module bears that module's name."""
+    """The name that doctest shows, in two parts. A module's docstring has the name of the module."""
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
 
 def _line_of(found: Checked) -> str:
-    """One of what failed."""
+    """Line of the summary for a docstring that failed."""
     return f"{_named(found)}  {_score(found.outcome)}"
 
 
 def _named(found: Checked) -> str:
-    """The name under which `adacoder fix` takes it."""
+    """The name that `adacoder fix` accepts for it."""
     target = found.outcome.target
     return f"{shown_path(target.module.path)}::{target.qualname}"
 
@@ -228,7 +228,7 @@ def _score(outcome: Outcome) -> str:
 
 
 def _total(outcomes: Sequence[Outcome], seconds: float, unread: int) -> str:
-    """One line about all of them."""
+    """The last line of the summary, on all docstrings."""
     failed = sum(outcome.status in _FAILED for outcome in outcomes)
     denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
     unproved = sum(outcome.status is Status.UNVERIFIED for outcome in outcomes)

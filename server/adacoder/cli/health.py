@@ -1,4 +1,4 @@
-"""`adacoder doctor`: the findings as a list, each as soon as it is known, or all of them as JSON."""
+"""`adacoder doctor`: print each finding as soon as it is known, or all of them as JSON."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 _MARKS = {True: ("✓", "bold green"), False: ("✗", "bold red"), None: ("·", "dim")}
 _REMARK = ("!", "bold yellow")
-"""The mark of a finding with advice that nothing depends on."""
+"""Mark of a finding that has advice but that nothing depends on."""
 _NAME_WIDTH = len("Interpreter")
 """Width of the longest name."""
 _INDENT = _NAME_WIDTH + 4
 _LEAST_WIDTH = 40
-"""Minimum width of the text beside the names; on a narrower terminal lines are not wrapped."""
+"""Minimum width of the text column. On a narrower terminal, lines are not wrapped."""
 
 
 async def show_health(values: Mapping[str, object], *, as_json: bool, probes_speed: bool) -> int:
-    """Examine where we are, and show it. Returns 0 if AdaCoder can generate here, else 2.
+    """Examine the current folder and show the findings. Return 0 if AdaCoder can generate here, else 2.
 
-    `values` are what the options say, by the fields of Settings; None: not said.
+    `values` are the option values by field of Settings; None for options that are not given.
     """
     folder = Path.cwd()
-    # What a project may not set is among the findings.
+    # No notices here: the findings report settings that a project may not set.
     settings = merge(from_project(Settings(), folder, lambda _: None), values, complain)
     findings = await _examine(settings, folder, shows=not as_json, probes_speed=probes_speed)
     missing = list(dict.fromkeys(finding.name.lower() for finding in findings if finding.ok is False))
@@ -47,7 +47,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """Collect the findings and show them as they come, and meanwhile what is waited for."""
+    """Collect the findings and show them as they come. In between, show the reason for the wait."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 
@@ -77,7 +77,7 @@ def _show(finding: Finding, out: Console) -> None:
 
 
 def _block(text: str, out: Console, hang: int = 0) -> str:
-    """`text` beside the names; on a terminal it is broken to its width, lines but the first `hang` further right."""
+    """Lay out `text` in its column. A terminal gets wrapped lines; all but the first are indented by `hang` more."""
     width = out.width - _INDENT
     if not out.is_terminal or width < _LEAST_WIDTH:
         return visible(text)

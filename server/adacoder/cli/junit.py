@@ -1,7 +1,7 @@
-"""`adacoder check --junit FILE`: what it found, in the XML that systems for continuous integration read.
+"""`adacoder check --junit FILE`: write the results in the XML format that continuous integration systems read.
 
-A file is a suite, a docstring a case of it. One that proves nothing counts as skipped, with the reason, unless it was
-asked for by name; so does one all of whose examples are.
+Each file is a suite, and each docstring a case. A docstring that proves nothing, or whose examples are all skipped,
+counts as skipped, with the reason. If the user asked for it by name, it counts as a failure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adacoder.domain import AdaCoderError, Outcome, Status
 from adacoder.visible import visible
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-"""Characters that XML excludes and `visible` leaves."""
+"""Characters that XML excludes but `visible` keeps."""
 _KINDS = {
     Status.PARTIAL: "failure",
     Status.FAILED: "failure",
@@ -29,15 +29,19 @@ _KINDS = {
     Status.ERROR: "error",
     Status.CANCELLED: "error",
 }
-"""The elements of cases that did not pass."""
+"""XML elements for cases that did not pass."""
 _COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 class JUnit:
-    """A report that appears in its place at once and whole, or not at all."""
+    """A report that is written atomically: its file appears whole or not at all."""
 
     def __init__(self, path: Path) -> None:
-        """Raises AdaCoderError: nothing can be written there."""
+        """Create a draft next to `path`.
+
+        Raises:
+            AdaCoderError: nothing can be written there.
+        """
         self._path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links
         self._draft = self._path.with_name(f".{self._path.name[:100]}.{token_hex(8)}")
         if self._path.is_dir():
@@ -48,10 +52,10 @@ class JUnit:
             raise self._refusal(error) from None
 
     def write(self, all_found: Sequence[Checked], left: Sequence[NotChecked], seconds: float) -> None:
-        """Write down what came of docstrings, and which files and folders were not checked.
+        """Write the results of docstrings, and the files and folders that were not checked.
 
         Raises:
-            AdaCoderError: it cannot be written.
+            AdaCoderError: the report cannot be written.
         """
         suites: dict[Path, list[ET.Element]] = {}
         for found in all_found:
@@ -70,7 +74,7 @@ class JUnit:
             raise self._refusal(error) from None
 
     def close(self) -> None:
-        """Leave nothing behind but the report, if it was written."""
+        """Remove the draft, unless it has become the report."""
         with suppress(OSError):
             self._draft.unlink(missing_ok=True)
 
@@ -132,5 +136,5 @@ def _not_checked(left: NotChecked) -> ET.Element:
 
 
 def _visible(text: str) -> str:
-    """`text` as XML can hold it; what could not be seen in it is shown."""
+    """Make `text` visible, and escape characters that XML excludes."""
     return visible(text).translate(_NO_CHARACTERS)

@@ -1,5 +1,5 @@
-"""`adacoder models`: the models that are installed; with `--rank`, which of them is right most often, and by which
-workflow, on the user's own functions."""
+"""`adacoder models`: list installed models, or with `--rank` find the model and workflow that are right most often on
+the user's own functions."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from adacoder.strategies import LISTED, STRATEGIES
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What is to be ranked, and how."""
+    """Options of a ranking."""
 
     tasks: Path
     models: tuple[str, ...]
-    """None: those that are installed."""
+    """Models to rank; empty for the installed models."""
     strategies: tuple[str, ...]
     minutes: float
     rows: Path | None
@@ -48,7 +48,7 @@ class Contest:
 
 
 async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
-    """Show the models of the server, the best for code first. Returns the exit code."""
+    """Show the models of the server, the best for code first. Return the exit code."""
     settings = Choices(values, Told()).settings(Path.cwd())
     found = await catalog.installed(settings.host)
     for model in found if as_json else ():
@@ -65,10 +65,10 @@ async def list_models(values: Mapping[str, object], *, as_json: bool) -> int:
 
 
 async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
-    """Rank models and workflows, and show what came of it. Returns the exit code: 1 if nothing was right.
+    """Rank models and workflows, and show the result. Return 0 if any of them got a function right, else 1.
 
     Raises:
-        AdaCoderError: it could not be done.
+        AdaCoderError: the ranking could not run.
     """
     settings = Choices(values, Told()).settings(Path.cwd())
     unknown = next((name for name in contest.strategies if name not in STRATEGIES), None)
@@ -89,10 +89,10 @@ async def rank_models(contest: Contest, values: Mapping[str, object]) -> int:
 
 
 async def _installed(settings: Settings) -> Sequence[str]:
-    """The models that may be used by default.
+    """Ids of the installed models that fit this machine, the best for code first.
 
     Raises:
-        AdaCoderError: there are none.
+        AdaCoderError: no such model is installed.
     """
     found = [model.name for model in catalog.rank(await catalog.installed(settings.host)) if not model.is_too_large]
     if not found:
@@ -101,10 +101,10 @@ async def _installed(settings: Settings) -> Sequence[str]:
 
 
 class _Ranking:
-    """One ranking at work."""
+    """One run of a ranking."""
 
     def __init__(self, contest: Contest, settings: Settings, folder: Path) -> None:
-        """`folder` is a temporary one."""
+        """`folder` is a temporary folder."""
         self._contest = contest
         self._settings = settings
         self._folder = folder.resolve()
@@ -157,7 +157,7 @@ def _parts(arm: Arm) -> tuple[str, str]:
 
 
 def _shuffled(name: str) -> str:
-    """A key that sorts names the same way each time, and by nothing that has to do with them."""
+    """Sort key that puts names into an arbitrary order, the same each time."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -202,10 +202,10 @@ def _told(ranking: Ranking) -> Mapping[str, object]:
 
 
 def _write(arm: Arm) -> None:
-    """Put the winner into the settings of the project that we are in.
+    """Write the winner into the settings of the current project.
 
     Raises:
-        AdaCoderError: it cannot be; the file is as it was.
+        AdaCoderError: it cannot be written, and the file is unchanged.
     """
     values = {"model": arm.model, "strategy": arm.strategy}
     path = pyproject_file(Path.cwd())

@@ -26,10 +26,10 @@ STYLES = {
 
 
 class Output(ABC):
-    """Shows what a command does; errors are reported by others."""
+    """Shows the results of a command. The caller reports errors."""
 
     written = 0
-    """Functions written so far."""
+    """Number of functions written so far."""
 
     @abstractmethod
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
@@ -37,7 +37,7 @@ class Output(ABC):
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """Show the end of a request; returns it as it stands after that."""
+        """Show the Outcome of a request. Return the Outcome after that, such as an error if it could not be written."""
 
 
 class Proposal(Output):
@@ -64,14 +64,14 @@ class Proposal(Output):
         if self._out.is_terminal:
             show_diff(self._out, diff)
         else:
-            # The file's own bytes: then `patch` can apply it, whatever the encoding of stdout.
+            # Use the file's own encoding, so that `patch` can apply the diff. The encoding of stdout may differ.
             sys.stdout.flush()
             sys.stdout.buffer.write(diff.encode(file.encoding))
             sys.stdout.flush()
 
 
 class Writing(Proposal):
-    """`--write`: the change goes into the file, if it is verified or unverified ones are allowed."""
+    """`--write`: write the change to the file, if it is verified or if unverified changes are allowed."""
 
     def __init__(self, *, allow_unverified: bool) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class Writing(Proposal):
         self._accepted = frozenset(accepted)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """As `Output.show`; a file that cannot be written is an error."""
+        """As `Output.show`. A file that cannot be written is an error."""
         if not outcome.edits or outcome.status not in self._accepted:
             hint = " Not written; with --allow-unverified it would be." if outcome.edits else ""
             reason = outcome.reason and outcome.reason + hint
@@ -95,10 +95,10 @@ class Writing(Proposal):
 
 
 class Objects(Output):
-    """`--json`: one object a line on stdout."""
+    """`--json`: one object per line on stdout."""
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """As `Output.watch`: only long waits are reported, for the JSON has the journal."""
+        """As `Output.watch`. Only long waits are reported, because the JSON has the journal."""
         return long_waits(target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
@@ -108,16 +108,16 @@ class Objects(Output):
 
 
 def print_object(outcome: Outcome, folder: Path) -> None:
-    """The line of `--json` for one function of the workspace `folder`."""
+    """Print the line of `--json` for one function of the workspace `folder`."""
     print(json.dumps(report.to_json(outcome, folder)), flush=True)
 
 
 def unified_diff(file: SourceFile, after: str, shown: Path) -> str:
-    """The change from `file.text` to `after` as git and `diff -u` write it, in a file that is called `shown`."""
+    """The change from `file.text` to `after` as git and `diff -u` write it, with `shown` as the file's name."""
     mark = "\ufeff" if file.bom else ""
     return report.unified_diff(mark + file.text, mark + after, shown)
 
 
 def shown_path(path: Path) -> Path:
-    """`path` as seen from where we are, if it lies below."""
+    """Return `path` relative to the current folder if it lies below, else unchanged."""
     return below(Path.cwd(), path)

@@ -1,4 +1,4 @@
-"""The functions that a command is given: `PATH`, `PATH::QUALNAME` or `PATH:LINE`."""
+"""The command line's argument for functions: `PATH`, `PATH::QUALNAME` or `PATH:LINE`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINE = re.compile(r"(?P<path>.+):(?P<line>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file, and one function in it or all of them."""
+    """One function in a file, or the whole file."""
 
     path: Path
     """Absolute."""
@@ -27,14 +27,14 @@ class Place:
     line: int | None = None
     """0-based."""
     number: int | None = None
-    """Index among several functions named `qualname`, in the order of the file; None: as `locate` chooses."""
+    """Index among the functions named `qualname`, in file order; None to let `locate` choose."""
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        """Parse what a user wrote.
+        """Parse a command line argument.
 
         Raises:
-            TargetError: a part is missing.
+            TargetError: a part is missing, or the line is 0.
         """
         path, separator, qualname = text.rpartition("::")
         if separator:
@@ -51,14 +51,14 @@ class Place:
 
     @property
     def is_whole_file(self) -> bool:
-        """True if no function is named."""
+        """True if the place names no function."""
         return self.qualname is None and self.line is None
 
     def find(self, file: SourceFile, folder: Path) -> Target:
-        """The function here, in the text of `file`, in the workspace `folder`.
+        """Find the function in the text of `file`, in the workspace `folder`.
 
         Raises:
-            TargetError: there is none, or it cannot be a target.
+            TargetError: it does not exist, or cannot be a target.
         """
         if self.number is None:
             return locate(file.text, file.path, folder, line=self.line, qualname=self.qualname)
@@ -72,7 +72,7 @@ class Place:
 
 
 _functions = lru_cache(maxsize=1)(functions)
-"""Functions of a file are looked up one after the other, mostly in the same text."""
+"""Cached, because the functions of a file are looked up one by one, mostly in the same text."""
 
 
 def chosen(
@@ -81,7 +81,7 @@ def chosen(
     chooses: Callable[[Documented], bool],
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list,
 ) -> list[Place]:
-    """The places of the functions in `file` that `chooses` accepts, as `arranges` orders them."""
+    """The places of the functions in `file` that `chooses` accepts, in the order given by `arranges`."""
     seen = Counter[str]()
     targets: list[Target] = []
     places: dict[int, Place] = {}
@@ -95,5 +95,5 @@ def chosen(
 
 
 def _absolute(path: str) -> Path:
-    """Without `.` and `..`; links are kept, so that a file is named as the user named it."""
+    """Make a path absolute, without `.` and `..`. Links are kept, so that a file keeps the name that the user gave."""
     return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links

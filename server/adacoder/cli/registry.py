@@ -8,11 +8,11 @@ from adacoder.report import VERSION
 from adacoder.strategies.table import rows
 
 _SHOWN = ("name", "calls", "feedback", "tests", "selection", "agents", "paper")
-"""Columns, the longest last; `--json` has t, too."""
+"""Columns of the table, with the widest last. `--json` also has `t`."""
 
 
 def show_strategies(*, as_json: bool) -> int:
-    """Print one row a strategy. Returns the exit code."""
+    """Print one row per strategy. Return the exit code."""
     found = rows()
     if as_json:
         for row in found:

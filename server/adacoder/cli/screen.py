@@ -1,6 +1,6 @@
-"""A terminal as rich draws on it. Whatever is drawn, the texts in it are visible, and only rich's own codes are codes.
+"""Draw on a terminal with rich. All text is made visible, so the terminal only obeys rich's own control codes.
 
-Imports rich, which takes long: only when something is shown.
+This module imports rich, which is slow. So import it only when something is to be shown.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from adacoder.visible import Visible, visible
 
 
 class Screen(Console):
-    """A Console from which no text of others reaches the terminal but visibly."""
+    """A Console that makes all text visible before it reaches the terminal."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """A text to be shown; rich would drop some control characters without a word."""
+        """Make `text` visible first, because rich silently drops some control characters."""
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The pieces of anything that is shown."""
+        """Render as `Console.render`, with visible text in all segments."""
         for piece in super().render(renderable, options):
             yield piece if piece.control else piece._replace(text=visible(piece.text))
 
 
 class MovingLine:
-    """The last line of a terminal, which says what is waited for."""
+    """The last line of a terminal, which shows current work or the reason for a wait."""
 
     def __init__(self, console: Console) -> None:
         self._line = console.status("", spinner_style="cyan")
 
     def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
-        """Say that `what` goes on now, whether it `waits` for something or not."""
+        """Show `what` as the current work. `waits`: True if it is waiting for something; unused here."""
         del waits
-        self._line.update(Text(visible(what), style))  # of a string rich would obey the markup
+        self._line.update(Text(visible(what), style))  # rich would obey markup in a string
         self._line.start()
-        # Meanwhile rich has put streams of its own in place, and would obey codes in what is printed.
+        # While the line is shown, rich replaces the standard streams and would obey codes in printed text.
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if not isinstance(stream, Visible):
                 setattr(sys, name, Visible(cast("TextIO", stream)))
 
     def hide(self) -> None:
-        """Leave the line to others."""
+        """Remove the line from the terminal."""
         self._line.stop()

@@ -1,6 +1,6 @@
-"""Tells a request as a story: the work of each Agent, with its code, plan or error.
+"""Show a request as a story: the work of each Agent, with its code, plan or error.
 
-On a terminal it is laid out and coloured, elsewhere it is plain text.
+The story is laid out and coloured on a terminal, and plain text elsewhere.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 _WIDEST = 96
 _COLOURS = ("cyan", "blue", "yellow", "magenta", "green", "red")
-"""Colours of Agents, in the order in which they come up."""
+"""Colours of Agents, in the order of their first steps."""
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 _MARGIN = "  "
 
 
 class Story:
-    """A Journal's Listener that tells every step when it has ended."""
+    """A Journal's Listener that shows each step when it has ended."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -46,10 +46,10 @@ class Story:
         self._colours: dict[str, str] = {}
         """Colours of the Agents so far."""
         self._code = ""
-        """The code that was evaluated last."""
+        """The most recently evaluated code."""
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
-        """Hear of an event; a step that ended with an error is left to the line that tells the error."""
+        """Show an event. Steps that ended with an error are left out, because the error is reported separately."""
         if not isinstance(event, Step) or event.error is not None:
             return
         self._colours.setdefault(event.agent, _COLOURS[len(self._colours) % len(_COLOURS)])
@@ -70,7 +70,7 @@ class Story:
                 self._agent(event, event.doing)
 
     def begin(self, place: str, code: str, about: str) -> None:
-        """Tell what is to be done: the function at `place`, which is `code`; and what a viewer should know."""
+        """Show the task: the function `code` at `place`. `about` explains the demonstration to the viewer."""
         self._heading("AdaCoder")
         self._say(Text(about, "dim"))
         self._console.print()
@@ -78,7 +78,7 @@ class Story:
         self._code_block(code, "python", "white")
 
     def end(self, outcome: Outcome, diff: str) -> None:
-        """Tell how it ended, with the evidence."""
+        """Show the result, with its evidence."""
         self._heading("The end")
         good = outcome.status is Status.VERIFIED
         if diff:
@@ -88,7 +88,7 @@ class Story:
         self._say(Text(f"{mark} {visible(summary(outcome))}", style))
 
     def remark(self, text: str, command: str) -> None:
-        """A last word: what can be done next, and the command that does it."""
+        """Show a closing remark: a possible next step, and its command."""
         self._say(Text.assemble(text, "  ", (command, "bold")))
 
     def _evaluated(self, step: Step, found: Evaluated) -> None:
@@ -137,7 +137,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class _Barred:
-    """Something with a coloured bar on its left."""
+    """Content with a coloured bar on its left."""
 
     content: RenderableType
     colour: str
@@ -156,7 +156,7 @@ def _highlighted(text: str, language: str) -> Syntax:
 
 
 def _parts(reply: str) -> Iterator[RenderableType]:
-    """A reply's prose and code."""
+    """Split a reply into prose and code."""
     position = 0
     for fenced in _FENCED.finditer(reply):
         if prose := reply[position : fenced.start()].strip():
@@ -168,7 +168,7 @@ def _parts(reply: str) -> Iterator[RenderableType]:
 
 
 def _changes(before: str, after: str) -> str:
-    """The changed lines, without positions: a candidate is short."""
+    """The changed lines. Positions are left out, because a candidate is short."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 

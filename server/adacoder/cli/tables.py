@@ -1,4 +1,4 @@
-"""`adacoder tables`: the arena's rows as tables in the terminal, Markdown or CSV, as plots, and as one HTML report."""
+"""`adacoder tables`: show arena rows as tables in the terminal, Markdown or CSV, as plots, and as an HTML report."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 TERMINAL, MARKDOWN, CSV = "terminal", "markdown", "csv"
 FORMS = (TERMINAL, MARKDOWN, CSV)
 _WIDEST = 10_000
-"""Columns of an output that is no terminal, so that nothing is folded there."""
+"""Width of output that is not a terminal, in columns. It is large so that no line is folded."""
 _BETWEEN = 3
-"""Columns of the terminal between two of a table."""
+"""Terminal columns between two columns of a table."""
 _EDGES = 2
 _LONGEST_WORD = 24
-"""Characters of a word that is not broken in a narrow table."""
+"""Maximum length of a word that is not broken in a narrow table, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is to be made of the rows."""
+    """Options for showing rows."""
 
     sets: tuple[str, ...] = ("own",)
-    """Keys of `papers.SETS`; none: all."""
+    """Keys of `papers.SETS`; empty for all."""
     form: str = TERMINAL
     ks: tuple[int, ...] = ()
-    """Each k of pass@k, besides 1."""
+    """Values of k for pass@k, in addition to 1."""
     html: Path | None = None
     plots: Path | None = None
-    """Folder for the figures' files."""
+    """Folder for the files of figures."""
     kind: str = "svg"
-    """Kind of the figures' files."""
+    """Format of the figures, such as `svg`."""
 
 
 def show_tables(paths: Sequence[Path], view: View) -> int:
-    """Show what the rows of these files tell. Returns the exit code.
+    """Show tables of the rows in these files. Return the exit code.
 
     Raises:
         AdaCoderError: rows cannot be read, or a file cannot be written.
@@ -67,7 +67,7 @@ def show_tables(paths: Sequence[Path], view: View) -> int:
 
 
 def _read(paths: Sequence[Path], reading: Reading) -> tuple[list[Row], dict[Key, Path]]:
-    """The rows, each cell once, and the file that each stands in."""
+    """The rows, one for each cell, and the file of each row."""
     rows: list[Row] = []
     files: dict[Key, Path] = {}
     for path in paths:
@@ -113,7 +113,7 @@ def _drawn(table: Table, numbers: Sequence[int], width: int, *, is_first: bool) 
 
 
 def _parts(table: Table, width: int) -> list[list[int]]:
-    """The table's columns, by number, in as many parts as it takes for each to be so wide at most."""
+    """Split the table's columns, given by number, into parts that fit into `width`."""
     first, *widths = _widths(table)
     parts: list[list[int]] = [[]]
     left = room = width - first - _EDGES
@@ -127,7 +127,8 @@ def _parts(table: Table, width: int) -> list[list[int]]:
 
 
 def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
-    """Widths of the labels and of some columns: that of a word at least, then, from the first, all it takes."""
+    """Widths of the labels and of the columns `numbers`. Each has at least its minimum width. The remaining width goes
+    to the columns in order, as far as they need it."""
     columns = _texts(table)
     shown = [columns[0], *(columns[number + 1] for number in numbers)]
     rooms = [_least(texts) for texts in shown]
@@ -140,7 +141,7 @@ def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
 
 
 def _widths(table: Table) -> list[int]:
-    """Of the labels and of each column the width in which no word is broken, unless it is very long."""
+    """Minimum widths of the labels and of each column: they break no word, unless it is very long."""
     return list(map(_least, _texts(table)))
 
 

@@ -1,7 +1,7 @@
-"""Lines, progress and diffs, in colour on a terminal and as plain text elsewhere.
+"""Print lines, progress and diffs, in colour on a terminal and as plain text elsewhere.
 
-All of it goes through streams that `__main__` made visible, or through a `Screen`: no text is escaped by hand that is
-printed as it is.
+All output goes through the streams that `__main__` wraps in `Visible`, or through a `Screen`. So callers need not
+escape text before they print it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from typing import TYPE_CHECKING, Self, TextIO
 from adacoder.journal import Listener, OpenStep, Waiting
 from adacoder.report import progress
 from adacoder.visible import Visible
-from adacoder.visible import visible as visible  # for what is laid out before it is printed
+from adacoder.visible import visible as visible  # for text that is laid out before it is printed
 
 if TYPE_CHECKING:
     from adacoder.cli.screen import MovingLine, Screen
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""Seconds after which a long wait is reported where there is no terminal."""
+"""Seconds after which a wait is reported if the output is not a terminal."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
 def complain(message: str) -> None:
-    """One line about what stopped the command."""
+    """Print a line to stderr."""
     print(message, file=sys.stderr)
 
 
 class Plain:
-    """A console that is no terminal: plain lines."""
+    """A console for plain lines, without a terminal."""
 
     is_terminal = False
 
@@ -42,13 +42,13 @@ class Plain:
         self._stream = stream
 
     def print(self, text: str, style: str | None = None) -> None:
-        """Print a line; there is no style here."""
+        """Print a line. The style is ignored."""
         del style
         print(text, file=self._stream, flush=True)
 
 
 class StandingLine:
-    """A stand-in for the moving line without a terminal: it reports a long wait once."""
+    """Replacement for the moving line without a terminal. It reports a long wait once."""
 
     def __init__(self) -> None:
         self._timer: asyncio.TimerHandle | None = None
@@ -64,7 +64,7 @@ class StandingLine:
             self._timer = asyncio.get_running_loop().call_later(_LONG, self._tell)
 
     def hide(self) -> None:
-        """As `MovingLine.hide`; what is shown next may be told again."""
+        """As `MovingLine.hide`. The next long wait is reported again."""
         self._rest()
         self._has_told = False
 
@@ -79,25 +79,25 @@ class StandingLine:
 
 
 def console(*, stderr: bool = False) -> Screen | Plain:
-    """A Screen on a terminal, else a Plain, which needs no import of rich."""
+    """Return a Screen on a terminal, else a Plain, which does not import rich."""
     stream = sys.stderr if stderr else sys.stdout
-    # The variables by which rich is told to draw elsewhere too.
+    # These variables make rich draw even if the output is not a terminal.
     draws = stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
     return screen(stderr=stderr) if draws else Plain(stream)
 
 
 def screen(*, stderr: bool = False) -> Screen:
-    """A console that shows text as it is. Colours only on a terminal, and never with NO_COLOR."""
+    """Return a console that does not interpret or wrap text. Colours need a terminal, and NO_COLOR turns them off."""
     from adacoder.cli.screen import Screen
 
     stream = sys.stderr if stderr else sys.stdout
-    # Its own colours must reach the terminal as they are.
+    # Bypass `Visible`, so that the console's own colour codes reach the terminal unescaped.
     file = stream.stream if isinstance(stream, Visible) else stream
     return Screen(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
-    """A line that shows what is waited for."""
+    """Return a line that shows current work or the reason for a wait."""
     if isinstance(console, Plain) or not console.is_terminal:
         return StandingLine()
     from adacoder.cli.screen import MovingLine
@@ -106,16 +106,16 @@ def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
 
 
 def show_diff(console: Screen | Plain, diff: str) -> None:
-    """A unified diff, coloured by line."""
+    """Print a unified diff, coloured by line."""
     for line in diff.split("\n")[:-1]:
         style = next((style for begin, style in _DIFF_STYLES.items() if line.startswith(begin)), "")
         console.print(line.removesuffix("\r"), style=style)
 
 
 class Progress:
-    """Follows one request's Journal: on a terminal a moving line below the steps that have ended, else a line a step.
+    """Shows the steps of one request as they end, and on a terminal a moving line below them.
 
-    A step that failed with an error is left to the line that tells the error.
+    Steps that ended with an error are left out, because the error is reported separately.
     """
 
     def __init__(self, console: Screen | Plain, name: str, most_rounds: int) -> None:
@@ -136,7 +136,7 @@ class Progress:
         self._line.hide()
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
-        """Hear of an event, as a Journal's Listener."""
+        """Show an event, as a Journal's Listener."""
         line = f"{self._name} · {progress(event, self._most_rounds)}"
         if isinstance(event, OpenStep | Waiting):
             total = self._tokens + (event.written if isinstance(event, OpenStep) else 0)
@@ -150,7 +150,7 @@ class Progress:
 
 @contextmanager
 def long_waits(name: str, most_rounds: int) -> Iterator[Listener]:
-    """A Journal's Listener that says on stderr only what is waited for long."""
+    """Yield a Journal's Listener that only reports long waits, on stderr."""
     line = StandingLine()
 
     def hear(event: OpenStep | Step | Waiting) -> None:

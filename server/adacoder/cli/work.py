@@ -1,4 +1,4 @@
-"""Carries a command out: finds its functions, runs a request for each, and has shown what came of them."""
+"""Carry out a command: find its functions, run a request for each, and show the results."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from adacoder.task import Mode, Task
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One of the commands that work on functions."""
+    """A command that works on functions."""
 
     mode: Mode
     chooses: Callable[[Documented], bool]
-    """Which functions of a file it takes where none is named."""
+    """Selects functions of a file if the user names no function."""
     wanted: str
-    """These functions, in words."""
+    """Description of such a function, for messages."""
     reply: str | None = None
-    """Text that holds the candidate to begin with; it can be for one function only."""
+    """Text with the first candidate. It is for one function only."""
     passes_over: bool = False
-    """True to leave out functions that were not named and have nothing to fix."""
+    """True to show only functions that need a fix, if the user names no function."""
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list
-    """The order in which it takes functions that were not named."""
+    """Orders the functions, if the user names no function."""
 
 
 def _has_examples(one: Documented) -> bool:
@@ -49,15 +49,15 @@ FIX = Command(Mode.FIX, _has_examples, "function with examples", passes_over=Tru
 
 
 def apply(reply: str) -> Command:
-    """The command that puts `reply` in place: no model is asked."""
+    """Return the command that puts `reply` in place, without asking a model."""
     return Command(Mode.REPAIR, lambda _: True, "function with a docstring", reply)
 
 
 class Work:
-    """One command at work."""
+    """One run of a command."""
 
     def __init__(self, command: Command, values: Mapping[str, object], output: Output) -> None:
-        """`values` are what the command's options say, by the fields of Settings; None: not said."""
+        """`values` are the option values by field of Settings; None for options that are not given."""
         self._command = command
         self._output = output
         self._tell = Told()
@@ -65,13 +65,12 @@ class Work:
         self._codes = [0]
         self._shown = 0
         self._proposed: SourceFile | None = None
-        """The file as it is on disk, with the verified functions in its text that were shown and not written."""
+        """The latest file, with its data as on disk, and with verified but unwritten functions in its text."""
 
     async def carry_out(self, place: Place) -> int:
-        """Work on all functions at `place`, one after the other, each in its file's text at that moment, in which those
-        before it stand if they are verified.
+        """Work on all functions at `place`, in order. Return the exit code.
 
-        Returns the exit code.
+        Each request uses the current text of its file, which includes the earlier functions if they are verified.
         """
         service = Service()
         try:
@@ -84,7 +83,7 @@ class Work:
         return max(self._codes)
 
     def _places(self, place: Place) -> Sequence[Place]:
-        """The functions at `place`; none, with a line that says why, where there is nothing to work on."""
+        """The functions at `place`. If there is nothing to work on, report the reason and return an empty sequence."""
         if not place.is_whole_file:
             return [place]
         try:
