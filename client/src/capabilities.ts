@@ -1,15 +1,15 @@
-/** What this client tells the server that it can do, beyond LSP. */
+/** Capabilities that this client declares to the server, beyond LSP. */
 
 import type { ClientCapabilities, FeatureState, StaticFeature } from "vscode-languageclient/node";
 
-/** It shows by itself how jobs end. */
+/** Declares that this client shows by itself how jobs end. */
 export class OwnCapabilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), adacoder: { endings: true } };
   }
 
   initialize(): void {
-    // Nothing depends on what the server can do.
+    // The server's capabilities do not matter.
   }
 
   getState(): FeatureState {
@@ -17,6 +17,6 @@ export class OwnCapabilities implements StaticFeature {
   }
 
   clear(): void {
-    // Nothing is kept.
+    // No state to clear.
   }
 }

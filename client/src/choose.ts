@@ -1,4 +1,4 @@
-/** Choosing a model or a strategy, and the doctor: what the server tells, in VS Code's lists and documents. */
+/** The choice of a model or a strategy, and the doctor's document. */
 
 import {
   ConfigurationTarget,
@@ -32,7 +32,7 @@ const TARGETS = {
   user: ConfigurationTarget.Global,
 };
 
-/** Has the user choose a model, and sets it; one that is not there yet is downloaded first. */
+/** Lets the user choose a model, and sets it. Downloads the model first if need be. */
 export async function selectModel(client: Client): Promise<void> {
   const answer = (await execute(client, "adacoder.server.models")) as Models;
   if (answer.models.length === 0 && answer.recommended.length === 0) {
@@ -45,7 +45,7 @@ export async function selectModel(client: Client): Promise<void> {
   await set("model", choice.value);
 }
 
-/** Has the server download a model, which shows the progress; again where that fails and the user wants it. */
+/** Has the server download a model, which shows its own progress. Retries a failure if the user wants that. */
 export async function pull(client: Client, model: string): Promise<boolean> {
   const asked = { model };
   for (;;) {
@@ -95,7 +95,7 @@ async function set(key: string, value: string | null): Promise<void> {
   await settings.update(key, value ?? undefined, TARGETS[placeOf(settings.inspect(key))]);
 }
 
-/** What the doctor found, as a document that is only for reading. */
+/** The doctor's findings, as a read-only document. */
 export class DoctorDocument implements TextDocumentContentProvider {
   static readonly SCHEME = "adacoder-doctor";
   private static readonly URI = Uri.from({ scheme: DoctorDocument.SCHEME, path: "/AdaCoder Doctor.md" });
@@ -108,7 +108,7 @@ export class DoctorDocument implements TextDocumentContentProvider {
     return this.text;
   }
 
-  /** Has the server examine what works here, and shows what it found. */
+  /** Has the server examine this machine, and shows its findings. */
   async show(client: Client): Promise<void> {
     this.text = doctorDocument(await examine(client, pythonInFront(), true));
     this.changed.fire(DoctorDocument.URI);

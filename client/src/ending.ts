@@ -1,9 +1,9 @@
-/** How a job ended, and which buttons to show with that. Knows nothing of VS Code. */
+/** The end of a job, and the buttons of its message. Independent of VS Code. */
 
-/** The notification by which the server tells it of jobs that a command started: {@link Ended}. */
+/** The server's notification that a job started by a command has ended: {@link Ended}. */
 export const ENDED = "adacoder/ended";
 
-/** What a message names, or says to do. */
+/** A setting or step that a message mentions. */
 export type Remedy =
   | { readonly kind: "setting"; readonly key: string }
   | { readonly kind: "pull"; readonly model: string }
@@ -14,19 +14,19 @@ export interface Ended {
   readonly jobId: string | null;
   readonly message: string;
   readonly isGood: boolean;
-  /** Whether its result can still be inserted. */
+  /** True if its result can still be inserted. */
   readonly kept: boolean;
-  /** The text that it worked on. */
+  /** The text that the job worked on. */
   readonly textDocument: { readonly uri: string; readonly version: number | null };
   readonly remedies: readonly Remedy[];
 }
 
-/** VS Code cuts a message that has no button after one line of about so many characters. */
+/** Without a button, VS Code cuts a message after one line of about this many characters. */
 export const ONE_LINE = 60;
 
 export type Act = "difference" | "insert" | "discard" | "journal" | "start" | "pull" | "settings" | "log";
 
-/** A button below a message; `subject` is what it acts on. */
+/** A button below a message; `subject` is the object of its action. */
 export interface Button {
   readonly title: string;
   readonly act: Act;
@@ -34,11 +34,11 @@ export interface Button {
 }
 
 /**
- * The buttons: what can be done with a result that is kept, and on a failure what the message says to do. VS Code cuts a
- * message without any, so a long one has at least one.
+ * The buttons of a message: actions on a kept result, and remedies for a failure. A long message has at least one,
+ * because VS Code cuts a message without buttons.
  *
- * @param isOpen - whether the difference is on the screen already, with buttons of its own
- * @param ollama - the title of the button for where Ollama is to be started; null if nothing here can start it
+ * @param isOpen - whether the difference is already on the screen, with its own buttons
+ * @param ollama - the title of the button that starts Ollama; null if this machine cannot start it
  */
 export function buttons({ jobId, message, isGood, kept, remedies }: Ended, isOpen: boolean, ollama: string | null = "Start Ollama"): Button[] {
   const job = jobId ?? "";

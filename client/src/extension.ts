@@ -29,7 +29,7 @@ import { registerWalkthrough } from "./walkthrough";
 const TOLD_OF_WINDOWS = "adacoder.toldOfWindows";
 const WSL = "ms-vscode-remote.remote-wsl";
 
-/** How a request ends whose server is gone. */
+/** Error codes of a request whose server is gone. */
 const LOST: readonly number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive];
 
 let server: Server | undefined;
@@ -53,7 +53,7 @@ export function deactivate(): Promise<void> | undefined {
   return server?.stop();
 }
 
-/** Starts the server as soon as a Python file is open; that there are some in the folder is no reason yet. */
+/** Starts the server as soon as a Python file is open. Python files in the folder are not enough. */
 function beginWithPython(server: Server, context: ExtensionContext): void {
   const look = ({ languageId }: TextDocument): void => {
     if (languageId === "python") void server.begin();
@@ -62,7 +62,7 @@ function beginWithPython(server: Server, context: ExtensionContext): void {
   context.subscriptions.push(workspace.onDidOpenTextDocument(look));
 }
 
-/** A result that is kept, as an entry of the status menu. */
+/** A kept result, as an entry of the status menu. */
 function toEntry({ title, jobId }: Kept): Entry {
   return { label: `$(diff) Show ${title}`, command: "adacoder.server.difference", arguments: [{ jobId }] };
 }
@@ -107,7 +107,7 @@ function contributions(server: Server, output: LogOutputChannel, results: Result
   ];
 }
 
-/** Waits for what a server answers; if it crashes meanwhile, the status tells of that. */
+/** Waits for the server's answer. If the server crashes meanwhile, the status reports the crash. */
 async function unlessLost(answer: Promise<unknown>): Promise<void> {
   try {
     await answer;
@@ -116,7 +116,7 @@ async function unlessLost(answer: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Says once what does not work on Windows itself. */
+/** Says once which features do not work on Windows itself. */
 async function tellOfWindows(context: ExtensionContext): Promise<void> {
   if (context.globalState.get(TOLD_OF_WINDOWS) === true) return;
   await context.globalState.update(TOLD_OF_WINDOWS, true);
@@ -124,7 +124,7 @@ async function tellOfWindows(context: ExtensionContext): Promise<void> {
   if ((await window.showWarningMessage(NO_WINDOWS, reopen)) === reopen) await reopenInWsl();
 }
 
-/** Opens the folder in WSL; without the extension for that, shows the extension. */
+/** Opens the folder in WSL. Without the WSL extension, shows that extension. */
 async function reopenInWsl(): Promise<void> {
   if (extensions.getExtension(WSL) === undefined) await commands.executeCommand("workbench.extensions.search", WSL);
   else await commands.executeCommand("remote-wsl.reopenInWSL");

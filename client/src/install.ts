@@ -1,4 +1,4 @@
-/** Making the server's private environment: the question, the progress, and what to say if it fails. */
+/** Installation of the server's private environment: the question, the progress, and the message on failure. */
 
 import { ProgressLocation, window, workspace, type ExtensionContext, type LogOutputChannel } from "vscode";
 
@@ -7,7 +7,7 @@ import { openSettings } from "./open-settings";
 import { candidates, madeOf, make, newestPython, tidy, wheelIn, whyNotMade, type Python } from "./private-server";
 import { join } from "node:path";
 
-/** What the user said when asked. */
+/** The key of the user's stored answer. */
 const ANSWER = "adacoder.privateServer";
 const INSTALL = "Install";
 const NO_PYTHON = "AdaCoder needs Python 3.11 or newer, and none was found: install one, or set adacoder.path.";
@@ -26,19 +26,20 @@ export class PrivateServer {
     this.wheel = wheelIn(join(context.extensionPath, "dist"));
   }
 
-  /** Its interpreter, if it is there. */
+  /** The environment's interpreter, if it exists. */
   get python(): string | undefined {
     return this.wheel === undefined ? undefined : madeOf(this.wheel, this.storage);
   }
 
-  /** Notes that it is used. */
+  /** Notes that the environment is used. */
   used(): void {
     if (this.wheel !== undefined) tidy(this.wheel, this.storage);
   }
 
   /**
-   * Makes it, after asking once: whoever said no is asked again only when they want something (`isWanted`), and whoever
-   * said yes is not asked when a new version of the extension brings a new server. True if it is there now.
+   * Makes the environment after asking once, and returns whether it now exists. A user who declined is asked again
+   * only on a request of their own (`isWanted`). A user who agreed is not asked when a new version of the extension
+   * brings a new server.
    */
   async ensure(selected: string | undefined, isWanted: boolean): Promise<boolean> {
     const answer = this.context.globalState.get<boolean>(ANSWER);
@@ -106,7 +107,7 @@ export class PrivateServer {
   }
 }
 
-/** The folders from which no program is started: those of a workspace that is not trusted. */
+/** Folders from which no program is started: the folders of an untrusted workspace. */
 export function foreignFolders(): string[] {
   return workspace.isTrusted ? [] : (workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 }

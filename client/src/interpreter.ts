@@ -1,4 +1,4 @@
-/** The Python interpreter selected in VS Code, asked of whichever Python extension there is. Neither is required. */
+/** The Python interpreter selected in VS Code, from any installed Python extension. None is required. */
 
 import { extensions, type Event, type LogOutputChannel, type Uri } from "vscode";
 
@@ -49,7 +49,7 @@ export async function selectedInterpreter(scope: Uri | undefined, log: LogOutput
   return undefined;
 }
 
-/** Calls `listener` whenever a Python extension tells that another interpreter was selected. */
+/** Calls `listener` whenever a Python extension reports that another interpreter was selected. */
 export async function onInterpreterChange(listener: () => unknown, log: LogOutputChannel): Promise<void> {
   const events = [
     async () => (await apiOf<PythonEnvironmentsApi>(ENVIRONMENTS))?.onDidChangeEnvironment,

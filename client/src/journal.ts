@@ -21,7 +21,7 @@ export class JournalDocument implements TextDocumentContentProvider {
     return this.text;
   }
 
-  /** Shows what the server answered, in place of what was shown before; null if it has no journal, or not of that job. */
+  /** Shows a journal in place of the previous one. null: no journal exists, or that job has none. */
   async show(journal: unknown, jobId: string | undefined): Promise<void> {
     const { markdown } = (journal ?? {}) as { markdown?: string };
     if (markdown === undefined) {

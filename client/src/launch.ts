@@ -1,6 +1,5 @@
 /**
- * Which program is the AdaCoder server, and what to tell a user when it does not start.
- * Knows nothing of VS Code.
+ * Choice of the program that runs the AdaCoder server, and the message if it does not start. Independent of VS Code.
  */
 
 import { execFile } from "node:child_process";
@@ -8,11 +7,11 @@ import { accessSync, constants, existsSync, realpathSync, statSync } from "node:
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, relative, sep } from "node:path";
 
-/** Where a server may be found. */
+/** Places to look for a server. */
 export interface Sources {
   /** Setting `adacoder.path`; empty if it is not set. */
   readonly path: string;
-  /** The Python interpreter selected in VS Code; undefined if none is, or if the workspace is not trusted. */
+  /** The Python interpreter selected in VS Code; undefined without one, or if the workspace is not trusted. */
   readonly interpreter: string | undefined;
   /** The program `adacoder` on the `PATH`. */
   readonly onPath: string | undefined;
@@ -27,18 +26,18 @@ export interface Launch {
 }
 
 /**
- * Python's option that keeps the working directory, which is the user's project, off `sys.path`: a file
- * `adacoder.py` in a project must not be taken for the server. Python knows it since 3.11, which is AdaCoder's floor.
+ * Python's option that keeps the working directory off `sys.path`. It is the user's project, and a file `adacoder.py`
+ * in it must not be taken for the server. Available since Python 3.11, the oldest that AdaCoder supports.
  */
 const SAFE_PATH = "-P";
-/** Nothing but what is installed in the private environment. */
+/** Only packages installed in the private environment. */
 const ISOLATED = "-I";
 const IS_INSTALLED = "import importlib.util, sys; sys.exit(importlib.util.find_spec('adacoder') is None)";
 const PROBE_TIMEOUT_MS = 10_000;
 
 /**
- * The server to start: the setting's, else the interpreter's environment's, else the one on the `PATH`, else the private
- * one; undefined if there is none.
+ * The server to start: from the setting, else the interpreter's environment, else the `PATH`, else the private
+ * environment; undefined if there is none.
  */
 export async function chooseLaunch(
   { path, interpreter, onPath, own }: Sources,
@@ -55,12 +54,12 @@ export async function chooseLaunch(
 }
 
 /**
- * The absolute path of a program, which a path names or the `PATH` has; undefined if there is none.
+ * The absolute path of a program, from a path or the `PATH`; undefined if there is none.
  *
- * The working directory is the user's project. So what only it would decide is no program: not on Windows, where it is
- * searched before the `PATH`, nor elsewhere by a relative folder in the `PATH`.
+ * The working directory is the user's project, so it must not decide which program runs. Windows would search it
+ * before the `PATH`, and a relative folder in the `PATH` depends on it.
  *
- * @param foreign - folders from which, or through which, no program is taken: those of a workspace that is not trusted
+ * @param foreign - folders of an untrusted workspace; no program in them, or reached through them, is used
  */
 export function locate(command: string, path: string, foreign: readonly string[]): string | undefined {
   if (isAbsolute(command)) return command;
@@ -92,8 +91,8 @@ function isBelow(file: string, folders: readonly string[]): boolean {
 }
 
 /**
- * The environment of the server: nothing in it makes Python read the project as if it were installed. Of a workspace
- * that is not trusted, no variable of Python's is passed on, since whoever set them may have meant the workspace.
+ * The environment of the server. It lets no variable make Python read the project as if it were installed. An
+ * untrusted workspace may have set Python's variables, so they are not passed on.
  */
 export function environment(own: NodeJS.ProcessEnv, trusted: boolean): NodeJS.ProcessEnv {
   const { PYTHONPATH: modules = "", ...rest } = own;
@@ -103,8 +102,9 @@ export function environment(own: NodeJS.ProcessEnv, trusted: boolean): NodeJS.Pr
 }
 
 /**
- * The environment of the server with the interpreter activated that is selected in VS Code, as a terminal there would
- * have it: so it is the project's, unless the project has a `.venv`, and whatever VS Code itself was started in.
+ * The environment of the server with the interpreter selected in VS Code activated, as in a terminal there. That
+ * interpreter becomes the project's, unless the project has a `.venv`. It overrides the environment in which VS Code
+ * was started.
  */
 export function activated(own: NodeJS.ProcessEnv, interpreter: string | undefined): NodeJS.ProcessEnv {
   if (interpreter === undefined || process.platform === "win32") return own;
@@ -118,7 +118,7 @@ export function activated(own: NodeJS.ProcessEnv, interpreter: string | undefine
   };
 }
 
-/** Whether AdaCoder is installed for a Python interpreter; false too if it is no Python that AdaCoder runs on. */
+/** True if AdaCoder is installed for a Python interpreter; false for a Python that AdaCoder does not support. */
 export function hasAdaCoder(interpreter: string): Promise<boolean> {
   return new Promise((resolve) => {
     const options = { timeout: PROBE_TIMEOUT_MS, env: environment(process.env, true) };

@@ -1,10 +1,10 @@
-/** Messages of one sentence. */
+/** One-sentence messages. */
 
 import { commands, window } from "vscode";
 
 import { ONE_LINE } from "./ending";
 
-/** Shows a message; one that would be cut gets a button, and so room for all of it. */
+/** Shows a message. A message that VS Code would cut gets a button, which makes room for all of it. */
 export async function tell(message: string, { isGood }: { isGood: boolean }): Promise<void> {
   const log = "Show Log";
   const buttons = message.length > ONE_LINE ? [log] : [];

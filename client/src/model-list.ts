@@ -1,4 +1,4 @@
-/** The models and strategies to choose from, as the server tells them. Knows nothing of VS Code. */
+/** Models and strategies to choose from, as reported by the server. Independent of VS Code. */
 
 /** Answer of `adacoder.server.models`. */
 export interface Models {
@@ -30,14 +30,14 @@ export interface Strategies {
   readonly strategies: readonly { readonly name: string; readonly calls: string; readonly agents: string }[];
 }
 
-/** Something to choose. */
+/** An entry to choose. */
 export interface Choice {
   readonly label: string;
   readonly description: string;
-  /** What to set; null: nothing, so that it is as it is without. */
+  /** The new value of the setting; null clears the setting. */
   readonly value: string | null;
   readonly group: string;
-  /** Whether it has to be downloaded first. */
+  /** True if the model has to be downloaded first. */
   readonly download: boolean;
   readonly chosen: boolean;
 }
@@ -107,13 +107,13 @@ export function strategyChoices({ strategies }: Strategies, current: unknown): C
   }));
 }
 
-/** The values of a setting by where they stand. */
+/** The values of a setting by scope. */
 export interface Inspected {
   readonly workspaceValue?: unknown;
   readonly workspaceFolderValue?: unknown;
 }
 
-/** Where a setting is to be changed so that the change counts: where it is set already, else for the user. */
+/** The scope to change so that the change takes effect: the scope that sets it already, else the user's. */
 export function placeOf(inspected: Inspected | undefined): "folder" | "workspace" | "user" {
   if (inspected?.workspaceFolderValue !== undefined) return "folder";
   return inspected?.workspaceValue !== undefined ? "workspace" : "user";

@@ -1,4 +1,4 @@
-/** Ollama's program on this machine: started where the person sees it, or else got from its page. */
+/** Starts Ollama on this machine in a visible terminal, or opens its download page. */
 
 import { Uri, commands, env, window, workspace } from "vscode";
 
@@ -15,7 +15,9 @@ export interface OllamaButton {
   press(): Promise<void>;
 }
 
-/** The button for this machine; undefined if Ollama is to run on another. No program is started of an untrusted folder. */
+/**
+ * The button for this machine; undefined if Ollama is meant to run elsewhere. An untrusted folder starts no program.
+ */
 export function ollamaButton(): OllamaButton | undefined {
   const host = workspace.getConfiguration("adacoder").get<string>("ollama.host") ?? "";
   if (!HERE.test(host === "" ? (process.env["OLLAMA_HOST"] ?? "") : host)) return undefined;
@@ -29,7 +31,7 @@ async function install(): Promise<void> {
   await env.openExternal(Uri.parse(PAGE));
 }
 
-/** Starts it in a terminal, and waits until the status has seen that it answers. */
+/** Starts Ollama in a terminal, and waits until the status has seen it answer. */
 async function start(program: string, host: string): Promise<void> {
   const variables = host === "" ? {} : { OLLAMA_HOST: host };
   window.createTerminal({ name: "Ollama", shellPath: program, shellArgs: ["serve"], env: variables }).show();

@@ -1,10 +1,10 @@
-/** Opens settings of AdaCoder where they can be changed. */
+/** Opens AdaCoder's settings in the editor where they can be changed. */
 
 import { commands, env } from "vscode";
 
 /**
- * Opens the settings that a query such as `@id:adacoder.path` finds. Those of the machine are not among the user's
- * settings in a remote window: there the remote machine's settings have them, and all others too.
+ * Opens the settings that a query such as `@id:adacoder.path` finds. A remote window lists machine settings only among
+ * the remote machine's settings, which list all others as well.
  */
 export async function openSettings(query: string): Promise<void> {
   if (env.remoteName === undefined) await commands.executeCommand("workbench.action.openSettings", query);

@@ -1,4 +1,4 @@
-/** Results that are kept, beside the text that they would go into: a diff editor with Insert and Discard in its title. */
+/** Previews of kept results: a diff editor next to the text, with Insert and Discard in its title. */
 
 import {
   EventEmitter,
@@ -19,7 +19,7 @@ import type { Server } from "./server";
 const SCHEME = "adacoder-preview";
 const PAUSE_MS = 300;
 
-/** A result that is kept. */
+/** A kept result. */
 export interface Kept {
   readonly jobId: string;
   readonly uri: string;
@@ -59,7 +59,7 @@ export class Previews implements TextDocumentContentProvider {
     for (const each of this.disposables) each.dispose();
   }
 
-  /** The results that the server keeps, the latest first. */
+  /** The kept results, the latest first. */
   async kept(): Promise<readonly Kept[]> {
     return (await this.server.current?.sendRequest<{ items: Kept[] }>("adacoder/kept", {}))?.items ?? [];
   }
@@ -82,7 +82,7 @@ export class Previews implements TextDocumentContentProvider {
     await commands.executeCommand("vscode.diff", file, right, found.title);
   }
 
-  /** Has the server insert a result, which it evaluates first in the text as it is. */
+  /** Has the server insert a result. The server first evaluates it in the current text. */
   async insert(jobId: string | undefined): Promise<void> {
     await this.act("adacoder.server.insert", jobId);
   }
@@ -103,7 +103,7 @@ export class Previews implements TextDocumentContentProvider {
     await execute(client, command, { jobId });
   }
 
-  /** What a result would change; as a text, why it cannot be shown. */
+  /** The change that a result would make; a string says why it cannot be shown. */
   private async difference(jobId: string): Promise<Difference | string> {
     const client = this.server.current;
     if (client === undefined) return "AdaCoder's server does not run: restart it to see this result.";
@@ -112,7 +112,7 @@ export class Previews implements TextDocumentContentProvider {
     return "newText" in found ? found : found.reason;
   }
 
-  /** Brings the previews of a document up to date once nothing happens to it for a moment. */
+  /** Updates the previews of a document once it has not changed for a moment. */
   private follow(uri: Uri): void {
     const shown = previews().filter(({ input }) => input.original.toString() === uri.toString());
     if (shown.length === 0) return;

@@ -1,6 +1,6 @@
 /**
- * The private environment of the server: made from the wheel that comes with the extension, in the extension's own
- * storage. Knows nothing of VS Code.
+ * The server's private environment, made from the extension's wheel in the extension's own storage. Independent of VS
+ * Code.
  */
 
 import { execFile, spawn } from "node:child_process";
@@ -12,14 +12,14 @@ import { pathToFileURL } from "node:url";
 
 import { environment, locate } from "./launch";
 
-/** A Python interpreter that AdaCoder runs on. */
+/** A supported Python interpreter. */
 export interface Python {
   readonly path: string;
-  /** Such as 3.12.1, as numbers. */
+  /** As numbers, such as 3, 12, 1. */
   readonly version: readonly number[];
 }
 
-/** What an environment is made of. */
+/** The parts of an environment. */
 export interface Parts {
   /** The extension's storage. */
   readonly storage: string;
@@ -29,7 +29,7 @@ export interface Parts {
   readonly uv: string | undefined;
 }
 
-/** A program that failed, with what it printed. */
+/** A failed program, with its output. */
 export class Failure extends Error {
   constructor(readonly printed: string) {
     super(printed);
@@ -38,7 +38,7 @@ export class Failure extends Error {
 
 const OLDEST = [3, 11];
 const NAMES = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python", "py"];
-/** Isolated, so that neither the working directory nor the user's variables and packages have a say. */
+/** Isolated from the working directory, and from the user's variables and packages. */
 const ISOLATED = "-I";
 const ABOUT =
   "import json, sys; print(json.dumps([sys.executable, *sys.version_info[:3]] * (sys.version_info[3] == 'final')))";
@@ -47,19 +47,19 @@ const READY = "server-";
 const MAKING = "making-";
 const UNUSED_MS = 14 * 24 * 3600 * 1000;
 
-/** The wheel that comes with the extension; undefined if it was not packaged. */
+/** The extension's wheel; undefined if the extension was not packaged. */
 export function wheelIn(folder: string): string | undefined {
   const name = existsSync(folder) ? readdirSync(folder).find((entry) => entry.endsWith(".whl")) : undefined;
   return name === undefined ? undefined : join(folder, name);
 }
 
-/** The interpreter of the environment that was made of a wheel; undefined if there is none, or what it stands on is gone. */
+/** The interpreter of the environment made from a wheel; undefined if there is none, or if its base Python is gone. */
 export function madeOf(wheel: string, storage: string): string | undefined {
   const python = pythonOf(folderFor(wheel, storage));
   return existsSync(python) ? python : undefined;
 }
 
-/** Another wheel, of whatever version, has another folder. */
+/** The folder for a wheel. Each wheel has its own, whatever its version. */
 function folderFor(wheel: string, storage: string): string {
   const digest = createHash("sha256").update(readFileSync(wheel)).digest("hex").slice(0, 16);
   return join(storage, READY + digest);
@@ -69,13 +69,13 @@ function pythonOf(folder: string): string {
   return process.platform === "win32" ? join(folder, "Scripts", "python.exe") : join(folder, "bin", "python");
 }
 
-/** Programs that may be a Python: the selected interpreter, and those on the `PATH`. */
+/** Possible Python programs: the selected interpreter, and those on the `PATH`. */
 export function candidates(selected: string | undefined, path: string, foreign: readonly string[]): string[] {
   const found = NAMES.map((name) => locate(name, path, foreign));
   return [...new Set([selected, ...found].filter((program) => program !== undefined))];
 }
 
-/** The newest of some programs that is a Python which AdaCoder runs on. */
+/** The newest supported Python among some programs. */
 export async function newestPython(programs: readonly string[]): Promise<Python | undefined> {
   const found = (await Promise.all(programs.map(about))).filter((python) => python !== undefined);
   return found
@@ -110,10 +110,10 @@ function pythonFrom(printed: string): Python | undefined {
 }
 
 /**
- * Makes the environment and returns its interpreter. It is made under another name and renamed at the end, so that one
- * which is only half made is never used.
+ * Makes the environment and returns its interpreter. The folder is renamed at the end, so that a half-made environment
+ * is never used.
  *
- * @param say - hears of each line that is printed
+ * @param say - receives each printed line
  * @throws Failure - a program failed
  */
 export async function make(parts: Parts, say: (line: string) => void, signal: AbortSignal): Promise<string> {
@@ -130,10 +130,10 @@ export async function make(parts: Parts, say: (line: string) => void, signal: Ab
   return pythonOf(ready);
 }
 
-/** Renames an environment that is ready; if another window was quicker, that one's stays. */
+/** Renames a finished environment. If another window was quicker, its environment stays. */
 function put(making: string, ready: string): void {
   if (existsSync(pythonOf(ready))) return;
-  rmSync(ready, { recursive: true, force: true }); // what it stood on is gone
+  rmSync(ready, { recursive: true, force: true }); // its base Python is gone
   try {
     renameSync(making, ready);
   } catch (error) {
@@ -141,7 +141,7 @@ function put(making: string, ready: string): void {
   }
 }
 
-/** What makes an environment, and in the end tries it. */
+/** The commands that make an environment and finally try it. */
 function commands({ wheel, python, uv }: Parts, folder: string): [string, ...string[]][] {
   const own = pythonOf(folder);
   const server = `adacoder[openai] @ ${pathToFileURL(wheel).href}`;
@@ -186,8 +186,8 @@ function run(
 }
 
 /**
- * Notes that an environment is used, and removes what nobody has used for two weeks: other windows may still run an
- * older one.
+ * Notes that an environment is used, and removes environments unused for two weeks. Recently used ones stay, because
+ * other windows may still run an older version.
  */
 export function tidy(wheel: string, storage: string, now = Date.now()): void {
   const used = basename(folderFor(wheel, storage));

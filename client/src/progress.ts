@@ -13,8 +13,8 @@ import {
 /**
  * The notifications of one client.
  *
- * Left alone, the language client shows the work that a server begins by itself, such as that of a code action, in
- * the status bar, where nobody can cancel it.
+ * By default the language client shows work that a server begins itself, such as a code action, in the status bar. It
+ * cannot be cancelled there.
  */
 export class ProgressNotifications {
   private readonly shown = new Map<ProgressToken, Notification>();
@@ -22,7 +22,7 @@ export class ProgressNotifications {
 
   constructor(private readonly client: BaseLanguageClient) {}
 
-  /** Shows work of the server that can be cancelled; all other progress goes on to the language client. */
+  /** Shows work of the server that can be cancelled. The language client handles all other progress. */
   readonly handle: NonNullable<Middleware["handleWorkDoneProgress"]> = (token, value, next) => {
     const notification = this.shown.get(token);
     if (value.kind === "begin" && value.cancellable === true && !this.requests.has(token)) {
@@ -55,7 +55,7 @@ export class ProgressNotifications {
     });
   }
 
-  /** Closes what a server that is gone can no longer end. */
+  /** Closes the notifications of a server that is gone and can no longer end them. */
   closeAll(): void {
     for (const notification of this.shown.values()) notification.close();
   }
@@ -75,7 +75,7 @@ export class ProgressNotifications {
   }
 }
 
-/** One notification. It may be told things, and even be closed, before VS Code has put it on the screen. */
+/** One notification. It may receive messages, and even close, before VS Code has put it on the screen. */
 class Notification {
   readonly closed: Promise<void>;
   close!: () => void;

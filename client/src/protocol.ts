@@ -1,4 +1,4 @@
-/** What AdaCoder's client and server say to each other beyond LSP. Knows nothing of VS Code. */
+/** Messages between AdaCoder's client and server, beyond LSP. Independent of VS Code. */
 
 import type { Position, ProgressToken, TextDocumentIdentifier } from "vscode-languageclient/node";
 
@@ -14,30 +14,30 @@ export interface RunParams {
   readonly textDocument: TextDocumentIdentifier;
   readonly position: Position;
   readonly mode: Mode;
-  /** Whether the server makes the edit, by `workspace/applyEdit`. */
+  /** True if the server makes the edit, by `workspace/applyEdit`. */
   readonly apply: boolean;
   readonly workDoneToken: ProgressToken;
 }
 
-/** The part that is shown of the object `adacoder --json` prints. */
+/** The displayed part of the object that `adacoder --json` prints. */
 export interface RunResult {
   readonly status: "verified" | "partial" | "unverified" | "failed" | "denied" | "cancelled" | "error";
-  /** Why it is not `verified`. */
+  /** The reason why it is not `verified`. */
   readonly reason: string | null;
-  /** How it ended and the evidence, in one line. */
+  /** The end of the job and its evidence, in one line. */
   readonly summary?: string;
-  /** Why an edit that there was to make was not made. */
+  /** The reason why an edit was not made. */
   readonly failureReason?: string | null;
   readonly jobId?: string | null;
   readonly applied?: boolean;
-  /** Whether the result can still be inserted. */
+  /** True if the result can still be inserted. */
   readonly kept?: boolean;
-  /** Whether there is nothing to warn of. */
+  /** True if there is nothing to warn about. */
   readonly isGood?: boolean;
-  /** What the summary names, or says to do. */
+  /** Remedies that the summary mentions. */
   readonly remedies?: readonly Remedy[];
   readonly examples?: { readonly passed: number; readonly total: number };
-  /** The first thing that failed. */
+  /** The first failure. */
   readonly failure?: {
     readonly example: string | null;
     readonly want: string | null;
@@ -46,7 +46,7 @@ export interface RunResult {
   } | null;
 }
 
-/** How to tell of a result: it is good if it is verified and nothing stood in the way of its edit. */
+/** The end of a job, from its result. It is good if it is verified and no obstacle prevented its edit. */
 export function toEnded(result: RunResult, textDocument: Ended["textDocument"]): Ended {
   const { status, reason, summary, failureReason, isGood, jobId, kept, remedies } = result;
   return {
@@ -59,16 +59,16 @@ export function toEnded(result: RunResult, textDocument: Ended["textDocument"]):
   };
 }
 
-/** Settings of the client's own, which the server does not know. */
+/** The client's own settings, which the server does not know. */
 const OWN = new Set(["path", "agentTools"]);
 
 /**
- * Section `adacoder` as the server reads it: what somebody has set, by dotted names, and the workspace's trust.
+ * Section `adacoder` for the server: the values that are set, by dotted names, and the workspace's trust.
  *
- * Defaults are left out, since what an editor says counts more than what the project's pyproject.toml says. So
- * are those that are the client's own.
+ * Defaults are left out, because an editor's values override the project's pyproject.toml. The client's own settings
+ * are left out as well.
  *
- * @param isSet - whether somebody has set a key of the section, such as `ollama.host`
+ * @param isSet - whether a key of the section is set, such as `ollama.host`
  */
 export function toServerSettings(
   section: unknown,

@@ -1,4 +1,4 @@
-/** What the commands ask of the server. */
+/** Requests of the commands to the server. */
 
 import { window, type TextDocument } from "vscode";
 import { ExecuteCommandRequest, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
@@ -18,7 +18,7 @@ const TITLES: Readonly<Record<Mode, string>> = {
 };
 const STATUS_BAR_MS = 5000;
 
-/** Runs `adacoder/run` on the function under the cursor; how it ended, unless it was cancelled. */
+/** Runs `adacoder/run` on the function under the cursor. Returns how the job ended, unless it was cancelled. */
 export async function runOnFunction(client: Client, mode: Mode): Promise<Ended | undefined> {
   const editor = pythonEditor();
   if (editor === undefined) return undefined;
@@ -41,7 +41,7 @@ export async function runOnFunction(client: Client, mode: Mode): Promise<Ended |
   }
 }
 
-/** Has all stubs of the file written. */
+/** Has the server write all stubs of the file. */
 export async function generateAll(client: Client): Promise<void> {
   const editor = pythonEditor();
   if (editor === undefined) return;
@@ -49,13 +49,13 @@ export async function generateAll(client: Client): Promise<void> {
   await execute(client, "adacoder.server.generateAll", { uri });
 }
 
-/** The Python file in front, if that is one. */
+/** The file in the active editor, if it is Python. */
 export function pythonInFront(): TextDocument | undefined {
   const document = window.activeTextEditor?.document;
   return document?.languageId === "python" ? document : undefined;
 }
 
-/** What the doctor finds for the folder of a document, else for the first; with `probe` it measures models. */
+/** The doctor's findings for the folder of a document, else for the first folder. With `probe` it measures models. */
 export async function examine(client: Client, about: TextDocument | undefined, probe: boolean): Promise<readonly Finding[]> {
   const uri = about && client.code2ProtocolConverter.asUri(about.uri);
   const { findings } = (await execute(client, "adacoder.server.doctor", { probe, uri })) as { findings: Finding[] };

@@ -1,4 +1,4 @@
-/** What becomes of jobs, as VS Code shows it: messages with buttons, previews, journals. */
+/** Results of jobs in VS Code: messages with buttons, previews, journals. */
 
 import { Uri, commands, window, type Disposable } from "vscode";
 
@@ -31,18 +31,18 @@ export class Results {
     this.journal.dispose();
   }
 
-  /** The results that the server keeps, the latest first. */
+  /** The kept results, the latest first. */
   kept(): Promise<readonly Kept[]> {
     return this.previews.kept();
   }
 
-  /** Shows the journal of a job, or of the last. */
+  /** Shows the journal of a job, or of the last job. */
   async showJournal(client: Client, jobId?: string): Promise<void> {
     const job = jobId === undefined ? {} : { jobId };
     await this.journal.show(await execute(client, "adacoder.server.journal", { format: "markdown", ...job }), jobId);
   }
 
-  /** Says how a job ended. Its result opens by itself only where nobody is at work on something else meanwhile. */
+  /** Reports how a job ended. A result opens by itself only if its unchanged text is still in the active editor. */
   async show(ended: Ended): Promise<void> {
     const isOpen = ended.kept && ended.jobId !== null && isLookedAt(ended);
     if (isOpen) await this.previews.open(ended.jobId);
@@ -68,7 +68,7 @@ export class Results {
     await (act === "journal" ? this.showJournal(client, subject) : pull(client, subject));
   }
 
-  /** Lets what a client's lenses and light bulbs start be shown here. */
+  /** Shows the results of jobs that a client's lenses and light bulbs start. */
   private meet(client: Client): void {
     if (this.known.has(client)) return;
     this.known.add(client);

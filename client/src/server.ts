@@ -1,4 +1,4 @@
-/** The connection to the AdaCoder server: found, started, restarted, stopped. One for all folders of a window. */
+/** The connection to the AdaCoder server: find, start, restart and stop it. One for all folders of a window. */
 
 import { EventEmitter, Uri, window, workspace, type LogOutputChannel } from "vscode";
 import {
@@ -27,21 +27,21 @@ const NOT_INSTALLED = "AdaCoder's server is not installed.";
 
 /** The one server of a window. */
 export class Server {
-  /** What became of the last change. Each waits for the one before it, so that there are never two servers. */
+  /** The result of the last change. Each change waits for the previous one, so that there are never two servers. */
   private client: Promise<Client | undefined> = Promise.resolve(undefined);
   private interpreter: string | undefined;
-  /** The client that runs. */
+  /** The running client. */
   current: Client | undefined;
   private readonly changed = new EventEmitter<Condition>();
   private readonly crashed = new EventEmitter<{ readonly isGivenUp: boolean }>();
   private readonly worked = new EventEmitter<Client>();
 
-  /** How it stands, told at each change. */
+  /** The server's state, reported at each change. */
   condition: Condition = { kind: "idle" };
   readonly onDidChange = this.changed.event;
-  /** The server ended though nobody told it to; unless that is given up, it is started again. */
+  /** The server ended unasked. Unless `isGivenUp`, it is started again. */
   readonly onDidCrash = this.crashed.event;
-  /** Work begins or ends. */
+  /** A job begins or ends. */
   readonly onDidWork = this.worked.event;
 
   constructor(
@@ -50,12 +50,12 @@ export class Server {
     private readonly storage?: string,
   ) {}
 
-  /** Starts the server, unless there is one or the user has declined that it is installed. */
+  /** Starts the server, unless it runs or the user has declined to install it. */
   async begin(): Promise<void> {
     await this.change(async (client) => client ?? (await this.start({ isWanted: false })));
   }
 
-  /** The running client, started if need be; undefined if it cannot start, which the user has then been told. */
+  /** The running client, started if need be; undefined if it cannot start, which a message has then reported. */
   running(): Promise<Client | undefined> {
     return this.change(async (client) => {
       if (client?.needsStop() === true) return client;
@@ -71,7 +71,7 @@ export class Server {
     });
   }
 
-  /** Starts it again with what it is told at its start; nothing is to be done before its first. */
+  /** Restarts the server for new start options. Does nothing before its first start. */
   async renew(): Promise<void> {
     if (this.condition.kind !== "idle") await this.restart();
   }
@@ -80,7 +80,7 @@ export class Server {
     await this.change((client) => this.end(client));
   }
 
-  /** Starts it again if another interpreter is selected now than the one that it was told of. */
+  /** Restarts the server when another interpreter is selected. */
   watchInterpreter(): void {
     void onInterpreterChange(async () => {
       if (workspace.isTrusted && (await selectedInterpreter(scope(), this.output)) !== this.interpreter) {
@@ -101,7 +101,7 @@ export class Server {
     const chosen = await chooseLaunch(sources);
     if (chosen === undefined) {
       this.tellOf({ kind: "absent", why: NOT_INSTALLED });
-      // Nothing waits for the answer: the question may stand for hours.
+      // Not awaited: the question may stay open for hours.
       void this.installed(sources.interpreter, isWanted);
       return undefined;
     }
@@ -138,14 +138,14 @@ export class Server {
 
   private async end(client: Client | undefined): Promise<undefined> {
     try {
-      if (client?.state === State.Starting) await client.start(); // after a crash, and only what runs can be stopped
+      if (client?.state === State.Starting) await client.start(); // after a crash; only a running client can be stopped
       await client?.dispose();
     } catch (error) {
       this.output.warn(`The server did not stop as it should: ${String(error)}`);
     }
   }
 
-  /** In a workspace that is not trusted, its interpreter, which may be part of it, is not started. */
+  /** Sources of the server. An untrusted workspace's interpreter may be part of the workspace, so it is not started. */
   private async sources(): Promise<Sources> {
     return {
       path: workspace.getConfiguration(SECTION, scope()).get("path", ""),
@@ -168,19 +168,19 @@ export class Server {
   }
 }
 
-/** What the interpreter is selected for. */
+/** The file or folder whose selected interpreter counts. */
 function scope(): Uri | undefined {
   return window.activeTextEditor?.document.uri ?? workspace.workspaceFolders?.[0]?.uri;
 }
 
-/** A launch by the program's absolute path. */
+/** A launch with the program's absolute path. */
 function located(launch: Launch): Launch {
   const command = locate(launch.command, process.env["PATH"] ?? "", foreignFolders());
   if (command === undefined) throw new Error(`ENOENT: there is no program ${launch.command}`);
   return { ...launch, command };
 }
 
-/** A client whose failures are told by {@link Server}, once, and not by the library, several times. */
+/** A client whose failures {@link Server} reports once, in place of several reports by the library. */
 export class Client extends LanguageClient {
   readonly progress = new ProgressNotifications(this);
   private readonly crashed = new EventEmitter<{ readonly isGivenUp: boolean }>();
@@ -189,7 +189,7 @@ export class Client extends LanguageClient {
   readonly onDidWork = this.worked.event;
   private hasRun = false;
 
-  /** @param storage - the folder for what the server keeps of this workspace */
+  /** @param storage - the server's folder for data about this workspace */
   constructor(
     { command, args }: Launch,
     interpreter: string | undefined,
@@ -203,7 +203,7 @@ export class Client extends LanguageClient {
       this.info(message);
       void tell(message, { isGood: type > MessageType.Warning });
     });
-    // Only now: the notifications need the client, and the client is made from its options.
+    // Set late: the notifications need the client, and the client is built from its options.
     this.middleware.handleWorkDoneProgress = (token, value, next) => {
       if (value.kind !== "report") this.worked.fire();
       this.progress.handle(token, value, next);

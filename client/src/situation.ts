@@ -1,17 +1,17 @@
-/** What the status says, and what its menu offers, by what the server told. Knows nothing of VS Code. */
+/** Contents of the status and its menu, from the server's reports. Independent of VS Code. */
 
 /** A finding of the server's doctor. */
 export interface Finding {
   readonly name: string;
-  /** null: there is nothing to say about it. */
+  /** null: purely informative. */
   readonly ok: boolean | null;
   readonly text: string;
   readonly advice: string;
-  /** The model it is about, such as `ollama:NAME`. */
+  /** The model of the finding, such as `ollama:NAME`. */
   readonly model: string | null;
 }
 
-/** A job that runs. */
+/** A running job. */
 export interface Job {
   readonly jobId: string;
   readonly uri: string;
@@ -22,29 +22,29 @@ export interface Job {
   readonly message: string;
 }
 
-/** How it stands with the server. */
+/** State of the server. */
 export type Condition =
   | { readonly kind: "idle" | "starting" | "running" }
   | { readonly kind: "stopped" | "absent"; readonly why: string };
 
 export interface Situation {
   readonly condition: Condition;
-  /** Empty until the server has told. */
+  /** Empty until the server has reported. */
   readonly findings: readonly Finding[];
   readonly jobs: readonly Job[];
   readonly platform: NodeJS.Platform;
 }
 
-/** What the status shows. */
+/** The displayed status. */
 export interface Shown {
   readonly text: string;
-  /** Lines for whoever wants to know more. */
+  /** Further lines, for the tooltip. */
   readonly details: readonly string[];
   readonly severity: "information" | "warning" | "error";
   readonly busy: boolean;
 }
 
-/** An entry of the status menu: what it is called, and the command behind it. */
+/** An entry of the status menu: its label, and the command behind it. */
 export interface Entry {
   readonly label: string;
   readonly description?: string;
@@ -68,12 +68,12 @@ const DOING: Readonly<Record<string, string>> = {
   generateAll: "generating the stubs of",
 };
 
-/** What a job does, as part of a sentence. */
+/** A job's activity, as part of a sentence. */
 export function doing({ mode, qualifiedName, target }: Job): string {
   return `${DOING[mode] ?? "at work on"} '${qualifiedName ?? target}'`;
 }
 
-/** What the status shows. */
+/** Builds the displayed status. */
 export function shown({ condition, findings, jobs, platform }: Situation): Shown {
   if (condition.kind === "idle") {
     return { text: "AdaCoder", details: [IDLE, ...aboutPlatform(platform)], severity: "information", busy: false };
@@ -113,7 +113,7 @@ function inBrief(jobs: readonly Job[], missing: readonly Finding[], findings: re
   return modelOf(findings) ?? "ready";
 }
 
-/** The models that are asked, the first by name. */
+/** The models of the ladder, the first by name. */
 export function modelOf(findings: readonly Finding[]): string | undefined {
   const models = findings.filter(({ name, ok, model }) => name === "Model" && ok !== false && model !== null);
   const names = [...new Set(models.map(({ model }) => (model ?? "").replace(/^ollama:/, "")))];
@@ -126,7 +126,7 @@ function isolationOf(findings: readonly Finding[]): string | undefined {
   return found?.ok === false ? "none, so that nothing runs" : /^[\w-]+/.exec(found?.text ?? "")?.[0];
 }
 
-/** What the status menu offers. */
+/** The entries of the status menu. */
 export function menu({ condition, jobs, platform }: Situation, others: readonly Entry[] = []): Entry[] {
   const cancel = jobs.map((job) => ({
     label: `$(circle-slash) Cancel ${doing(job)}`,
@@ -152,7 +152,7 @@ export function menu({ condition, jobs, platform }: Situation, others: readonly 
   ];
 }
 
-/** A command of the server that does again what a job did; undefined if nothing can. */
+/** A command of the server that repeats a job; undefined if none can. */
 export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
   if (mode === "insert") return undefined; // its result is still kept, and offered above its function
   return {
@@ -162,7 +162,7 @@ export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
   };
 }
 
-/** What to say when the server crashed, if anything. */
+/** The message after a crash of the server, if any. */
 export function afterCrash(lost: readonly Job[], isGivenUp: boolean): string | undefined {
   const work = lost.length > 0 ? ` while ${lost.map(doing).join(" and ")}` : "";
   if (isGivenUp) return `AdaCoder's server crashed again${work}, five times by now, and stays down until you restart it.`;
@@ -171,7 +171,7 @@ export function afterCrash(lost: readonly Job[], isGivenUp: boolean): string | u
 
 const MARKDOWN = /[\\`*_{}[\]<>#|~!&$]/g;
 
-/** What the doctor found, as a document. */
+/** The doctor's findings, as a document. */
 export function doctorDocument(findings: readonly Finding[]): string {
   const escaped = (text: string): string => text.replace(MARKDOWN, (character) => `\\${character}`);
   const mark = (ok: boolean | null): string => (ok === null ? "·" : ok ? "✓" : "✗");

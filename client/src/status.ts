@@ -1,4 +1,4 @@
-/** The status of AdaCoder: an entry of the status bar and of the language's status, its menu, and what a crash lost. */
+/** AdaCoder's entries in the status bar and the language status, their menu, and the jobs that a crash lost. */
 
 import {
   LanguageStatusSeverity,
@@ -25,7 +25,7 @@ const SEVERITIES = {
   error: LanguageStatusSeverity.Error,
 };
 
-/** What else belongs into the menu while the server runs, such as results that are kept. */
+/** Further menu entries while the server runs, such as kept results. */
 export type MoreEntries = () => Promise<readonly Entry[]>;
 
 /** The status of one server. */
@@ -34,10 +34,10 @@ export class Status {
   private readonly bar = window.createStatusBarItem("adacoder.status", StatusBarAlignment.Right, 90);
   private findings: readonly Finding[] = [];
   private examined = 0;
-  /** The file whose folder the findings are of: each folder has its own settings. */
+  /** The file whose folder the findings describe. Each folder has its own settings. */
   private about: TextDocument | undefined;
   private jobs: readonly Job[] = [];
-  /** What ran when the server crashed, and could be run again. */
+  /** Jobs that ran when the server crashed, and could be repeated. */
   private lost: readonly Job[] = [];
   private looking: NodeJS.Timeout | undefined;
   private readonly more: MoreEntries[] = [];
@@ -112,14 +112,14 @@ export class Status {
     if (lost.length > 0) await this.offerAgain(lost);
   }
 
-  /** Whether a file of another folder has come to the front. */
+  /** True if a file of another folder has become active. */
   private hasMoved(): boolean {
     const before = this.about;
     this.about = pythonInFront() ?? before;
     return folderOf(this.about) !== folderOf(before);
   }
 
-  /** Asks the server what works here; no model is loaded for that. */
+  /** Asks the server for its findings, without loading a model. */
   private async examine(): Promise<void> {
     const client = this.server.current;
     if (client === undefined) return;
@@ -129,21 +129,21 @@ export class Status {
     try {
       findings = await examine(client, this.about, false);
     } catch {
-      // The server is ending, or older than this.
+      // The server is ending, or is too old for this request.
     }
-    if (number !== this.examined) return; // what was asked later knows better, whichever answer comes first
+    if (number !== this.examined) return; // a later request has replaced this one
     this.findings = findings;
     this.draw();
   }
 
-  /** Asks what runs, as long as something does. */
+  /** Asks for the running jobs, repeatedly while there are any. */
   private async look(client: Client): Promise<void> {
     clearTimeout(this.looking);
     const had = this.jobs.length > 0;
     try {
       this.jobs = ((await execute(client, "adacoder.server.status")) as { jobs: Job[] }).jobs;
     } catch {
-      return; // the server is gone: what ran is told by then
+      return; // the server is gone, and the crash handler reports its jobs
     }
     this.draw();
     if (this.jobs.length > 0) this.looking = setTimeout(() => void this.look(client), LOOK_MS);
@@ -162,7 +162,7 @@ export class Status {
     this.lost = [...this.lost, ...this.jobs];
     this.jobs = [];
     this.draw();
-    if (!isGivenUp) return; // what was lost is told once the server runs again
+    if (!isGivenUp) return; // lost jobs are reported once the server runs again
     const [restart, log] = ["Restart Server", "Show Log"];
     const answer = await window.showErrorMessage(afterCrash(this.lost, true) ?? "", restart, log);
     if (answer === restart) await this.server.restart();

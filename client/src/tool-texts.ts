@@ -1,4 +1,4 @@
-/** What the tools for agents ask their user, and tell the chat's model. Knows nothing of VS Code. */
+/** Confirmations of the tools for agents, and their answers to the chat's model. Independent of VS Code. */
 
 import type { RunResult } from "./protocol";
 
@@ -18,13 +18,13 @@ const ASKS: Readonly<Record<Tool, (what: string) => string>> = {
 const LEAVES =
   "The chat's model, which may be remote, is then told the verdict, and of an example that fails what it runs, wants and gave.";
 
-/** What the user is asked before. */
+/** The question to the user before a tool runs. */
 export function confirmationOf(tool: Tool, input: ToolInput): { title: string; message: string; doing: string } {
   const title = `AdaCoder: ${tool} '${input.function}'`;
   return { title, message: `${ASKS[tool](`'${input.function}' in ${input.file}`)} ${LEAVES}`, doing: title };
 }
 
-/** What the chat's model is told: the verdict and the example that failed, and nothing else of the project. */
+/** The answer to the chat's model: only the verdict and the failing example, nothing more of the project. */
 export function answerOf({ status, examples, applied, kept, failure }: RunResult): string {
   const { passed, total } = examples ?? { passed: 0, total: 0 };
   const parts = [`Verdict: ${status}. ${String(passed)}/${String(total)} examples passed.`];

@@ -1,4 +1,4 @@
-/** Tools for agents in the editor: AdaCoder's sandbox as their gate. They exist only where a setting says so. */
+/** Tools that let agents in the editor use AdaCoder's sandbox as a gate. They exist only if a setting enables them. */
 
 import { isAbsolute } from "node:path";
 import {
@@ -30,7 +30,7 @@ export function registerTools(server: Server): { dispose(): unknown }[] {
   const renew = (): void => {
     end();
     const isOn = workspace.getConfiguration().get<boolean>(SETTING) === true;
-    // Editors made from an older VS Code have no tools.
+    // Editors based on an older VS Code have no tools.
     if (!isOn || !("registerTool" in lm)) return;
     registered = TOOLS.map((tool) => lm.registerTool(`adacoder_${tool}`, new OnFunction(server, tool)));
   };
@@ -43,7 +43,7 @@ export function registerTools(server: Server): { dispose(): unknown }[] {
   ];
 }
 
-/** A tool that has the server do something with one function. */
+/** A tool that runs a server request on one function. */
 class OnFunction implements LanguageModelTool<ToolInput> {
   constructor(
     private readonly server: Server,
@@ -71,7 +71,7 @@ class OnFunction implements LanguageModelTool<ToolInput> {
   }
 }
 
-/** A file of the workspace, by its path, absolute or in a folder of the workspace. */
+/** A file of the workspace, by an absolute path or a path relative to a workspace folder. */
 function fileOf(path: string): Uri | undefined {
   const folders = workspace.workspaceFolders ?? [];
   const candidates = isAbsolute(path) ? [Uri.file(path)] : folders.map(({ uri }) => Uri.joinPath(uri, path));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Range, Selection, commands, window, workspace, type Disposable, type ExtensionContext } from "vscode";
 
 const SAMPLE = "first_steps.py";
-/** Each button with the function that it is about, and what it does there. */
+/** The buttons, each with its function and its action there. */
 const STEPS: readonly (readonly [command: string, header: string, act: string])[] = [
   ["adacoder.walkthrough.generate", "def initials(", "adacoder.generateFunction"],
   ["adacoder.walkthrough.fix", "def circle_area(", "adacoder.fix"],
@@ -21,7 +21,7 @@ export function registerWalkthrough(context: ExtensionContext): Disposable[] {
   );
 }
 
-/** Opens the user's copy of the sample, beside the walkthrough, with the cursor in a function. */
+/** Opens the user's copy of the sample next to the walkthrough, with the cursor in a function. */
 async function openAt(context: ExtensionContext, header: string): Promise<void> {
   const folder = join(context.globalStorageUri.fsPath, "sample");
   const file = join(folder, SAMPLE);

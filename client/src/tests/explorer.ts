@@ -1,4 +1,4 @@
-/** The Test Explorer: the examples of docstrings as tests. What they are and whether they pass, the server tells. */
+/** The Test Explorer: docstring examples as tests. The server lists them and reports their results. */
 
 import { randomUUID } from "node:crypto";
 import {
@@ -30,7 +30,7 @@ import type { Server } from "../server";
 import { CHECK, fileOf, lines, told, type CheckAnswer, type Coverage, type DocstringResult, type Failed } from "./results";
 import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
 
-/** Where no examples of the project's own are. What searches takes no braces within braces. */
+/** Folders without examples of the project itself. VS Code's search allows no nested braces. */
 const EXCLUDED = "{**/.*/**,**/node_modules/**,**/site-packages/**,**/__pycache__/**,**/venv/**}";
 /** Folders of built files, unless they are packages. */
 const OUTPUT = /\/(?:build|dist)(?=\/)/g;
@@ -66,7 +66,7 @@ class Explorer {
     );
     coverage.loadDetailedCoverage = (_run, file) => Promise.resolve(this.details.get(file) ?? []);
     const watcher = workspace.createFileSystemWatcher("**/*.py");
-    // Of a folder that is deleted only the folder is told.
+    // When a folder is deleted, VS Code reports only the folder.
     const gone = workspace.createFileSystemWatcher("**", true, true);
     const follow = (uri: Uri): void => {
       this.follow(uri);
@@ -103,8 +103,8 @@ class Explorer {
   }
 
   /**
-   * Lists the files that look as if they had examples; what is in them is asked when somebody wants to see it. What is
-   * listed and is no more goes.
+   * Lists the files that appear to have examples, and removes files that are gone. The server reads a file only once
+   * the user expands it.
    */
   private async discover(): Promise<void> {
     this.forget((uri) => !isOurs(uri));
@@ -121,13 +121,13 @@ class Explorer {
     }
   }
 
-  /** Brings all files up to date that somebody has looked into, or that are open. */
+  /** Updates all files that are open or that the user has expanded. */
   private followAll(): void {
     const seen = [...this.controller.items].flatMap(([, item]) => (item.canResolveChildren ? [] : [item]));
     for (const { uri } of [...seen, ...workspace.textDocuments]) if (uri !== undefined) this.follow(uri);
   }
 
-  /** Takes files from the list. */
+  /** Removes files from the list. */
   private forget(isGone: (uri: Uri) => boolean): void {
     for (const [id, { uri }] of [...this.controller.items]) {
       if (uri !== undefined && isGone(uri)) this.controller.items.delete(id);
@@ -143,12 +143,12 @@ class Explorer {
     return item;
   }
 
-  /** Has a file's examples shown, for which the server is started if need be. */
+  /** Shows a file's examples, starting the server if need be. */
   private async look(item: TestItem): Promise<void> {
     if ((await this.server.running()) !== undefined) await this.resolve(item);
   }
 
-  /** Brings a file of the workspace up to date once nothing happens to it for a moment. */
+  /** Updates a file of the workspace once it has not changed for a moment. */
   private follow(uri: Uri): void {
     if (!isOurs(uri)) return;
     const name = uri.toString();
@@ -164,7 +164,7 @@ class Explorer {
     );
   }
 
-  /** Asks what is in a file. A file without examples is no test. */
+  /** Asks the server for a file's examples. Removes a file without examples. */
   private async resolve(item: TestItem): Promise<void> {
     const client = this.server.current;
     if (client === undefined || item.uri === undefined || item.parent !== undefined) return;
@@ -174,7 +174,7 @@ class Explorer {
     try {
       const params = { textDocument: { uri: client.code2ProtocolConverter.asUri(item.uri) } };
       const { items, reason } = await client.sendRequest<ExamplesAnswer>(EXAMPLES, params);
-      if (this.asked.get(item) !== asked) return; // what was asked later knows better, whichever answer comes first
+      if (this.asked.get(item) !== asked) return; // a later request has replaced this one
       const nodes = tree(item.id, items);
       this.fill(item, nodes);
       item.canResolveChildren = false;
@@ -189,7 +189,7 @@ class Explorer {
     }
   }
 
-  /** Makes the children of an item those of `nodes`; a test that there was stays, with its result. */
+  /** Sets the children of an item to `nodes`. Tests that already exist stay, with their results. */
   private fill(parent: TestItem, nodes: readonly Node[]): void {
     const items = nodes.map((node) => {
       const item = parent.children.get(node.id) ?? this.controller.createTestItem(node.id, node.label, parent.uri);
@@ -203,7 +203,7 @@ class Explorer {
     parent.children.replace(items);
   }
 
-  /** Whether a test is still there. */
+  /** True if a test still exists. */
   private isListed(item: TestItem): boolean {
     const { parent } = item;
     if (parent === undefined) return this.controller.items.get(item.id) === item;
@@ -227,7 +227,7 @@ class Explorer {
     };
   }
 
-  /** Runs what is asked for in one request; with `only` no more of it than what is in that file. */
+  /** Runs the tests of a request; with `only`, just the tests of one file. */
   private async run(request: TestRunRequest, covers: boolean, only?: Uri): Promise<void> {
     const client = await this.server.running();
     if (client === undefined) return;
@@ -240,7 +240,7 @@ class Explorer {
     const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
     const broken = include.filter(({ error, children }) => error !== undefined && children.size === 0);
     if (ids.length === 0 && broken.length === 0) return;
-    // Of all runs of one request VS Code shows the worst result, so that what once failed would never pass.
+    // VS Code shows the worst result of all runs of a request: a test that failed once would never pass.
     const own = only === undefined ? request : new TestRunRequest(include, request.exclude, request.profile, true);
     const run = this.controller.createTestRun(own);
     for (const item of wanted.values()) run.started(item);
@@ -271,7 +271,7 @@ class Explorer {
     }
   }
 
-  /** The examples below an item, and the docstrings that they are in. */
+  /** Collects the examples below an item, and their docstrings. */
   private collect(item: TestItem, request: TestRunRequest, wanted: Map<string, TestItem>): void {
     if (request.exclude?.includes(item) === true) return;
     if (item.children.size === 0 && this.nodes.has(item)) wanted.set(item.id, item);
@@ -299,8 +299,8 @@ class Explorer {
   }
 
   /**
-   * Tells what was reached of each file; the lines are looked at when the file is. Of a file whose text is another than at
-   * the start, in `versions`, nothing is told.
+   * Reports the coverage of each file; VS Code loads the lines when the file is shown. Skips files that changed since
+   * the start, according to `versions`.
    */
   private cover(
     run: TestRun,
@@ -352,7 +352,7 @@ function isWithin(uri: Uri, folder: Uri): boolean {
   return uri.toString() === folder.toString() || uri.toString().startsWith(`${folder.toString()}/`);
 }
 
-/** Whether it is a Python file of the workspace; of one that is not trusted no example can run. */
+/** True for a Python file of the workspace. Always false in an untrusted workspace, where no example can run. */
 function isOurs(uri: Uri): boolean {
   return workspace.isTrusted && uri.scheme === "file" && uri.path.endsWith(".py") && workspace.getWorkspaceFolder(uri) !== undefined;
 }
@@ -374,6 +374,6 @@ async function hasPrompt(uri: Uri): Promise<boolean> {
   try {
     return Buffer.from(await workspace.fs.readFile(uri)).includes(PROMPT);
   } catch {
-    return false; // it is gone already
+    return false; // already deleted
   }
 }

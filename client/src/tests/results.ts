@@ -1,6 +1,6 @@
-/** What a run of examples gave, as a test explorer tells it. Knows nothing of VS Code. */
+/** Results of a run of examples, in the terms of a test explorer. Independent of VS Code. */
 
-/** The request; with a token its answer is empty, and its results come as {@link CheckAnswer}s of their own. */
+/** The request. With a token its answer is empty, and its results arrive as separate {@link CheckAnswer}s. */
 export const CHECK = "adacoder/check";
 
 export interface ExampleResult {
@@ -8,7 +8,7 @@ export interface ExampleResult {
   readonly state: "passed" | "failed" | "skipped" | "unknown";
   readonly got: string | null;
   readonly error: string | null;
-  /** Why it failed and what to do, if the outputs do not say enough. */
+  /** The cause and remedy of a failure, if the outputs do not show enough. */
   readonly hint?: string | null;
 }
 
@@ -18,14 +18,14 @@ export interface Coverage {
   readonly branches: readonly { readonly line: number; readonly never: boolean }[];
 }
 
-/** What became of one docstring. */
+/** Result of one docstring. */
 export interface DocstringResult {
   readonly id: string;
   readonly status: string;
   readonly reason: string | null;
-  /** The first thing that failed; what stops the module itself, such as a syntax error, is no example's. */
+  /** The first failure. An error of the module itself, such as a syntax error, belongs to no example. */
   readonly failure?: { readonly message: string } | null;
-  /** undefined: an older server, of a docstring that is gone. */
+  /** undefined: an older server, or a deleted docstring. */
   readonly coverage?: Coverage | null;
   readonly results: readonly ExampleResult[];
 }
@@ -35,7 +35,7 @@ export interface CheckAnswer {
   readonly reason?: string | null;
 }
 
-/** A test that failed; `got` is set where it gave something, and that was not what the docstring says. */
+/** A failed test. `got` is set if it gave an output that differs from the docstring. */
 export interface Failed {
   readonly id: string;
   readonly state: "failed" | "errored";
@@ -43,14 +43,14 @@ export interface Failed {
   readonly got?: string;
 }
 
-/** What to tell of one test: of an example, or of a whole docstring that could not run. */
+/** The report of one test: an example, or a whole docstring that could not run. */
 export type Told = { readonly id: string; readonly state: "passed" | "skipped" } | Failed;
 
 const DIFFERS = "It gave something else than the docstring says.";
 
 /**
- * What to tell of a docstring's tests. What isolation denies is an error of its own, no failure. What did not run, because another failed before it, counts as skipped; if none
- * failed, what kept it from running is its error.
+ * Reports of a docstring's tests. An example that isolation denied is errored, not failed. Examples that did not run
+ * because an earlier one failed are skipped. If none failed, the obstacle is the error of each.
  */
 export function told({ id, status, reason, failure, results }: DocstringResult): Told[] {
   if (status === "error" || results.length === 0) {
@@ -68,15 +68,15 @@ export function told({ id, status, reason, failure, results }: DocstringResult):
   });
 }
 
-/** A line of code: whether an example reached it, and of a test on it which outcomes came. */
+/** A line of code: its coverage, and the outcomes of a test on it. */
 export interface Line {
-  /** From 1 on. */
+  /** 1-based. */
   readonly line: number;
   readonly reached: boolean;
   readonly branches: readonly { readonly label: string; readonly reached: boolean }[];
 }
 
-/** The lines of a file that examples of any of its docstrings reached or did not reach. */
+/** The lines of a file that examples of any of its docstrings reached or missed. */
 export function lines(results: readonly Coverage[]): Line[] {
   const reached = new Set(results.flatMap((each) => each.reached));
   const all = new Set([...reached, ...results.flatMap((each) => each.unreached.map(({ line }) => line))]);
@@ -91,7 +91,7 @@ export function lines(results: readonly Coverage[]): Line[] {
     });
 }
 
-/** The file that an id stands for. */
+/** The file that an id belongs to. */
 export function fileOf(id: string): string {
   return id.slice(0, id.lastIndexOf("#"));
 }

@@ -1,4 +1,4 @@
-/** The tree of a file's examples, from what the server lists. Knows nothing of VS Code. */
+/** The tree of a file's examples, from the server's list. Independent of VS Code. */
 
 import type { Range } from "vscode-languageclient/node";
 
@@ -13,9 +13,9 @@ export interface Example {
   readonly want: string;
 }
 
-/** Something with a docstring. */
+/** A module, class or function with a docstring. */
 export interface Documented {
-  /** null: nothing of it can be run. */
+  /** null: its examples cannot be run. */
   readonly id: string | null;
   readonly qualifiedName: string;
   readonly kind: "function" | "class" | "module";
@@ -25,7 +25,7 @@ export interface Documented {
 
 export interface ExamplesAnswer {
   readonly items: readonly Documented[];
-  /** Why the file, or a part of it, cannot be run. */
+  /** The reason why the file, or a part of it, cannot be run. */
   readonly reason?: string | null;
 }
 
@@ -34,13 +34,13 @@ export interface Node {
   readonly id: string;
   readonly label: string;
   readonly range: Range;
-  /** What is run for it alone; undefined: only what is below it is run. */
+  /** The id to run for this node alone; undefined: only its children are run. */
   readonly runs: string | undefined;
   readonly want: string | undefined;
   readonly children: Node[];
 }
 
-/** The nodes below a file: classes with their methods, functions and the module's docstring, as far as there are examples. */
+/** The nodes below a file: classes with their methods, functions and the module's docstring, if they have examples. */
 export function tree(uri: string, items: readonly Documented[]): Node[] {
   const top: Node[] = [];
   const classes = new Map<string, Node>();
@@ -66,7 +66,7 @@ function docstring(item: Documented, id: string): Node {
   return { id, label, range: item.range, runs: id, want: undefined, children };
 }
 
-/** The children of the class at `path`, which is put into the tree if it is not there yet. */
+/** The children of the class at `path`. Adds the class to the tree if need be. */
 function within(uri: string, path: readonly string[], range: Range, top: Node[], classes: Map<string, Node>): Node[] {
   let siblings = top;
   for (const [depth, label] of path.entries()) {
