@@ -1,4 +1,4 @@
-"""Installed and loaded models of an Ollama server, and the choice of a model when none is named."""
+"""Installed and loaded models of an Ollama server, and the choice of a default model."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class OpenAIBackend(ServedBackend):
     slots = 4  # llama-server's default; servers that batch requests take more
 
     async def open_model(self, name: str) -> ChatModel:
-        """As `Backend.open_model`. There is no preferred model."""
+        """As `Backend.open_model`. This backend prefers no model, so `name` is required."""
         if not name:
             raise Nameless("openai", "NAME")
         await self.require_home(base_url(self.settings.base_url))

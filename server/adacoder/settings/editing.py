@@ -1,4 +1,4 @@
-"""Write settings into the text of a pyproject.toml and change nothing else. Needs tomlkit, an optional dependency."""
+"""Write settings into the text of a pyproject.toml without other changes. Needs tomlkit, an optional dependency."""
 
 from __future__ import annotations
 

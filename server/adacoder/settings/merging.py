@@ -20,7 +20,7 @@ _LONGEST_SHOWN = 80
 
 
 def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], None]) -> Settings:
-    """Return `base` with `values` over it. Keys are those of section `adacoder`, also nested as in `ollama: {host}`.
+    """Return `base` with `values` over it, keyed as in section `adacoder`. Keys may be nested, as in `ollama: {host}`.
 
     Each unusable value is ignored, with one `notice`. None means not set.
     """

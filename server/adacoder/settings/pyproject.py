@@ -11,7 +11,7 @@ from adacoder.privacy.access import Access
 from adacoder.project import pyproject_file
 
 _MOST_BYTES = 512 * 1024
-"""Maximum size of a pyproject.toml in bytes. The largest ones of well-known projects have a tenth of it."""
+"""Maximum size of a pyproject.toml in bytes. Well-known projects need at most a tenth of it."""
 _MOST_PARTS = 32
 """Maximum number of parts of a dotted key."""
 _DEEPEST = 32
@@ -24,7 +24,7 @@ _STRING_OR_COMMENT = re.compile(
 """Strings and comments of TOML. An unclosed string extends as far as it could."""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 _DECLARES = re.compile(r".*dependencies|dependency-groups")
-"""Keys of tables and lists of dependencies, including those of Poetry, uv, PDM, Hatch and Pixi."""
+"""Keys of tables and lists of dependencies, as used by the standard, Poetry, uv, PDM, Hatch and Pixi."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
 """Name at the start of a PEP 508 requirement."""
 _DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)

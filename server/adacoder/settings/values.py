@@ -45,7 +45,7 @@ class Setting:
     key: str
     """Key in section `adacoder`; empty for the field's name in camel case."""
     option: str | None
-    """Name of the value in the help of the command-line option; None if there is no option."""
+    """Name of the value in the help of the command-line option; None for no option."""
     by_project: Callable[[object], bool] | bool
     """True for values that a project may set. It may not choose where code runs, which data leaves the machine, or
     which file is read."""
