@@ -53,8 +53,7 @@ class Address:
         return self.loopback and not self.named and urlsplit(self.url).hostname != "127.0.0.1"
 
     async def is_private(self) -> bool:
-        """True if all addresses of the host are on this machine or in a private network. This asks name servers, but no
-        model server.
+        """True if all addresses of the host are on this machine or in a private network. Only name servers are asked.
 
         Raises:
             OSError, UnicodeError: the host's name cannot be resolved.

@@ -41,7 +41,8 @@ _MOST_CHARACTERS = 4 * 1024 * 1024
 """Maximum length of a reply with its thoughts: a server that ignores `max_tokens` must not fill our memory or go on
 forever."""
 _PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
-"""Maximum number of parts of a reply: per requested token, and in addition. Some servers send single characters."""
+"""Maximum number of parts of a reply: parts per requested token, and additional parts. Some servers send each character
+separately."""
 _LONGEST_WRITING = 60
 """Maximum time from the first part of a reply to its end, in token timeouts, unless the user sets a limit."""
 _THINKS = "<think>\n"

@@ -28,7 +28,7 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """First token: loading the model, other clients and reading the prompt included."""
+    """First token, including time for loading the model, for other clients and for reading the prompt."""
     loaded: float = 1.5
     """First token of a loaded model, in addition to the time for reading the prompt. After that, AdaCoder looks for the
     reason."""

@@ -1,4 +1,4 @@
-"""Measure a model's speed: it is loaded, reads some two hundred tokens and writes a few."""
+"""Measure a model's speed: it is loaded, reads some two hundred tokens and writes a few dozen."""
 
 from __future__ import annotations
 

@@ -4,12 +4,12 @@ Ollama can lose a model: a token that arrives just while its stream is being clo
 forever, and with it the slot that it holds (ollama/ollama#17131). From then on every request of every program waits,
 although everything looks normal. The remedy is to have the model unloaded; the next request loads it again.
 
-The unload time of such a model, once our own request is closed, differs from a busy model's. Ollama counts the requests
-that refer to a model, including waiting ones, and sets a new unload time when the last of them ends. An abandoned stream
-holds the slot, but is not counted. So if closing our request changes the unload time, no other program waits for the
-model or reads from it. AdaCoder must see this twice: the first time, another program's reply may have ended just
-before, or the server may still have been reading our prompt. (Asking again loses nothing, because the server keeps the
-part that it has read.) If the unload time does not change, others use the model, and AdaCoder does not unload it.
+To recognise such a model, AdaCoder closes its own request and looks at the model's unload time. Ollama counts the
+requests that refer to a model, including waiting ones, and sets a new unload time when the last of them ends. An
+abandoned stream holds the slot, but is not counted. So if closing our request changes the unload time, no other program
+waits for the model or reads from it. AdaCoder must see this twice: the first time, another program's reply may have
+ended just before, or the server may still have been reading our prompt. (Asking again loses nothing, because the server
+keeps the part that it has read.) If the unload time does not change, others use the model, and it is not unloaded.
 
 While others use the model, AdaCoder stays away for a moment. Otherwise two programs that wait behind the same abandoned
 stream would only see each other.
@@ -44,8 +44,8 @@ _USUAL_SIZE = 6_000_000_000
 _PROOFS = 2
 """Number of proofs that no other program uses a model, required to unload it."""
 _LONGER = 2
-"""Factor of the second wait. By then the first reason is gone. Among several programs behind the same stream, the
-program that knows most goes last. The others stay away as long, if they can."""
+"""Factor of the second wait. By its end, the possible causes of a wrong first proof are gone. Among several programs
+behind the same stream, the program that knows most goes last. The others stay away as long, if they can."""
 _PATIENCE = 4
 """Growth factor of the wait, each time that others still use the model."""
 _MOST_EMPTY = 50_000

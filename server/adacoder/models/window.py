@@ -49,7 +49,7 @@ _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
 """Default windows of servers that ignore the requested one. Half of each is about the previous one, so a filled window
 is detected as well."""
 _TELLING_TOKENS = 64
-"""Minimum number of tokens of a prompt that shows a server's speed."""
+"""Minimum size in tokens of a prompt for measuring a server's speed."""
 
 
 def estimate(text: str) -> int:
@@ -157,7 +157,7 @@ class Calibration:
     def began(self, messages: Sequence[Message], seconds: float) -> None:
         """Record that the first part of a reply to `messages` came after `seconds`, loading and waiting included."""
         prompt = _joined(messages)
-        shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # of characters it is to be
+        shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # by characters
         unread = self.expected(messages) * (len(prompt) - len(shared)) / max(len(prompt), 1)
         self._slowest.append(seconds / max(unread, 1))
 
@@ -179,7 +179,7 @@ class Calibration:
         only the common beginning of this prompt and the last can have been cached.
         """
         prompt = _joined(messages)
-        shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # of characters it is to be
+        shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # by characters
         most = counted * len(shared) // max(len(prompt), 1)
         if seconds is None:
             return 0
@@ -192,8 +192,8 @@ class Calibration:
         """True if a server that read `counted` tokens of `messages` through `window` certainly truncated them.
 
         Ollama truncates silently. Up to 0.24 a truncated prompt fills the window; from 0.30 on it takes half of the
-        window and two tokens more. A server may also have a smaller window than requested. If it counts more tokens
-        than that, its window is larger.
+        window and two tokens more. A server may also have a smaller window than requested. A count well above `window`
+        means that the server's window is larger, so nothing was truncated.
         """
         if window <= counted <= window + _SLACK or counted < lower_estimate(messages):
             return True

@@ -277,5 +277,5 @@ _FIELDS = {snake_case(defined.key): name for name, defined in SETTINGS.items()} 
 
 
 def field_name(key: str) -> str | None:
-    """Return the field of Settings for a key such as `maxIterations`, `max-iterations` or `ollama.host`, if known."""
+    """Return the Settings field of a key such as `maxIterations`, `max-iterations` or `ollama.host`. None: unknown."""
     return _FIELDS.get(snake_case(key))

@@ -105,7 +105,7 @@ def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> lis
 
 
 def _is_replaced(key: str, value: object, given: Mapping[str, object]) -> bool:
-    """True if a former key is unset, or the present key has a value other than the default, which editors also send."""
+    """True if a former key is unset, or its present key has a non-default value. (Editors also send defaults.)"""
     name = _RENAMED[snake_case(key)][0]
     return value is None or given.get(name) not in (None, getattr(Settings(), name))
 

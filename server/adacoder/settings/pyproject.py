@@ -54,7 +54,7 @@ def tables(path: Path) -> Mapping[str, object]:
 def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | None:
     """Return the distributions that the nearest pyproject.toml up to `top` declares as dependencies.
 
-    Returns: normalised names, without the project's own; None if that file alone may not declare them all.
+    Returns: normalised names, without the project's own; None if that file may not declare all of them.
     """
     path = pyproject_file(folder, top)
     try:

@@ -107,7 +107,7 @@ _ADDRESS = r"(?<=\bat )0x[0-9A-F]{8,16}\b"
 
 
 class Redaction:
-    """Replace texts that identify a machine and its user. Redacting a text twice changes nothing more."""
+    """Replace texts that identify a machine and its user. Redaction is idempotent."""
 
     def __init__(
         self,
