@@ -193,7 +193,7 @@ class Calibration:
 
         Ollama truncates silently. Up to 0.24 a truncated prompt fills the window; from 0.30 on it takes half of the
         window and two tokens more. A server may also have a smaller window than requested. A count well above `window`
-        means that the server's window is larger, so nothing was truncated.
+        means that the server's window is larger.
         """
         if window <= counted <= window + _SLACK or counted < lower_estimate(messages):
             return True

@@ -252,7 +252,7 @@ class Settings:
     def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
         """Return each model of the cascade, with its maximum number of rounds after the first.
 
-        A started request begins without a model. If it may do nothing more, only the first model is returned.
+        A started request begins without a model. If `max_iterations` allows no more, only the first model is returned.
         """
         if is_started and self.max_iterations == 0:
             return ((self.cascade[0], 0),)
