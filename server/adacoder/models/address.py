@@ -1,4 +1,4 @@
-"""Address of a model server, as a user may write it, and the data that may be sent there."""
+"""Parse the address of a model server, and decide which data may be sent there."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _HOME = tuple(
         (
             *("127.0.0.0/8", "::1/128"),  # this machine
             *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),  # private networks (RFC 1918, RFC 4193)
-            *("169.254.0.0/16", "fe80::/10"),  # what is on the same cable (RFC 3927, RFC 4291)
-            "100.64.0.0/10",  # a network that its owner laid over others, such as a VPN (RFC 6598)
+            *("169.254.0.0/16", "fe80::/10"),  # link-local addresses (RFC 3927, RFC 4291)
+            "100.64.0.0/10",  # shared address space, used by overlay networks such as VPNs (RFC 6598)
         ),
     )
 )
@@ -38,7 +38,7 @@ class Address:
     url: str
     """Scheme, host, port and optional path: `http://127.0.0.1:11434`."""
     loopback: bool
-    """True for this machine; no proxy is used then."""
+    """True for this machine. Then no proxy is used."""
     named: bool
     """True if the user named it; False for Ollama's default."""
 
@@ -49,18 +49,17 @@ class Address:
 
     @property
     def on_windows(self) -> bool:
-        """True for Windows as it is seen from WSL."""
+        """True if the server runs on Windows, and AdaCoder in WSL."""
         return self.loopback and not self.named and urlsplit(self.url).hostname != "127.0.0.1"
 
     async def is_private(self) -> bool:
-        """True if all addresses behind the host's name are on this machine or in a private network. This asks name
-        servers, but no model server.
+        """True if all addresses of the host are on this machine or in a private network. Only name servers are asked.
 
         Raises:
-            OSError, UnicodeError: the name means nothing.
+            OSError, UnicodeError: the host's name cannot be resolved.
         """
         parts = urlsplit(self.url)
-        with suppress(ValueError):  # it is a name, not a number
+        with suppress(ValueError):  # a name, not an IP address
             return _is_home(str(ipaddress.ip_address(parts.hostname or "")))
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(parts.hostname, parts.port, type=socket.SOCK_STREAM)
@@ -72,7 +71,7 @@ async def require_private(place: Address, kind: Kind, seconds: float) -> None:
 
     Raises:
         LeavesNetwork: it is not.
-        NotRunning: what its name means cannot be found out, or not within `seconds`.
+        NotRunning: its name cannot be resolved within `seconds`.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -84,14 +83,14 @@ async def require_private(place: Address, kind: Kind, seconds: float) -> None:
 
 
 def address(host: str | None) -> Address:
-    """Read the address of an Ollama server from `host`, else from `OLLAMA_HOST`, else take Ollama's default; under WSL
-    that is on Windows if nothing listens here.
+    """Return the address of an Ollama server: `host`, else `OLLAMA_HOST`, else Ollama's default. Under WSL the default
+    is on Windows if nothing listens here.
 
-    Read as Ollama reads `OLLAMA_HOST`: blanks and quotes around it do not count, a bare host has port 11434,
-    `http://` 80 and `https://` 443; an address to listen on, such as `0.0.0.0`, stands for this machine.
+    The syntax is as in `OLLAMA_HOST`. Blanks and quotes around the address are ignored. A bare host has port 11434,
+    `http://` 80 and `https://` 443. An address to listen on, such as `0.0.0.0`, means this machine.
 
     Raises:
-        BadHost: it is no address.
+        BadHost: it is not an address.
     """
     written = (host or os.environ.get("OLLAMA_HOST") or "").strip(_BLANKS_AND_QUOTES)
     if not written and (windows := windows_host(_OLLAMA_PORT)) is not None:
@@ -103,13 +102,13 @@ def address(host: str | None) -> Address:
 
 
 def base_url(written: str | None) -> Address:
-    """Read the address of an OpenAI-compatible server, with its path: most servers have `/v1`.
+    """Return the address of an OpenAI-compatible server, with its path. For most servers this is `/v1`.
 
-    Blanks and quotes around it do not count; without a scheme `http://` is meant, without a port that of the scheme.
+    Blanks and quotes around it are ignored. The default scheme is `http`, and the default port the scheme's.
 
     Raises:
-        NoBaseUrl: there is none.
-        BadHost: it is no address.
+        NoBaseUrl: `written` is None or empty.
+        BadHost: it is not an address.
     """
     written = (written or "").strip(_BLANKS_AND_QUOTES)
     if not written:
@@ -121,10 +120,10 @@ def base_url(written: str | None) -> Address:
 
 
 def _read(written: str, bare_port: int) -> Address:
-    """Read an address; `bare_port` is the port where neither a scheme nor a port is written.
+    """Parse an address. `bare_port` is the port if neither a scheme nor a port is written.
 
     Raises:
-        ValueError: it is no address.
+        ValueError: it is not an address.
     """
     scheme, separator, rest = written.partition("://")
     if not separator:
@@ -151,7 +150,7 @@ def _machine(name: str) -> tuple[str, bool]:
     """Return a host's name as a URL spells it, and True if it is this machine.
 
     Raises:
-        ValueError: it is no name of a host.
+        ValueError: it is not a host's name.
     """
     try:
         ip = ipaddress.ip_address(name)
@@ -165,7 +164,7 @@ def _machine(name: str) -> tuple[str, bool]:
 
 
 def _is_home(number: str) -> bool:
-    """True if an IP address is this machine's, or in a private network."""
+    """True if an IP address belongs to this machine or to a private network."""
     ip = ipaddress.ip_address(number)
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped

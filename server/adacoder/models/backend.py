@@ -1,4 +1,4 @@
-"""A kind of backend: it opens models by name, and examines them for `doctor`."""
+"""Base classes of backends, which open models by name and examine them for `doctor`."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from adacoder.settings import Settings
 T = TypeVar("T")
 
 _PATIENCE = 10.0
-"""Seconds that a server has for an answer which needs no model to be loaded."""
+"""Timeout in seconds for an answer that needs no loaded model."""
 _MEASURING = 120.0
-"""Seconds that a model has to be loaded and to be measured."""
+"""Timeout in seconds for loading and measuring a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """State of models that is kept between requests. Owned by whoever starts requests."""
+    """State of models that is kept between requests. It belongs to the code that starts requests."""
 
     leases: Leases = field(default_factory=Leases)
     calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
-    """By server and model."""
+    """Calibrations by server and model."""
     seconds_a_call: dict[str, float] = field(default_factory=dict)
-    """Of the last request to each model, by its id."""
+    """Mean seconds per call in each model's last request, by model id."""
 
     def note_calls(self, model: str | None, steps: Sequence[Step]) -> None:
-        """Remember how long the calls of a request took."""
+        """Record the mean duration of a request's model calls."""
         seconds = [step.seconds for step in steps if isinstance(step.details, Asked)]
         if model is not None and seconds:
             self.seconds_a_call[model] = sum(seconds) / len(seconds)
 
     def announced(self, strategy: str, calls: int, model: str | None) -> str:
-        """Tell before a request how many calls it may take, and how long that would be by the last one."""
+        """Announce a request's maximum number of calls, and their duration at the speed of the last request."""
         text = f"{strategy} asks the model at most {counted(calls, 'time')}"
         seconds = self.seconds_a_call.get(model or "")
         return text if seconds is None else f"{text}; at {seconds:.1f} s a call, as last time, {calls * seconds:.0f} s"
@@ -59,20 +59,20 @@ class Backend(ABC):
     """One kind of backend, for one request or one examination."""
 
     slots = 1
-    """Requests that a server of this kind works on at a time without each taking longer for the others."""
+    """Number of requests that a server of this kind handles in parallel without slowing them down."""
 
     def __init__(self, settings: Settings, session: Session, on_wait: OnWait) -> None:
-        """`on_wait` hears what requests wait for."""
+        """`on_wait` is called with the reason for each wait."""
         self.settings = settings
         self.session = session
         self.on_wait = on_wait
 
     @abstractmethod
     async def open_model(self, name: str) -> ChatModel:
-        """Open the model `name`; if that is empty, the one that this backend prefers.
+        """Open the model `name`, or the model that this backend prefers if `name` is empty.
 
         Raises:
-            ModelError: there is no such model. (A server may tell so at the first reply only.)
+            ModelError: the model does not exist. (Some servers report this only at the first reply.)
         """
 
     @abstractmethod
@@ -80,20 +80,20 @@ class Backend(ABC):
         """Examine the model that `open_model` would open, without using it.
 
         Args:
-            name: as of `open_model`.
-            how: the reason why this model is examined, such as "as named".
-            probes_speed: True if it is measured afterwards, and so loaded.
+            name: as for `open_model`.
+            how: the reason for examining this model, such as "as named".
+            probes_speed: True if the model's speed is measured afterwards, which loads the model.
         """
 
 
 class ServedBackend(Backend):
-    """A kind of backend whose models are served over HTTP."""
+    """Backend for models that are served over HTTP."""
 
     kind: Kind
     prefix: str
     """Prefix of the ids of its models."""
     reload_advice = ""
-    """Advice where a loaded model answers nothing until it is unloaded."""
+    """Advice for a loaded model that answers nothing until it is unloaded."""
 
     @property
     def deadlines(self) -> Deadlines:
@@ -102,7 +102,7 @@ class ServedBackend(Backend):
         return Deadlines(first=settings.first_token_timeout, next=settings.token_timeout, whole=settings.reply_timeout)
 
     def served(self, server: Server, model: str) -> ServedModel:
-        """The model of that name on `server`."""
+        """Return a model of `server`."""
         return ServedModel(
             server,
             model,
@@ -118,15 +118,15 @@ class ServedBackend(Backend):
         )
 
     async def require_home(self, place: Address) -> None:
-        """Raise a ModelError if `place` lies outside the user's network, unless that is allowed."""
+        """Raise a ModelError if `place` is outside the user's network, unless that is allowed."""
         if not self.settings.allow_cloud:
             await require_private(place, self.kind, self.deadlines.connect)
 
     async def soon(self, answer: Awaitable[T], url: str) -> T:
-        """An answer that needs no model to be loaded.
+        """Await an answer that needs no loaded model.
 
         Raises:
-            NotRunning: it does not come in time.
+            NotRunning: the answer does not come in time.
         """
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -135,7 +135,7 @@ class ServedBackend(Backend):
             raise NotRunning(url, self.kind) from None
 
     async def measure(self, name: str) -> Finding:
-        """Measure the speed of a model, which is loaded as for a request, and writes some tokens."""
+        """Measure a model's speed: load it as for a request, and let it write some tokens."""
         model_id = f"{self.prefix}:{name}"
         finding = partial(Finding, "Speed", model=model_id)
         self.on_wait(f"measuring {model_id}")
@@ -167,6 +167,6 @@ class ServedBackend(Backend):
         return finding(True, speed.pace, await self.speed_advice(name, speed))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """The advice for a model of this speed; empty if there is none."""
+        """Return the advice for a model of this speed; empty if there is none."""
         del name
         return Text("A smaller model is faster: choose one with ", MODEL, ".") if speed.is_slow else ""

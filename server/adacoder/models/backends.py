@@ -1,6 +1,6 @@
-"""Models by id: `ollama:qwen2.5-coder:7b`, where `ollama:` may be omitted, `openai:MODEL` or `replay:PATH`.
+"""Models by id: `ollama:qwen2.5-coder:7b` (`ollama:` may be omitted), `openai:MODEL` or `replay:PATH`.
 
-A new kind of backend is a new file in this room with a `Backend`, and an entry in `BACKENDS`.
+To add a kind of backend, define a `Backend` in a new file of this folder, and add it to `BACKENDS`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from adacoder.models.replay_backend import ReplayBackend
 from adacoder.settings import Settings
 
 OpenModel: TypeAlias = "Callable[[str | None, Settings, Session, OnWait, About | None], Awaitable[ChatModel]]"
-"""Such as `open_model`."""
+"""Signature of `open_model`."""
 
 
 async def open_model(
     model_id: str | None, settings: Settings, session: Session, on_wait: OnWait, about: About | None = None
 ) -> ChatModel:
-    """Open the model that `model_id` names; without one, the best code model that is installed.
+    """Open the model with this id, or the best installed code model if there is none.
 
-    With `settings.record` the conversation is written down, with what it is `about`. `on_wait` hears what requests
-    wait for.
+    With `settings.record`, record the conversation together with `about`. `on_wait` is called with the reason for each
+    wait.
 
     Raises:
-        ModelError: there is no such model. (Whether the server has the one named shows at its first reply.)
+        ModelError: the model does not exist. (A model that the server lacks is reported only at the first reply.)
     """
     kind, name = kind_and_name(model_id)
     model = await BACKENDS[kind](settings, session, on_wait).open_model(name)
@@ -57,10 +57,10 @@ def kind_and_name(model_id: str | None) -> tuple[str, str]:
 
 
 def _redaction(settings: Settings, about: About | None) -> Redaction:
-    """Redaction of a conversation: what identifies this machine, its user and its servers."""
+    """Return the redaction of names and paths that identify this machine, its user and its servers."""
     servers: list[str] = []
     for read, written in ((address, settings.host), (base_url, settings.base_url)):
-        with suppress(ModelError):  # it is no address; what needs one says so
+        with suppress(ModelError):  # not an address; reported when it is needed
             servers.append(read(written).url)
     return Redaction.here(None if about is None else about.workspace, servers)
 
@@ -70,4 +70,4 @@ BACKENDS: Mapping[str, type[Backend]] = {
     "openai": OpenAIBackend,
     "replay": ReplayBackend,
 }
-"""By the part of a model's id before the first colon."""
+"""Backends by the prefix of a model id, before its first colon."""

@@ -1,6 +1,6 @@
 """Interface of every model backend: the ChatModel protocol, and the lease.
 
-Agents see no more of a model than `Answering`, `window.py` and `errors.py`.
+Agents depend only on `Answering`, `window.py` and `errors.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adacoder.models.window import Window
 Enough = Callable[[str], bool]
 """Called with the reply's text whenever it has grown; returning True ends the reply (`Ended.STOPPED_EARLY`)."""
 OnWait = Callable[[str], None]
-"""Called with the reason of a wait, such as `waiting for the model, 1 ahead`."""
+"""Called with the reason for a wait, such as `waiting for the model, 1 ahead`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class Answering(Protocol):
 
     @property
     def name(self) -> str | None:
-        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`; None: no model was needed yet."""
+        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`; None until a model is needed."""
         ...
 
     async def window(self) -> Window:
-        """Return the context window and the measure of texts in it; they stay the same for a whole request.
+        """Return the context window and the measure of texts in it. Both stay the same for a whole request.
 
         Raises:
-            ModelError: the model may not be used, or there is no such model.
+            ModelError: the model may not be used, or does not exist.
         """
         ...
 
@@ -55,16 +55,16 @@ class Answering(Protocol):
         stop: Sequence[str] = (),
         sampling: Sampling | None = None,
     ) -> Reply:
-        """Answer `messages` with at most `max_tokens` tokens; the reply ends before any text of `stop`.
+        """Answer `messages` with at most `max_tokens` tokens. The reply ends before any text of `stop`.
 
         Raises:
-            ModelError: there is no whole reply to be had.
+            ModelError: the model gave no complete reply.
         """
         ...
 
 
 class ChatModel(Answering, Protocol):
-    """One model, opened for one request. It belongs to the event loop that first asks it."""
+    """One model, opened for one request. It belongs to the event loop that first uses it."""
 
     @property
     def name(self) -> str:
@@ -73,7 +73,7 @@ class ChatModel(Answering, Protocol):
 
     @property
     def lease_key(self) -> Hashable:
-        """Key of the lease: a model of a server."""
+        """Key of the lease, which identifies a model of a server."""
         ...
 
     async def close(self) -> None:
@@ -82,22 +82,22 @@ class ChatModel(Answering, Protocol):
 
 
 class Leases:
-    """Exclusive use of models by requests. Owned by the caller of the service; there is no other queue.
+    """Exclusive use of models by requests. This is the only queue, and belongs to the caller of the service.
 
-    One request holds a model from its first call to its last, because a server that reads the prompts of two
-    requests by turns forgets each time what those of one request have in common.
+    A request holds a model from its first call to its last. A server that alternated between the prompts of two
+    requests would each time lose the cached text that a request's prompts have in common.
     """
 
     def __init__(self, places: int = 1) -> None:
-        """`places`: how many requests may hold a model at a time; more than one only where its server has as many."""
+        """`places` requests may hold a model at a time. Use more than one only if its server has as many slots."""
         self._places = places
         self._queues: dict[Hashable, list[asyncio.Event]] = {}
 
     @asynccontextmanager
     async def lease(self, key: Hashable, on_wait: OnWait) -> AsyncGenerator[None]:
-        """Hold `key` inside the `async with` block: first come, first served; a wait can be cancelled.
+        """Hold `key` inside the `async with` block, first come, first served. A wait can be cancelled.
 
-        `on_wait` is told `waiting for the model, 1 ahead` if there is a wait, and again when that changes.
+        During a wait, `on_wait` is called with `waiting for the model, 1 ahead`, and again when the number changes.
         """
         queue = self._queues.setdefault(key, [])
         moved = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Models of an Ollama server, installed and loaded, and the choice among them when no model is named."""
+"""Installed and loaded models of an Ollama server, and the choice of a default model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORTH: tuple[tuple[str, float], ...] = (
     ("llama3", 0.2),  # 3B 26 %, 8B 38 %, 70B 59 %
     ("mistral", 0.13),  # 12B 33 %, 22B 38 %
     ("granite", 0.1),  # 8B 20 %
-    # Estimated, with caution: of these no result of that benchmark was at hand.
+    # Cautious estimates: no results of that benchmark were available.
     ("qwen3-coder", 1.1),
     ("devstral", 0.8),
     ("qwen3.", 0.8),
@@ -36,7 +36,7 @@ _WORTH: tuple[tuple[str, float], ...] = (
     ("gemma4", 0.5),
     ("deepseek-coder-v2", 0.35),
     ("deepseek-coder", 0.3),
-    ("gpt-oss", 0.3),  # it thinks before each reply, whatever it is told, and that takes its time
+    ("gpt-oss", 0.3),  # always thinks before each reply, which takes time
     ("gemma3", 0.3),
     ("phi4", 0.3),
     ("starcoder2", 0.15),
@@ -44,13 +44,13 @@ _WORTH: tuple[tuple[str, float], ...] = (
     ("codellama", 0.1),
 )
 """Value of a billion parameters of a family for writing Python: the billions of qwen2.5-coder that solve the same share
-of tasks. Ten percent more tasks are about twice the value. It is rough on purpose, since it only ranks what is
-installed. The first matching prefix counts."""
+of tasks. Ten percent more tasks are about twice the value. The values are rough, because they only rank the installed
+models. The first matching prefix counts."""
 _UNKNOWN_WORTH = 0.05
 
 _MEMORY_SHARE = 2 / 3
 """Share of this machine's memory that a model chosen by default may take. The rest is for its window, the editor and
-the system; graphics that share the memory may use about as much."""
+the system. A GPU that shares the memory may use about as much."""
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
@@ -58,7 +58,7 @@ _BYTES_PER_PARAMETER = 0.6
 _AT_ONCE = 4
 """Maximum number of parallel requests about models."""
 _MOST_MODELS = 500
-"""Maximum number of a server's models to look at, the last changed first."""
+"""Maximum number of a server's models to consider, most recently changed first."""
 _MOST_ASKED = 50
 """Maximum number of requests in a search for a suitable model."""
 _ASKING = 20.0
@@ -80,9 +80,9 @@ class InstalledModel:
     size: int = 0
     """Bytes on disk, the minimum in memory; 0 if unknown."""
     quantization: str = ""
-    """Such as `Q4_K_M`; empty if unknown."""
+    """Quantization, such as `Q4_K_M`; empty if unknown."""
     fits: bool | None = None
-    """True if this machine's memory is enough, with room to spare; None: it runs elsewhere, or that is not known."""
+    """True if this machine's memory is enough, with room to spare; None if unknown, or if the model runs elsewhere."""
 
     @property
     def is_too_large(self) -> bool:
@@ -91,14 +91,14 @@ class InstalledModel:
 
     @property
     def worth(self) -> float:
-        """Expected performance, as the size in billions of an equal qwen2.5-coder."""
+        """Expected performance, as the size in billions of an equally good qwen2.5-coder."""
         family, _ = family_and_tag(self.name)
         known = (worth for begin, worth in _WORTH if family.startswith(begin))
         return self.billions * next(known, _UNKNOWN_WORTH)
 
     @property
     def chats(self) -> bool:
-        """True unless its name says that it does not follow instructions."""
+        """True unless the name shows that the model does not follow instructions."""
         return may_chat(self.name)
 
 
@@ -108,9 +108,9 @@ class Described:
 
     model: InstalledModel
     facts: Facts | None
-    """None: the server does not tell."""
+    """None if the server does not report them."""
     running: Running | None
-    """None: not loaded, or the server does not tell."""
+    """None if the model is not loaded, or the server does not report that."""
 
 
 Named = TypeVar("Named", InstalledModel, Running)
@@ -121,11 +121,11 @@ class Listing(tuple[T, ...]):
     """Installed models of a server, limited in number."""
 
     others: int = 0
-    """Number of further models."""
+    """Number of models that are left out."""
 
 
 async def installed(host: str | None) -> Listing[InstalledModel]:
-    """List the models of the server at `host`, the last changed first.
+    """List the models of the server at `host`, most recently changed first.
 
     Raises:
         ModelError: no server answers there.
@@ -135,7 +135,7 @@ async def installed(host: str | None) -> Listing[InstalledModel]:
 
 
 async def described(host: str | None) -> Listing[Described]:
-    """As `installed`, with what each can do, and whether it is loaded.
+    """As `installed`, with the properties and the load state of each model.
 
     Raises:
         ModelError: no server answers there.
@@ -150,7 +150,7 @@ async def described(host: str | None) -> Listing[Described]:
                     async with asyncio.timeout_at(due):
                         return await server.facts(name)
                 except (ModelError, TimeoutError):
-                    return None  # of the others may be told more
+                    return None  # the other models may still be described
 
         facts = await asyncio.gather(*(ask(model.name) for model in models))
         listing = Listing(
@@ -172,7 +172,7 @@ async def facts(host: str | None, model: str) -> Facts:
 
 
 async def running(host: str | None) -> tuple[Running, ...] | None:
-    """List the loaded models of the server at `host`; None if it does not tell.
+    """List the loaded models of the server at `host`, or return None if it does not report them.
 
     Raises:
         ModelError: no server answers there.
@@ -192,9 +192,9 @@ async def version(host: str | None) -> str:
 
 
 async def best(host: str | None, deadlines: Deadlines | None = None) -> InstalledModel | None:
-    """Choose the best model for code that the server at `host` has; None if none is suitable.
+    """Choose the best code model of the server at `host`, or return None if no model is suitable.
 
-    The first models are asked about in the order of `rank`, until one is known to answer chats.
+    Look up models in the order of `rank` until a local model is known to answer chats.
 
     Raises:
         ModelError: no server answers there.
@@ -208,10 +208,10 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
 
 
 def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
-    """Models that may be used by default, the best first.
+    """Return the models that may be used by default, best first.
 
-    They run where the server is and follow instructions. Before all others come those that are not too large, the one
-    worth most first, of equals the last changed; then the others, the smallest first.
+    They run where the server is, and follow instructions. Models that are not too large come first, by decreasing
+    worth; equal ones keep their order, most recently changed first. Then come the others, smallest first.
     """
     fit = [model for model in models if model.chats and not model.cloud]
     return sorted(fit, key=lambda model: (model.is_too_large, model.size if model.is_too_large else -model.worth))
@@ -223,15 +223,15 @@ def find(name: str, models: Iterable[Named]) -> Named | None:
 
 
 def memory() -> int | None:
-    """Bytes of this machine's memory; None if the system does not tell."""
+    """Return the bytes of this machine's memory, or None if the system does not report them."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and systems differ in what they name
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and not all systems know these names
         return None
 
 
 def fits(size: int, most: int | None) -> bool | None:
-    """True if a model of so many bytes leaves room in so many bytes of memory; None if these are not known."""
+    """True if a model of `size` bytes leaves room in `most` bytes of memory; None if `most` is unknown."""
     return None if most is None else size <= most * _MEMORY_SHARE
 
 
@@ -245,7 +245,7 @@ async def _models(server: OllamaServer) -> Listing[InstalledModel]:
 
 
 async def _facts(server: OllamaServer, model: str) -> Facts | None:
-    """Return the properties of `model`; None if the server does not tell, as when its files are broken."""
+    """Return the properties of `model`, or None if the server does not report them, as for broken model files."""
     try:
         return await server.facts(model)
     except (BadReply, ModelMissing):
@@ -255,12 +255,12 @@ async def _facts(server: OllamaServer, model: str) -> Facts | None:
 async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
     try:
         return tuple(await server.running())
-    except BadReply:  # the first versions could not tell
+    except BadReply:  # early versions do not report them
         return None
 
 
 def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
-    """Read an entry of `/api/tags`. `most` is the size of this machine's memory, if models run here."""
+    """Parse an entry of `/api/tags`. `most` is the size of this machine's memory, if models run here."""
     name, size = str(tag.get("name")), count(tag.get("size"))
     details = tag.get("details")
     stated = details if isinstance(details, dict) else {}

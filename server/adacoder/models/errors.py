@@ -1,6 +1,6 @@
-"""Errors that a model server, or the way to it, can end a request with: each is one sentence for the user.
+"""Errors of model servers and of the connection to them. Each message is one sentence for the user.
 
-Settings are parts of their own in them, which each door spells in its way (`messages.Text`).
+Settings are separate parts of a message, so that each user interface can spell them in its own way (`messages.Text`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REPLY_TIMEOUT = Named("replyTimeout")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Kind of model server: the wording of messages that depends on it."""
+    """Kind of model server, with its wording for messages."""
 
     name: str
     write: str
@@ -37,9 +37,9 @@ class Kind:
     get: str
     """Instruction: get a model; `{model}` stands for its name."""
     pulls: bool
-    """True if a model can be had by asking the server for it."""
+    """True if the server itself can download a model."""
     look: str
-    """Instruction: see what a server is doing."""
+    """Instruction: check the activity of a server."""
     free: str
     """Instruction: unload a loaded model that does not answer; empty if there is none."""
     key: str
@@ -118,7 +118,7 @@ class NotInstalled(ModelError):
 
 
 class OtherScheme(ModelError):
-    """The server's address says https where it speaks http, or the other way round."""
+    """The address says https but the server speaks http, or the other way round."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         scheme, _, rest = url.partition("://")
@@ -135,7 +135,7 @@ class NotRunning(ModelError):
 
 
 class NotOnWindows(NotRunning):
-    """Nothing answers here, where it is WSL, and nothing on Windows."""
+    """No server answers here in WSL, or on Windows."""
 
     def __init__(self, host: str) -> None:
         what = f"No Ollama server answers here or on Windows, at {host}: start it with `ollama serve` here,"
@@ -181,7 +181,7 @@ class NotPulled(ModelError):
 
 
 class BadName(ModelError):
-    """The name cannot be that of a model."""
+    """The name is not valid for a model."""
 
     def __init__(self, model: str, installed: Sequence[str] = ()) -> None:
         what = f"'{_quoted(model)}' is no name of a model: write one as `ollama list` shows it"
@@ -235,7 +235,7 @@ class ContextOverflow(ModelError):
     """The prompt is larger than the model's context window."""
 
     def __init__(self, what: str, bound: Bound) -> None:
-        """`what` does not fit, as a clause."""
+        """`what` is a clause such as "The prompt does not fit"."""
         super().__init__(f"{what}: ", _WIDEN[bound], ".")
 
     @classmethod
@@ -245,7 +245,7 @@ class ContextOverflow(ModelError):
 
 
 class OutOfMemory(ModelError):
-    """The server has not enough memory for the model."""
+    """The server does not have enough memory for the model."""
 
     def __init__(self, model: str, said: str) -> None:
         what = f"There is not enough memory to run '{model}' ({_quoted(said)})"
@@ -272,7 +272,7 @@ class Stalled(ModelError):
     def __init__(
         self, host: str, seconds: float, kind: Kind = OLLAMA, setting: Named = TOKEN_TIMEOUT, model: str = ""
     ) -> None:
-        """`setting` makes it wait longer; `model` is what was asked, if that was a model."""
+        """`setting` is the timeout to raise. `model` is the model that was asked, if any."""
         free = f" {kind.free.format(model=model)}," if kind.free and model else ""
         what = f"The server at {host} has sent nothing for {seconds:g} s: {kind.look},{free} wait longer with "
         super().__init__(what, setting, ", or choose a smaller model with ", MODEL, ".")
@@ -290,7 +290,7 @@ class OnlyThought(ModelError):
     """The model wrote thoughts and no reply."""
 
     def __init__(self, model: str, *, ran_out: bool = True) -> None:
-        """`ran_out`: it might have come to a reply with more tokens."""
+        """`ran_out`: more tokens might have led to a reply."""
         if ran_out:
             what = f"The model '{model}' spent all its tokens on thinking and did not come to a reply"
             remedy = Text("raise ", CONTEXT_TOKENS)
@@ -301,7 +301,7 @@ class OnlyThought(ModelError):
 
 
 class BadReply(ModelError):
-    """The answer is not a whole reply."""
+    """The answer is not a complete reply."""
 
     def __init__(self, host: str, what: str) -> None:
         super().__init__(
@@ -311,7 +311,7 @@ class BadReply(ModelError):
 
 
 class NothingCame(BadReply):
-    """The stream ended before its first part, at a server that does not tell its context window."""
+    """The stream ended before its first part. The server does not report its context window."""
 
     def __init__(self, host: str) -> None:
         what = f"The server at {host} ended the reply before it began, as some do with a prompt that does not fit into"
@@ -319,7 +319,7 @@ class NothingCame(BadReply):
 
 
 class OtherServer(BadReply):
-    """The address is that of another kind of server."""
+    """The address belongs to another kind of server."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         what = f"What answers at {url} is no {kind.name} server: name the address of one "
@@ -327,18 +327,18 @@ class OtherServer(BadReply):
 
 
 def _get(model: str, kind: Kind) -> Text:
-    """To get a model, inside a sentence."""
+    """Return the instruction for getting a model, for use inside a sentence."""
     words = kind.get.format(model=model)
     return Text(Remedy("pull", words, model) if kind.pulls else words)
 
 
 def _or_choose(installed: Sequence[str]) -> Text:
-    """Other models to choose, as the end of a sentence."""
+    """Return the end of a sentence that offers other models."""
     names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
     return Text(", or choose one that is there with ", MODEL, f" ({', '.join(names)})") if names else Text()
 
 
 def _quoted(said: str) -> str:
-    """Quote a server or a library: on one line, printable, and shortened."""
+    """Quote a message of a server or a library on one line, printable and shortened."""
     words = " ".join("".join(char if char.isprintable() else " " for char in said).split()).rstrip(".")
     return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""The findings of an examination, in the words that all kinds of backends share."""
+"""Findings of an examination, with the wording that all kinds of backends share."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from adacoder.models.server import Facts
 from adacoder.models.window import Bound
 
 _LONGEST = 2000
-"""Characters that are shown of a text, however much a server or a project had to say."""
+"""Maximum length of a shown text. Servers and projects may send longer ones."""
 NAMES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was examined."""
+    """Result of examining one thing."""
 
     name: str
     ok: bool | None
-    """True if it works; None where nothing depends on it. AdaCoder can generate here if nothing is False."""
+    """True if it works; None if nothing depends on it. AdaCoder can generate here if no finding is False."""
     text: str
     advice: str = ""
-    """A sentence that says what to do; empty if there is nothing to do."""
+    """A sentence with the next step; empty if there is nothing to do."""
     model: str | None = None
-    """The one model of the ladder that it is about, as it was named or chosen."""
+    """The model of the ladder that the finding is about, as named or chosen; None if it is not about one model."""
 
     def __post_init__(self) -> None:
         """Cut long texts."""
@@ -37,7 +37,7 @@ class Finding:
                 object.__setattr__(self, name, Text(value).shortened(_LONGEST))
 
     def json(self) -> dict[str, JSON]:
-        """An object of `--json`."""
+        """Return the finding as an object for `--json`."""
         return {"name": self.name, "ok": self.ok, "text": self.text, "advice": self.advice, "model": self.model}
 
 
@@ -47,16 +47,16 @@ class Examination:
 
     findings: tuple[Finding, ...]
     measure: Callable[[], Awaitable[Finding]] | None = None
-    """Measures the model's speed; None: it has none."""
+    """Measures the model's speed; None if there is nothing to measure."""
 
     @property
     def usable(self) -> bool:
-        """True if this model could be asked for a function, as far as was found."""
+        """True if no finding prevents the use of this model."""
         return all(finding.ok is not False for finding in self.findings)
 
 
 def context(model_id: str, asked: int, facts: Facts) -> Finding:
-    """The finding about the length of a prompt that the model sees."""
+    """Return the finding about the model's context window."""
     window = facts.window_for(asked)
     text = f"{window.tokens:,} tokens"
     if window.bound is Bound.UNTOLD:

@@ -1,6 +1,6 @@
-"""HTTP for all model servers: client settings, and the meaning of failures.
+"""HTTP for all model servers: client settings, and the translation of failures.
 
-Imports httpx, which takes long: at the first request only.
+Import this only at the first request: it imports httpx, which takes long.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypedDict
 
-import anyio._backends._asyncio  # noqa: F401  # else httpx brings it in with its first request, on the event loop
+import anyio._backends._asyncio  # noqa: F401  # else httpx imports it at its first request, on the event loop
 import httpx
 
 from adacoder.models.address import Address
@@ -37,7 +37,7 @@ from adacoder.models.response_guard import guard
 _OVERFLOW_WORDS = ("context length", "context size", "context window", "context_length", "exceed_context")
 _MEMORY_WORDS = ("system memory", "out of memory", "allocate", "signal: killed")
 _NO_TLS_WORDS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
-"""OpenSSL's words for an answer without TLS."""
+"""OpenSSL's error names for an answer without TLS."""
 
 
 class ClientSettings(TypedDict):
@@ -54,29 +54,31 @@ class ClientSettings(TypedDict):
 
 
 def client_settings(address: Address, key: str | None, connect_seconds: float) -> ClientSettings:
-    """Return the client settings for the server at `address`, with `key` if it may have one. Timeouts are the caller's.
+    """Return the client settings for the server at `address`, with `key` if it may be sent there.
+
+    Only connecting has a timeout; all others are up to the caller.
 
     Raises:
-        ValueError: nothing can be sent with such a key.
+        ValueError: the key cannot be sent in a header.
     """
     key = key.strip() if key and address.may_have_key else ""
     if not (key.isascii() and key.isprintable()):
         raise ValueError("the key has characters that none has")
 
     def authorize(request: httpx.Request) -> httpx.Request:
-        request.headers.pop("Authorization", None)  # client libraries hand their key to every host
+        request.headers.pop("Authorization", None)  # client libraries send their key to every host
         if key:
             request.headers["Authorization"] = f"Bearer {key}"
         return request
 
     return {
-        # Without a value of its own, the library for Ollama takes one from the environment.
+        # Without an explicit value, the Ollama library takes the key from the environment.
         "headers": {"Accept-Encoding": "identity", "Authorization": "none"},
         "timeout": httpx.Timeout(None, connect=connect_seconds),
-        # A server may close a connection just when it is to be used again, and then the request is lost.
+        # A server may close a connection just as it is reused, which loses the request.
         "limits": httpx.Limits(max_keepalive_connections=0),
         "trust_env": not address.loopback,
-        # Without TLS no certificates are needed, and reading them takes 20 ms; this trusts none.
+        # Reading certificates takes 20 ms, and is not needed without TLS. This context trusts none.
         "verify": address.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         "follow_redirects": False,
         "auth": authorize,
@@ -86,7 +88,7 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
 
 @contextmanager
 def client_setup(url: str, kind: Kind) -> Iterator[None]:
-    """Turn what goes wrong while a client for the server at `url` is made into a ModelError."""
+    """Turn errors while creating a client for the server at `url` into a ModelError."""
     try:
         httpx.URL(url)
     except httpx.InvalidURL:
@@ -94,13 +96,13 @@ def client_setup(url: str, kind: Kind) -> Iterator[None]:
     try:
         yield
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
-        # What the environment asks for: a proxy that nothing here can talk to, or certificates that are not there.
+        # The environment asks for a proxy of an unsupported kind, or for missing certificates.
         raise CannotConnect(url, str(error), kind) from error
 
 
 @contextmanager
 def translated_failures(url: str, kind: Kind) -> Iterator[None]:
-    """Turn what goes wrong while talking to the server at `url` into a ModelError."""
+    """Turn errors while talking to the server at `url` into a ModelError."""
     try:
         yield
     except httpx.ConnectError as error:
@@ -115,14 +117,14 @@ def translated_failures(url: str, kind: Kind) -> Iterator[None]:
     except httpx.HTTPError as error:
         raise BadReply(url, "the connection broke off") from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        # Clients and their parsers let these through where an answer is not JSON, or of another shape or depth.
+        # Clients and their parsers raise these if an answer is not JSON, or has an unexpected shape or depth.
         raise BadReply(url, f"it does not speak as an {kind.name} server does") from error
 
 
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
-    """Return the error for a refusal by a server; `status` is -1 in the middle of a stream."""
+    """Return the error for a refusal by a server. `status` is -1 in the middle of a stream."""
     lower = said.lower()
-    if status == 503 and "loading" in lower:  # llama-server, as long as it has no model yet
+    if status == 503 and "loading" in lower:  # llama-server before its model is loaded
         return Loading(url)
     if status in (429, 503):
         return Busy(url)

@@ -22,9 +22,9 @@ from adacoder.settings import Settings
 
 
 class LeasedModel:
-    """Model of a request, not opened before it is needed.
+    """Model of a request, opened when it is first needed.
 
-    A request that needs no model (the function passes already, or a rule mends it) asks no server for anything.
+    A request that needs no model (the function already passes, or a rule repairs it) contacts no server.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LeasedModel:
         self._opening = asyncio.Lock()
         self._model: ChatModel | None = None
         self._waited = 0.0
-        """Seconds spent waiting for the lease, until a reply reports them."""
+        """Seconds spent waiting for the lease, and not yet reported in a reply."""
         self._notes: list[str] = []
         self.has_replied = False
 
@@ -59,7 +59,7 @@ class LeasedModel:
 
     @property
     def name(self) -> str | None:
-        """Model id, once the request has needed it."""
+        """Model id; None until the request needs the model."""
         return self._model.name if self._model else None
 
     async def window(self) -> Window:
@@ -75,7 +75,7 @@ class LeasedModel:
         stop: Sequence[str] = (),
         sampling: Sampling | None = None,
     ) -> Reply:
-        """As `ChatModel.reply`; the first one's time in the queue includes the wait for the lease."""
+        """As `ChatModel.reply`. The queue time of the first reply includes the wait for the lease."""
         model = await self._held()
         reply = await model.reply(messages, enough=enough, max_tokens=max_tokens, stop=stop, sampling=sampling)
         self.has_replied = True
@@ -85,7 +85,7 @@ class LeasedModel:
         return replace(reply, time=replace(reply.time, queue=reply.time.queue + waited))
 
     async def _held(self) -> ChatModel:
-        """Return the model; open and lease it first if need be."""
+        """Return the model, and open and lease it first if necessary."""
         async with self._opening:
             if self._model is None:
                 waiting = self._wait
@@ -103,7 +103,7 @@ class LeasedModel:
         self._journal.waiting(what)
 
     def concluded(self, outcome: Outcome) -> Outcome:
-        """Return `outcome` with notes about its model, and record it where the conversation is recorded."""
+        """Return `outcome` with notes about its model, and record it if the conversation is recorded."""
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes))
         if isinstance(self._model, Recorder):
             try:

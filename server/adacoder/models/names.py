@@ -1,4 +1,4 @@
-"""Names of models: what they say of family, size and purpose, and which one a user may have meant."""
+"""Names of models: their family, size and purpose, and suggestions for a name that the user may have meant."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterator, Sequence
 _OLLAMAS_OWN = ("registry.ollama.ai/", "library/")
 """Optional prefixes of a model in Ollama's own library."""
 _NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
-"""Parts of a name for models that only continue text, or write none."""
+"""Name parts of models that only continue text, or write no text."""
 _NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""The same, in a tag."""
+"""The same for tags."""
 _NEEDS_INSTRUCT = ("starcoder2", "stable-code")
 """Families whose plain tags are base models."""
 _MOST_CLOSE = 6
 
 
 def is_cloud(model: str) -> bool:
-    """True if the name is that of a model on Ollama's servers."""
+    """True if the name denotes a model on Ollama's servers."""
     return model.strip().lower().endswith(("-cloud", ":cloud"))
 
 
 def canonical(model: str) -> str:
-    """Canonical form of a name for Ollama: lower case, with a tag (`latest` by default), without the prefix of its
+    """Return Ollama's canonical form of a name: lower case, with a tag (`latest` by default), without the prefix of its
     library."""
     name = model.strip().lower()
     for beginning in _OLLAMAS_OWN:
@@ -37,7 +37,7 @@ def family_and_tag(model: str) -> tuple[str, str]:
 
 
 def may_chat(model: str) -> bool:
-    """True unless the name says that `model` does not follow instructions."""
+    """True unless the name shows that `model` does not follow instructions."""
     family, tag = family_and_tag(model)
     if family.startswith(_NEEDS_INSTRUCT):
         return "instruct" in f"{family}:{tag}"
@@ -45,7 +45,7 @@ def may_chat(model: str) -> bool:
 
 
 def suggestions(model: str, others: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Groups of `others` that may be meant by `model`: its family, then similar names, then all."""
+    """Yield groups of `others` that `model` may mean: its family, then similar names, then all."""
     import difflib
 
     family, _ = family_and_tag(model)

@@ -1,4 +1,4 @@
-"""Numbers from servers: wrong ones must not mislead anybody, or break a reply."""
+"""Check numbers from servers: wrong numbers must not mislead users or break a reply."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Ollama: models on the user's own machine, through its native chat API.
 
-The only file that imports `ollama`: at the first request, in a thread, because that takes a good part of a
-second. What of Ollama's sharp edges shows in its messages is blunted here; the rest in `served.py`.
+Only this file imports `ollama`: at the first request and in a thread, because the import takes a good part of a second.
+It handles the quirks of Ollama's messages. `served.py` handles the others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STOP = re.compile(r"^stop[ \t]+(.+)$", re.MULTILINE)
 _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Model families whose thinking can be reduced, but not switched off."""
 _NO_REPLY = ("load", "unload")
-"""`done_reason` of a stream that holds no reply."""
+"""`done_reason` of a stream without a reply."""
 _SYSTEM = re.compile(r"\.(System|Messages)\b")
 """Fields of a chat template that show the model a system message."""
 _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
@@ -53,8 +53,8 @@ _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
 _MOST_OFFERED = 12
 """Maximum number of models offered in place of a missing one."""
 _ALIKE = 30
-"""Number of equal parts at the end of a stream that explains a silent end: up to version 0.33, Ollama's guard against
-repetition allows about as many (white space aside)."""
+"""Number of equal parts at the end of a stream that explain why it ended silently. Up to version 0.33, Ollama's guard
+against repetition allows about as many, ignoring white space."""
 _GUARDED = "token repeat limit reached"
 """Error message of that guard in later versions."""
 _MIDSTREAM = -1
@@ -63,7 +63,7 @@ _NANOSECOND = 1e-9
 _PULLED = "success"
 """`status` at the end of a download."""
 _SILENCE = 600.0
-"""Timeout in seconds for the next sign of a download: checking a large file gives none, and takes minutes."""
+"""Timeout in seconds for the next progress message of a download. Checking a large file takes minutes without any."""
 _LOOKING = 3.0
 """Timeout in seconds for the list of loaded models while a request waits for it."""
 
@@ -117,7 +117,7 @@ class OllamaServer(Connection[_Clients]):
         return _facts(model, shown)
 
     async def _instead_of(self, model: str) -> Sequence[str]:
-        """Installed chat models that `model`, which is missing, may stand for."""
+        """Return the installed chat models that the user may have meant by `model`, which is missing."""
         names = [name for tag in await self.tags() if may_chat(name := str(tag.get("name")))]
         for group in suggestions(model, names):
             if able := [name for name in group[:_MOST_OFFERED] if await self._chats(name)]:
@@ -131,8 +131,8 @@ class OllamaServer(Connection[_Clients]):
             return False
 
     async def loaded(self, model: str) -> Running | None:
-        """As `Server.loaded`. What stands between may know nothing of this, or forbid it, and from 0.30 on Ollama does
-        not tell while it loads any model; the chat will show."""
+        """As `Server.loaded`. A proxy may not know this request, or forbid it, and from 0.30 on Ollama does not answer
+        it while loading a model. Then the model counts as loaded, and the chat will show."""
         try:
             async with asyncio.timeout(_LOOKING):
                 return next((one for one in await self.running() if canonical(one.name) == canonical(model)), None)
@@ -140,15 +140,15 @@ class OllamaServer(Connection[_Clients]):
             return Running(model)
 
     async def unload(self, model: str) -> None:
-        """As `Server.unload`. It is answered at once, also where the model itself answers nothing any more."""
+        """As `Server.unload`. Ollama answers at once, even if the model itself no longer answers."""
         await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def pull(self, model: str) -> AsyncGenerator[Pulled]:
-        """Have the server download `model`, and yield how far it is. Closing the generator ends that; what was
-        downloaded by then counts for the next time.
+        """Have the server download `model`, and yield the progress. Closing the generator stops the download, and a
+        later one continues from there.
 
         Raises:
-            NotPulled: it cannot.
+            NotPulled: the server cannot download it.
         """
         chats, _ = await self._client()
         _, refused = _package()
@@ -178,8 +178,8 @@ class OllamaServer(Connection[_Clients]):
             raise NotPulled(model, "it ended the download early")
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """As `Server.chat`. A reply that the server's guard against endless repetition ends, up to 0.33 without a
-        word, has an end all the same."""
+        """As `Server.chat`. The server's guard against endless repetition ends a reply silently up to 0.33, and with an
+        error later. In both cases the last part has an `End`."""
         chats, _ = await self._client()
         _, refused = _package()
         options: dict[str, object] = {
@@ -203,7 +203,7 @@ class OllamaServer(Connection[_Clients]):
                 # A model that cannot think may refuse the field.
                 think={Thinking.NEVER: None, Thinking.UNLESS_TOLD: False, Thinking.ALWAYS: "low"}[chat.thinking],
             )
-            # The package promises an iterator; what it gives is a generator, and only that can be closed.
+            # The package declares an iterator but returns a generator, which can be closed.
             async with aclosing(cast("AsyncGenerator[ollama.ChatResponse]", stream)) as responses:
                 last, alike = "", 0
                 try:
@@ -229,8 +229,8 @@ class OllamaServer(Connection[_Clients]):
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
         read, written = count(response.prompt_eval_count), count(response.eval_count)
         if read <= chat.context_tokens < read + written - 1:
-            # It went on beyond the window, and to make room for that forgot the beginning of the prompt. (The last
-            # token need not fit in.)
+            # The reply went beyond the window, and Ollama dropped the beginning of the prompt to make room. (The last
+            # token need not fit.)
             raise ContextOverflow.by(chat.model)
 
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
@@ -259,7 +259,7 @@ class OllamaServer(Connection[_Clients]):
 
     @contextmanager
     def _translated_errors(self, model: str) -> Iterator[None]:
-        """Turn whatever goes wrong in this block into a ModelError."""
+        """Turn any error in this block into a ModelError."""
         from adacoder.models.http import refusal, translated_failures
 
         _, refused = _package()
@@ -276,8 +276,8 @@ class OllamaServer(Connection[_Clients]):
 
 
 def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:
-    """Import the two classes needed of the `ollama` package without its `__init__`: that makes one more client, for the
-    proxies, certificates, host and key in the environment, and fails where it does not understand them."""
+    """Import two classes from the `ollama` package without running its `__init__`. That would create a further client
+    from the proxies, certificates, host and key in the environment, and fail if it does not understand them."""
     spec = importlib.util.find_spec("ollama") if "ollama" not in sys.modules else None
     if spec is not None:
         sys.modules["ollama"] = importlib.util.module_from_spec(spec)
@@ -292,7 +292,7 @@ def _objects(value: object) -> list[Mapping[str, object]]:
 
 
 def _facts(model: str, shown: Mapping[str, object]) -> Facts:
-    """Read an answer of `/api/show`."""
+    """Parse an answer of `/api/show`."""
     capabilities = shown.get("capabilities")
     can = set(map(str, capabilities)) if isinstance(capabilities, list) else {"completion"}
     info = shown.get("model_info")
@@ -321,7 +321,7 @@ def _facts(model: str, shown: Mapping[str, object]) -> Facts:
 
 
 def _stops(parameters: str) -> Iterator[str]:
-    """Stop sequences among a model's parameters."""
+    """Yield the stop sequences among a model's parameters."""
     for match in _STOP.finditer(parameters):
         written = match[1].strip()
         try:
@@ -352,7 +352,7 @@ def _part(response: ollama.ChatResponse) -> Part:
 
 
 def _running(entry: Mapping[str, object]) -> Running:
-    """Read an entry of `/api/ps`."""
+    """Parse an entry of `/api/ps`."""
     size, on_gpu = count(entry.get("size")), entry.get("size_vram")
     return Running(
         str(entry.get("name")),
@@ -364,7 +364,7 @@ def _running(entry: Mapping[str, object]) -> Running:
 
 
 def _moment(written: object) -> datetime | None:
-    """Read a time as Go prints it; one without a zone is UTC."""
+    """Parse a time as printed by Go. Without a zone it is UTC."""
     try:
         moment = datetime.fromisoformat(str(written))
     except ValueError:

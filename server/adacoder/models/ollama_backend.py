@@ -1,4 +1,4 @@
-"""The backend Ollama."""
+"""Backend for Ollama."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from adacoder.models.server import Deadlines, Facts, Running, Thinking, permitte
 from adacoder.models.speed import Speed
 
 _FOR_GOOD_DAYS = 365
-"""A model that stays loaded so long was told to stay."""
+"""Days from which on a loaded model counts as loaded for good."""
 _THINKING = {
     Thinking.NEVER: "answers at once",
     Thinking.UNLESS_TOLD: "could think first, which AdaCoder switches off",
@@ -39,19 +39,19 @@ _BEST = "the best for code that is installed"
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """The contents of an Ollama server."""
+    """Contents of an Ollama server."""
 
     url: str
     version: str | None
-    """None: it does not tell."""
+    """None if the server does not report it."""
     models: catalog.Listing[catalog.InstalledModel]
     running: tuple[Running, ...] | None
-    """The loaded models; None: it does not tell."""
+    """Loaded models; None if the server does not report them."""
 
     @property
     def finding(self) -> Finding:
-        """The server itself."""
-        # Those that could be chosen come first.
+        """Finding about the server itself."""
+        # Models that could be chosen by default come first.
         names = list(dict.fromkeys(model.name for model in (*catalog.rank(self.models), *self.models)))
         shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
         has = f"with {counted(len(names), 'model')}: {shown}" if names else "without any model"
@@ -60,7 +60,7 @@ class _Store:
 
 
 class OllamaBackend(ServedBackend):
-    """Models that Ollama serves. For an examination the server is asked once, for all of its models."""
+    """Backend for models that Ollama serves. For an examination it asks the server once, for all models."""
 
     kind = OLLAMA
     prefix = "ollama"
@@ -70,7 +70,7 @@ class OllamaBackend(ServedBackend):
     _store: _Store | Finding | None = None
 
     async def open_model(self, name: str) -> ChatModel:
-        """As `Backend.open_model`; it prefers the best model for code that is installed."""
+        """As `Backend.open_model`. The preferred model is the best installed code model."""
         host = self.settings.host
         if is_cloud(name) and not self.settings.allow_cloud:
             raise CloudRefused(name)
@@ -110,7 +110,7 @@ class OllamaBackend(ServedBackend):
         return Examination(tuple(findings), partial(self.measure, name))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """As `ServedBackend.speed_advice`; that a model fits on the GPU only in part is the better reason."""
+        """As `ServedBackend.speed_advice`, with special advice for a model that fits on the GPU only in part."""
         host = self.settings.host
         try:
             running = await self.soon(catalog.running(host), host or "")
@@ -123,7 +123,7 @@ class OllamaBackend(ServedBackend):
         return await super().speed_advice(name, speed)
 
     async def _look_around(self) -> _Store | Finding:
-        """The contents of the server; a Finding if it cannot be asked, or may not."""
+        """Return the contents of the server, or a Finding if it cannot or may not be asked."""
         host = self.settings.host
         try:
             place = address(host)
@@ -139,7 +139,7 @@ class OllamaBackend(ServedBackend):
         return found.name
 
     async def _permitted(self, name: str) -> Facts:
-        """The facts about a model, if it may be used."""
+        """Return the facts about a model, after checking that it may be used."""
         allow_cloud = self.settings.allow_cloud
         if is_cloud(name) and not allow_cloud:
             raise CloudRefused(name)
@@ -147,7 +147,8 @@ class OllamaBackend(ServedBackend):
 
 
 def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> Finding:
-    """The finding about a model in memory, for requests with this `window`; `loads` says what loads it otherwise."""
+    """Return the finding about a model in memory, for requests with this `window`. `loads` names the step that loads it
+    otherwise."""
     if running is None:
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)
     parts = [part for part in (_until(running.until), _hardware(running.on_gpu)) if part]
@@ -168,7 +169,7 @@ async def _store(url: str, host: str | None) -> _Store:
 def _present(
     name: str, how: str, facts: Facts, installed: catalog.InstalledModel | None, running: Running | None
 ) -> Finding:
-    """The finding about a model that is there."""
+    """Return the finding about an available model."""
     advice, about = list[str | Named](), list[str]()
     if installed is not None:
         about = [f"{installed.billions:.3g}B"] if installed.billions else []
@@ -193,7 +194,7 @@ def _present(
 
 
 def _until(moment: datetime | None) -> str:
-    """The time for which a model stays loaded; empty where that is not told."""
+    """Return the time for which a model stays loaded; empty if unknown."""
     if moment is None:
         return ""
     left = moment - datetime.now(UTC)
@@ -204,7 +205,7 @@ def _until(moment: datetime | None) -> str:
 
 
 def _hardware(on_gpu: float | None) -> str:
-    """The processor that a model runs on; empty where that is not told."""
+    """Return the processor that a model runs on; empty if unknown."""
     if on_gpu is None:
         return ""
     share = round(100 * on_gpu)

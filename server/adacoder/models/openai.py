@@ -1,8 +1,8 @@
 """OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others with the same protocol.
 
-The only file that imports `openai`: at the first request, in a thread, because that takes a good part of a
-second. These servers agree on the form of a chat, and differ in what else they say and take: their lists of
-models, the words of their errors, how a model is kept from thinking. What is particular to one of them is here.
+Only this file imports `openai`: at the first request and in a thread, because the import takes a good part of a second.
+These servers agree on the form of a chat. They differ in their lists of models, the wording of their errors, and the
+way to turn off thinking. This file has the special cases of each server.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 _HEADERS = frozenset(
     {"host", "connection", "user-agent", "accept", "accept-encoding", "content-type", "content-length"}
 )
-"""Headers that a request needs. The library adds others, about this machine and an account with OpenAI."""
+"""Headers that a request needs. The library adds others, about this machine and an OpenAI account."""
 _MOST_STOPS = 4
 """Maximum number of stop sequences that the protocol allows."""
 _MISSING = re.compile(
     r"model_not_found|invalid model name|\bmodel\b.{0,200}\b(not found|not exist|identifier)\b", re.IGNORECASE
 )
 _TELLING_CODES = ("context_length_exceeded", "exceed_context_size_error", "model_not_found")
-"""Error codes that identify an error whose message need not."""
+"""Codes that identify an error even if its message does not."""
 _THINKS_ALWAYS = "gpt-oss"
 """Model family whose thinking can be reduced, but not switched off."""
 _GAVE_UP = ("abort", "content_filter", "error")
@@ -58,8 +58,8 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
     """One OpenAI-compatible server. Nothing is imported and no connection made before the first request.
 
     Raises:
-        NoBaseUrl: `url` is None or empty: the server is never guessed, or taken from the library.
-        BadHost: it is no address.
+        NoBaseUrl: `url` is None or empty. The server is never guessed, or taken from the library.
+        BadHost: `url` is not an address.
     """
 
     kind = OPENAI
@@ -68,12 +68,12 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
         super().__init__(base_url(url), deadlines)
         self._listed: list[Mapping[str, object]] = []
         self._refused = 0
-        """Number of sets of optional fields that this server has refused, of those that `_optional_fields` gives."""
+        """Number of sets from `_optional_fields` that this server has refused."""
         self._unloaded: set[str] = set()
 
     @property
     def known(self) -> Sequence[str]:
-        """All names of the models in the server's list, once `facts` has read it."""
+        """All names of the models in the server's list. Empty until `facts` has read it."""
         return [name for card in self._listed for name in _names(card)]
 
     async def aclose(self) -> None:
@@ -86,7 +86,7 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
         """List the server's models; empty if it keeps no list.
 
         Raises:
-            ModelError: it does not answer, or not as such a server does.
+            ModelError: the server does not answer, or does not speak this protocol.
         """
         client = await self._client()
         with self._translated_errors(""):
@@ -104,10 +104,10 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
         return [card for card in cards if isinstance(card, dict)]
 
     async def _require_chats(self, client: openai.AsyncOpenAI) -> None:
-        """Return if the server has chats under this path. The request is empty, so that it starts none.
+        """Check that the server has chats under this path. The request is empty, so it starts no chat.
 
         Raises:
-            NotFoundError: it has not.
+            NotFoundError: the server has no chats there.
         """
         import openai
 
@@ -118,11 +118,11 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
             if not isinstance(self._refusal(error, ""), ModelMissing):
                 raise
         except openai.APIStatusError:
-            pass  # it looked at the request
+            pass  # the server read the request
 
     async def facts(self, model: str) -> Facts:
-        """As `Server.facts`. Most servers also answer for names that they do not list, so a name that is not listed is
-        an error only with those known not to."""
+        """As `Server.facts`. Most servers accept names that they do not list, so such a name is an error only if the
+        server is known to refuse it."""
         cards = self._listed = await self._list()
         card = _card(model, cards)
         if card is None and any(map(_serves_only_listed, cards)):
@@ -138,16 +138,16 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
         )
 
     async def loaded(self, model: str) -> Running | None:
-        """As `Server.loaded`: of these servers only a llama-server with several models tells, in its list."""
+        """As `Server.loaded`. Only a llama-server with several models reports this, in its list."""
         return None if model in self._unloaded else Running(model)
 
     async def unload(self, model: str) -> None:
-        """As `Server.unload`: these servers keep what they have."""
+        """Do nothing: these servers keep their models loaded."""
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """As `Server.chat`."""
         client = await self._client()
-        import httpx  # which takes no time any more
+        import httpx  # imported before, so this takes no time
         import openai
 
         began = time.perf_counter()
@@ -164,7 +164,7 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
                         said = chunk.to_dict(warnings=False)
                         choices = said.get("choices")
                         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
-                        # The counts come with the last choice, or after it; where they were asked for, with each.
+                        # Counts come with the last choice or after it, or with each choice if they were requested.
                         usage = _object(said.get("usage")) or usage
                         timings = _object(said.get("timings")) or timings
                         so_far = None
@@ -222,7 +222,7 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
 
             settings["auth"] = send_no_more_than_needed
             return openai.AsyncOpenAI(
-                api_key="no key",  # else it takes one from the environment, for whatever address
+                api_key="no key",  # else the library sends the environment's key to any address
                 base_url=self.url,
                 max_retries=0,
                 http_client=httpx.AsyncClient(**settings),  # type: ignore[arg-type]  # it takes httpx as well as httpx2
@@ -230,7 +230,7 @@ class OpenAIServer(Connection["openai.AsyncOpenAI"]):
 
     @contextmanager
     def _translated_errors(self, model: str) -> Iterator[None]:
-        """Turn whatever goes wrong in this block into a ModelError."""
+        """Turn any error in this block into a ModelError."""
         import httpx
         import openai
 
@@ -284,11 +284,11 @@ async def _create(
 
 
 def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
-    """Fields that only some servers understand, to be tried in this order; the last is empty. `card` describes the
-    model in the server's list.
+    """Return sets of fields that only some servers understand, to try in this order. The last set is empty. `card` is
+    the model's entry in the server's list.
 
-    Thinking takes its tokens from the reply, and chat templates have it on unless told otherwise; they ignore arguments
-    that they do not know. llama-server, if asked, sends counts with each part, so that a closed stream has them too.
+    Thinking takes its tokens from the reply, and chat templates turn it on by default. They ignore unknown arguments.
+    On request llama-server sends counts with each part, so even a stream that is closed early has counts.
     """
     effort = {"reasoning_effort": "low"}
     by_thinking: Mapping[Thinking, Mapping[str, object]] = {
@@ -302,38 +302,38 @@ def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[
 
 
 def _card(model: str, cards: Sequence[Mapping[str, object]]) -> Mapping[str, object] | None:
-    """Entry in a server's list for the model that answers for `model`; None if that cannot be told."""
+    """Return the list entry of the model that answers for `model`, or None if it is unknown."""
     for card in cards:
         if model in _names(card):
             return card
     only = cards[0] if len(cards) == 1 else None
-    # A llama-server with one model answers for any name, unless it could have several.
+    # A llama-server with one model answers for any name, unless it can load several.
     return only if only is not None and only.get("owned_by") == "llamacpp" and _status(only) is None else None
 
 
 def _names(card: Mapping[str, object]) -> list[str]:
-    """All names of a model, the one to show first."""
+    """Return all names of a model. The first is shown to users."""
     aliases = card.get("aliases")
     return [str(name) for name in (card.get("id"), *(aliases if isinstance(aliases, list) else ()))]
 
 
 def _serves_only_listed(card: Mapping[str, object]) -> bool:
-    """True if a server with this entry in its list refuses names that are not listed: vLLM does, and a llama-server
-    with several models, the only one that tells whether they are loaded."""
+    """True if a server with this entry in its list refuses unlisted names. vLLM does, and so does a llama-server with
+    several models, recognised by its load states."""
     return card.get("owned_by") == "vllm" or _status(card) is not None
 
 
 def _status(card: Mapping[str, object]) -> object:
-    """Load state of a model (such as `loaded`), known only of a llama-server with several models."""
+    """Return the load state of a model, such as `loaded`. Only a llama-server with several models reports it."""
     status = card.get("status") if card.get("owned_by") == "llamacpp" else None
     return status.get("value") if isinstance(status, dict) else None
 
 
 def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> tuple[int | None, int | None]:
-    """Context windows of a model: as served, and as trained.
+    """Return a model's context windows: as served, and as trained.
 
-    vLLM and SGLang tell the first (`max_model_len`), of an adapter only with the model that it adapts. llama-server
-    tells that of one slot (`n_ctx`) while the model is loaded.
+    vLLM and SGLang report the served window (`max_model_len`); for an adapter it is in the entry of the adapted model.
+    llama-server reports the window of one slot (`n_ctx`) while the model is loaded.
     """
     meta = _object(card.get("meta"))
     adapted = [other for other in cards if other.get("id") == card.get("parent")]
@@ -343,7 +343,7 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
-    """Parts in one chunk: a single one without text where it has none, as before a reply, in tool calls and counts."""
+    """Yield the parts of one chunk. Without text, as before a reply, in tool calls and counts, yield one empty part."""
     thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
     if thought:
         yield Part(thought, thought=True)
@@ -352,7 +352,7 @@ def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
 
 
 def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object], took: float) -> End:
-    """End of a reply that took `took` seconds. Only llama-server sends `timings`."""
+    """Return the end of a reply that took `took` seconds. Only llama-server sends `timings`."""
     known, read, written = (count(timings.get(name)) for name in ("cache_n", "prompt_n", "predicted_n"))
     cached = _object(usage.get("prompt_tokens_details")).get("cached_tokens", timings.get("cache_n"))
     prompt, generation = (seconds(timings.get(name), _MILLISECOND) for name in ("prompt_ms", "predicted_ms"))
@@ -366,7 +366,7 @@ def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object
 
 
 def _said(error: openai.APIError) -> str:
-    """The server's error message, with its error code where that tells more."""
+    """Return the server's error message, with its error code if that may say more."""
     body = error.body
     words = (body.get("message") or body.get("detail")) if isinstance(body, dict) else body
     names = [name for name in (error.code, error.type) if name in _TELLING_CODES]
@@ -377,7 +377,7 @@ def _object(value: object) -> Mapping[str, object]:
     """Return a JSON object; empty for null.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: it is neither.
     """
     if value is None:
         return {}

@@ -1,4 +1,4 @@
-"""The backend for OpenAI-compatible servers, of which little can be asked."""
+"""Backend for OpenAI-compatible servers, which report little about themselves."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from adacoder.models.server import Facts, permitted
 
 
 class OpenAIBackend(ServedBackend):
-    """Models that OpenAI-compatible servers serve."""
+    """Backend for models that OpenAI-compatible servers serve."""
 
     kind = OPENAI
     prefix = "openai"
-    slots = 4  # those that batch requests take more, and llama.cpp's server has so many by default
+    slots = 4  # llama-server's default; servers that batch requests take more
 
     async def open_model(self, name: str) -> ChatModel:
-        """As `Backend.open_model`; there is none that it prefers."""
+        """As `Backend.open_model`. This backend prefers no model, so `name` is required."""
         if not name:
             raise Nameless("openai", "NAME")
         await self.require_home(base_url(self.settings.base_url))
@@ -50,14 +50,14 @@ class OpenAIBackend(ServedBackend):
         return Examination(findings, partial(self.measure, name))
 
     async def _ask(self, name: str) -> tuple[Facts, Sequence[str]]:
-        """The facts that the server tells about a model, and the names of its models."""
+        """Return the server's facts about a model, and the names of its models."""
         async with aclosing(OpenAIServer(self.settings.base_url)) as server:
             facts = permitted(name, await server.facts(name), allow_cloud=self.settings.allow_cloud)
             return facts, server.known
 
 
 def _present(name: str, how: str, known: Sequence[str], model_id: str) -> Finding:
-    """The finding about a model that the server may have."""
+    """Return the finding about a model that the server may have."""
     if not known:
         return Finding("Model", None, f"{name}, {how}; the server keeps no list of its models", model=model_id)
     if name in known:

@@ -12,11 +12,11 @@ from adacoder.models.server import Pulled
 
 
 async def pulled(host: str | None, model: str, *, allow_cloud: bool) -> AsyncGenerator[Pulled]:
-    """Have the server at `host` download `model`, and yield how far it is. Closing the generator ends that.
+    """Have the server at `host` download `model`, and yield the progress. Closing the generator stops the download.
 
     Raises:
-        CloudRefused: there is nothing to download; it runs elsewhere.
-        ModelError: no server answers there, or it cannot download that.
+        CloudRefused: the model runs elsewhere, so there is nothing to download.
+        ModelError: no server answers there, or it cannot download the model.
     """
     if is_cloud(model) and not allow_cloud:
         raise CloudRefused(model)
@@ -26,7 +26,7 @@ async def pulled(host: str | None, model: str, *, allow_cloud: bool) -> AsyncGen
 
 
 def words(state: Pulled) -> str:
-    """What a person is told of a download."""
+    """Describe the state of a download."""
     if 0 < state.bytes < state.total:
         return f"{state.bytes / state.total:.0%} of {state.total / 1e9:.1f} GB"
     return state.doing

@@ -1,4 +1,4 @@
-"""Models that are worth having where none is installed yet, as Ollama's library has them."""
+"""Models of Ollama's library to recommend if no model is installed yet."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from adacoder.models.address import address
 from adacoder.models.catalog import fits, memory
 
 _LIBRARY = (
-    # By the worth that `catalog` gives a family; of those that think before each reply there is none.
+    # In the order of their worth in `catalog`, without models that think before each reply.
     ("qwen3-coder:30b", 19_000_000_000),
     ("qwen2.5-coder:14b", 9_000_000_000),
     ("qwen2.5-coder:7b", 4_700_000_000),
     ("qwen2.5-coder:3b", 1_900_000_000),
     ("qwen2.5-coder:1.5b", 986_000_000),
 )
-"""Name and bytes to download, the best first. The sizes are those that `ollama list` shows, rounded as there."""
+"""Names and download sizes in bytes, best first. The sizes are rounded as in `ollama list`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class Recommended:
 
     name: str
     size: int
-    """Bytes to download, the minimum in memory."""
+    """Bytes to download, which are also the minimum in memory."""
     fits: bool | None
-    """True if this machine's memory is enough; None: it runs elsewhere, or that is not known."""
+    """True if this machine's memory is enough; None if unknown, or if the model runs elsewhere."""
 
 
 def recommended(host: str | None) -> list[Recommended]:
-    """Models worth having on the server at `host`: those that fit first, then the best first.
+    """Return the models to recommend for the server at `host`, best first. Models that do not fit come last.
 
     Raises:
-        BadHost: it is no address.
+        BadHost: `host` is not an address.
     """
     most = memory() if address(host).loopback else None
     models = [Recommended(name, size, fits(size, most)) for name, size in _LIBRARY]

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from adacoder.models.recording.about import About
 
 _LINES_BEFORE = 2
-"""Number of equal lines shown before the ones that differ."""
+"""Number of equal lines shown before a difference."""
 _LINE_LENGTH = 160
-"""Maximum length of a line shown."""
+"""Maximum shown length of a line."""
 
 
 class ReplayMismatch(ModelError):
-    """A request is not the recorded one; the difference follows the first line."""
+    """A request is not the recorded one. The difference follows the message's first line."""
 
 
 class ReplayModel:
-    """A `ChatModel` that gives the replies of a recorded conversation, in order, to the very same requests.
+    """A `ChatModel` that gives the replies of a recorded conversation, in order, to the same requests.
 
-    The window is the recorded one, so that the same prompts are packed whatever settings and experience there are
-    here. What is recorded and what is asked are compared after the same redaction. How long a reply may be, and where
-    it ends, is not compared: it was heeded when the reply was recorded.
+    The window is the recorded one, so prompts are packed in the same way whatever the settings and the calibration are
+    here. Requests are compared after the same redaction. The maximum length and the stop texts of a reply are not
+    compared, because they took effect in the recording.
     """
 
     def __init__(self, path: Path) -> None:
@@ -51,21 +51,21 @@ class ReplayModel:
 
     @property
     def name(self) -> str:
-        """Id of this model: `replay:` and the path."""
+        """Model id: `replay:` and the path."""
         return f"replay:{self.path}"
 
     @property
     def lease_key(self) -> Hashable:
-        """Key of its own: no two replays wait for each other."""
+        """Unique key, so that replays never wait for each other."""
         return id(self)
 
     @property
     def speaker(self) -> str:
-        """Id of the model that was recorded."""
+        """Id of the recorded model."""
         return self._conversation.model
 
     def follow(self, about: About, redaction: Redaction) -> None:
-        """Follow the last conversation about this request, or the one that comes nearest to it."""
+        """Follow the last conversation about this request, or else about the most similar request."""
         wanted = [(name, as_written(value, redaction)) for name, value in about.key.items()]
         self._redaction = redaction
         self._conversation = max(
@@ -79,7 +79,7 @@ class ReplayModel:
         """Return the recorded window.
 
         Raises:
-            ModelError: there was no model when it was recorded.
+            ModelError: the recording has an error instead.
         """
         window = self._conversation.window
         if isinstance(window, str):
@@ -95,11 +95,11 @@ class ReplayModel:
         stop: Sequence[str] = (),
         sampling: Sampling | None = None,
     ) -> Reply:
-        """Return the recorded reply, also where `enough` would have ended it earlier.
+        """Return the recorded reply, even if `enough` would have ended it earlier.
 
         Raises:
-            ReplayMismatch: `messages` are not the recorded ones, or there is no reply left.
-            ModelError: there was none when it was recorded.
+            ReplayMismatch: `messages` are not the recorded ones, or no reply is left.
+            ModelError: the recording has an error instead of the reply.
         """
         number = self._answered + 1
         if number > len(self._conversation.exchanges):
@@ -122,12 +122,12 @@ class ReplayModel:
         return exchange.reply
 
     def _lines(self, messages: Sequence[Message]) -> list[str]:
-        """Lines of a request, redacted, as they are compared."""
+        """Return the redacted lines of a request, for comparison."""
         return [line for one in messages for line in self._redaction(f"[{one.role}]\n{one.content}").split("\n")]
 
 
 def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """First line that differs, with those before it, as a diff shows it."""
+    """Return a diff of the first line that differs, with a few lines before it."""
     same = _common_length(recorded, asked)
     then, now = "".join(recorded[same : same + 1]), "".join(asked[same : same + 1])
     begin = _common_length(then, now) // _LINE_LENGTH * _LINE_LENGTH
@@ -140,7 +140,7 @@ def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
 
 
 def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Number of items that both begin with."""
+    """Return the length of the common beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -148,11 +148,11 @@ def recorded(name: str) -> ReplayModel:
     """Open the conversation that `replay:NAME` names.
 
     Raises:
-        ModelError: no file is named, or it holds none.
+        ModelError: no file is named, or it has no conversation.
     """
     if not name:
         raise Nameless("replay", "FILE")
     path = Path(name)
-    with suppress(RuntimeError):  # nobody knows the user after `~`
+    with suppress(RuntimeError):  # unknown user after `~`
         path = path.expanduser()
     return ReplayModel(path)

@@ -1,4 +1,4 @@
-"""The backend for recorded conversations."""
+"""Backend for recorded conversations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.models.replay import recorded
 
 
 class ReplayBackend(Backend):
-    """Recorded conversations, by their paths."""
+    """Backend for recorded conversations. Their names are paths."""
 
     slots = 4
 
@@ -19,7 +19,7 @@ class ReplayBackend(Backend):
         return recorded(name)
 
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """As `Backend.examine`; a recording has no speed."""
+        """As `Backend.examine`. A recording has no speed."""
         del probes_speed
         model_id = f"replay:{name}"
         text = f"the recorded conversation {name}, {how}"

@@ -1,6 +1,6 @@
 """Guard of httpx responses: limits their size, and escapes characters that httpx takes for line ends but JSON does not.
 
-Imported at the first request only, for it imports httpx.
+Import this only at the first request, because it imports httpx.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ _BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
 _LARGEST_PART = 16 * 1024 * 1024
-"""In bytes: a whole part is held in memory before it can be looked at."""
+"""Maximum size of a part in bytes. A whole part is held in memory before it can be parsed."""
 _STREAMS = ("/api/chat", "/chat/completions", "/api/pull")
 """Paths with streamed answers; any other body is one part."""
 _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
     "application/x-ndjson": (b"\n",),
     "text/event-stream": (b"\n\n", b"\n\r\n", b"\r\r"),
 }
-"""Separator of parts, by content type."""
+"""Separators of parts, by content type."""
 
 
 async def guard(response: httpx.Response) -> None:
     """Response hook: read the body as UTF-8 with these characters escaped, and limit the size of its parts. In JSON
-    they only occur in strings, where an escape means the same.
+    they occur only in strings, where an escape means the same.
 
     Raises:
-        ValueError: it is compressed, though that was not asked for: then its size does not show before it is read.
+        ValueError: the body is compressed, which was not requested. Its size would only be known after reading it.
     """
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ValueError("a compressed response")
@@ -67,7 +67,7 @@ class _Guarded(httpx.AsyncByteStream):
             length = len(seen) - end if end else length + len(chunk)
             if length > _LARGEST_PART:
                 raise ValueError("a part without end")
-            before = seen[-2:]  # the beginning of what ends a part, perhaps
+            before = seen[-2:]  # perhaps the beginning of a separator
             yield chunk
 
     async def aclose(self) -> None:

@@ -1,8 +1,8 @@
-"""ServedModel: the one ChatModel behind every kind of server.
+"""ServedModel: the ChatModel for every kind of server.
 
-What a server must be able to do is the protocol `Server`, in `server.py`. What no server does well is done here, once
-for all: its window, its silence about prompts that it cut, the end of a reply as soon as enough of it has come; and in
-`waiting.py` how long the first part of a reply is waited for.
+`server.py` defines the protocol `Server` that servers implement. This file adds features that no server has: it checks
+the window, detects silently truncated prompts, and ends a reply as soon as enough of it has come. `waiting.py` waits
+for the first part of a reply.
 """
 
 from __future__ import annotations
@@ -34,24 +34,25 @@ from adacoder.thoughts import has_thoughts
 T = TypeVar("T")
 
 _LEAST_REPLY = 256
-"""Minimum number of tokens allowed for a reply: the space left in a window is only known roughly."""
+"""Minimum number of tokens allowed for a reply, because the space left in a window is known only roughly."""
 _THOUGHT_TOKENS = 2048
 """Additional tokens for a model whose thinking cannot be switched off."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
 """Maximum length of a reply with its thoughts: a server that ignores `max_tokens` must not fill our memory or go on
 forever."""
 _PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
-"""Maximum number of parts of a reply, by the tokens that were asked for; some servers send each character by itself."""
+"""Maximum number of parts of a reply: parts per requested token, and additional parts. Some servers send each character
+separately."""
 _LONGEST_WRITING = 60
 """Maximum time from the first part of a reply to its end, in token timeouts, unless the user sets a limit."""
 _THINKS = "<think>\n"
-"""Start of thoughts, as models write it and readers of replies know it."""
+"""Opening mark of thoughts, as models write it and readers of replies expect it."""
 _LIVELY = 0.2
 """Minimum temperature for a repeated request."""
 _WARMER = 0.3
-"""Added to the temperature after each reply that only repeated itself."""
+"""Increase of the temperature after each reply that only repeated itself."""
 _WARMEST = 1.0
-"""Maximum temperature that this leads to."""
+"""Maximum temperature after such increases."""
 
 
 class ServedModel:
@@ -88,7 +89,7 @@ class ServedModel:
         self._asked: Counter[tuple[tuple[Message, ...], tuple[str, ...]]] = Counter()
         self._first_part = FirstPart(server, model, deadlines, calibration, on_wait)
         self._warmth = 0.0
-        """Sum of what was added to the temperature."""
+        """Total increase of the temperature."""
 
     @property
     def name(self) -> str:
@@ -127,14 +128,14 @@ class ServedModel:
                 if not facts.reads_system:
                     messages = _without_system(messages)
                 if lower_estimate(messages) > window.tokens or (
-                    # Of several messages a server may drop the oldest, which no count betrays.
+                    # A server may drop the oldest of several messages, which no count reveals.
                     len(messages) > 2 and window.measure_chat(messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
                 chat = self._chat(tuple(messages), facts, window, max_tokens, stop, sampling or Sampling())
                 thinks = self._may_think(facts)
                 return await self._patiently(lambda: self._read(chat, window, enough, may_think=thinks))
-        except ContextOverflow:  # servers do not know what makes the window so small
+        except ContextOverflow:  # servers do not know why the window is so small
             bound = Bound.SETTING if self._window is None else self._window.bound
             raise ContextOverflow.by(self._model, bound) from None
         except TimeoutError:
@@ -143,7 +144,7 @@ class ServedModel:
             raise TooSlow(self._model, self._deadlines.whole) from None
 
     async def _permitted(self) -> Facts:
-        """Facts about the model, once it is clear that it may be used."""
+        """Return the facts about the model, after checking that it may be used."""
         if self._facts is None:
             facts = await self._patiently(lambda: self._server.facts(self._model))
             self._facts = permitted(self._model, facts, allow_cloud=self._allow_cloud)
@@ -160,8 +161,8 @@ class ServedModel:
     ) -> Chat:
         """Build a request that the server need not truncate.
 
-        One that was made before, word for word, is made because the reply to it failed; so another must be possible.
-        (With other texts to stop at it is another: there more of the same reply is asked for.)
+        A request is repeated word for word because its reply failed, so a different reply must be possible. (With other
+        stop texts it is not a repetition, but asks for more of the same reply.)
         """
         again = self._asked[messages, tuple(stop)]
         self._asked[messages, tuple(stop)] += 1
@@ -180,14 +181,14 @@ class ServedModel:
             temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             top_p=sampling.top_p,
             seed=None if self._seed is None else self._seed + again,
-            # A model that thinks may think of such a text, and would be stopped there.
+            # Thoughts may contain a stop text, which would end the reply too early.
             stop=(*facts.stop, *stop) if stop and not self._may_think(facts) else (),
             thinking=facts.thinking,
             keep_alive=self._keep_alive,
         )
 
     def _may_think(self, facts: Facts) -> bool:
-        """True while thoughts may come before the reply: the first reply shows that, where facts do not."""
+        """True while thoughts may come before the reply. If the facts do not show that, the first reply does."""
         is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
         return is_possible or facts.thinking is Thinking.ALWAYS
 
@@ -212,7 +213,7 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough, *, may_think: bool) -> Reply:
-        # Only a reply that was read to its end tells how much of the prompt the model saw.
+        # Without counts, only the end of a reply shows how much of the prompt the model saw.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, thoughts, parts = "", "", 0
         began = time.perf_counter()
@@ -248,13 +249,13 @@ class ServedModel:
         elif thoughts.strip() and not text.strip():
             if part.end.ended is Ended.LENGTH:
                 raise OnlyThought(self._model)
-            # Some servers miss where thoughts end, and take the reply for more of them: whoever reads it has to tell.
+            # Some servers miss the end of thoughts, and send the reply as thoughts. The reader has to separate them.
             text = _THINKS + thoughts
         text = _encodable(text)
         return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
     async def _next(self, parts: Parts, until: float) -> Part:
-        """Next part of a stream, within the token timeout and by the time `until`."""
+        """Return the next part of a stream, within the token timeout and by the time `until`."""
         clock, seconds = asyncio.get_running_loop().time, self._deadlines.next
         try:
             async with asyncio.timeout_at(min(clock() + seconds, until)):
@@ -265,15 +266,15 @@ class ServedModel:
             raise Stalled(self._server.url, seconds, self._server.kind, model=self._model) from None
 
     def _there(self, part: Part | None) -> Part:
-        """Return `part`; a stream must not end without its last part."""
+        """Return `part`, or raise BadReply if the stream ended without a last part."""
         if part is None:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
     def _clocked(self, chat: Chat, begun: Begun, began: float, first: float) -> Timing:
-        """Time spent on a stream, as seen from outside: waiting began at `began`, the first part came at `first`.
+        """Return the time spent on a stream by our clock. The wait began at `began`, the first part came at `first`.
 
-        Where the model had to be loaded, that took what the prompt cannot have taken.
+        If the model had to be loaded, the time beyond the expected reading of the prompt counts as loading.
         """
         waited = first - began - begun.waited
         reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
@@ -285,7 +286,7 @@ class ServedModel:
         )
 
     def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
-        """Build the Reply. Counts that `end` does not have are estimated."""
+        """Build the Reply. Counts that are missing in `end` are estimated."""
         learned = self._calibration
         if end.prompt:
             if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
@@ -315,6 +316,6 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which some editors and servers send and nothing can encode, by U+FFFD; a pair that was
-    split between two parts becomes its character."""
+    """Replace lone surrogates, which some editors and servers send and which cannot be encoded, by U+FFFD. A pair that
+    was split between two parts becomes its character."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

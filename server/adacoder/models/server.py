@@ -1,6 +1,6 @@
 """Interface of a model server: the protocol `Server`, its requests and answers, and the connection all kinds share.
 
-`ollama.py` and `openai.py` implement it; `served.py` makes a ChatModel of any of them.
+`ollama.py` and `openai.py` implement it. `served.py` turns any server into a ChatModel.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """First token: loading the model, other clients and reading the prompt included."""
+    """First token, including time for loading the model, for other clients and for reading the prompt."""
     loaded: float = 1.5
-    """First token of a loaded model, in addition to the time for reading the prompt; later than that, the reason is
-    looked for."""
+    """First token of a loaded model, in addition to the time for reading the prompt. After that, AdaCoder looks for the
+    reason."""
     next: float = 60.0
     """Next token, and any answer that needs no model."""
     whole: float | None = None
@@ -39,11 +39,11 @@ class Deadlines:
     sign: float = 3.0
     """Interval of progress messages before the first token."""
     busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
-    """Pauses before repeating a request to a busy server; after the last it is an error."""
+    """Pauses before repeating a request to a busy server. After the last one the request fails."""
 
 
 class Thinking(Enum):
-    """Thinking of a model before it answers."""
+    """Thinking mode of a model."""
 
     NEVER = "never"
     UNLESS_TOLD = "unless told"
@@ -53,21 +53,21 @@ class Thinking(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Properties of a model, as its server tells them."""
+    """Properties of a model, as reported by its server."""
 
     thinking: Thinking = Thinking.NEVER
     window: int | None = None
     """Maximum number of tokens that the model can read; None: unknown."""
     bound: Bound = Bound.MODEL
-    """Reason for that maximum."""
+    """Reason for this maximum."""
     reads_as_asked: bool = True
-    """True if the model reads as much as a request asks for, up to the maximum; else it may be less."""
+    """True if the model reads as much as a request asks for, up to the maximum; otherwise it may read less."""
     remote: bool = False
     """True if the server forwards requests to another machine."""
     chats: bool = True
     """True if the model answers chats; some only embed texts."""
     stop: tuple[str, ...] = ()
-    """The model's own stop sequences. A request with others must repeat these, because it replaces them."""
+    """The model's own stop sequences. A request with other sequences must repeat these, because it replaces them."""
     may_think_aloud: bool = True
     """False if neither the chat template nor the server knows of thoughts. Then a reply's text has none."""
     reads_system: bool = True
@@ -95,22 +95,21 @@ class Running:
     """Bytes of memory; 0: unknown."""
 
     def has_window(self, tokens: int) -> bool:
-        """True if it can serve a request with this window; for any other it has to be reloaded.
+        """True if it can serve a request with this window. For another window it has to be reloaded.
 
-        What Ollama tells is the window of one request, in every version that tells one (0.10 and later), however many
-        requests it serves side by side.
+        Ollama 0.10 and later reports the window of one request, however many requests it serves in parallel.
         """
         return self.window in (None, tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """State of a download of a model; what is not told is 0."""
+    """State of a model's download. Unknown numbers are 0."""
 
     doing: str
     """In the server's words."""
     bytes: int = 0
-    """Number of bytes that are there, of all its files."""
+    """Number of bytes present, in all of the model's files."""
     total: int = 0
 
 
@@ -122,9 +121,9 @@ class Chat:
     messages: tuple[Message, ...]
     max_tokens: int
     context_tokens: int
-    """Window to load the model with; the same in all requests, since a change may make a server reload."""
+    """Window to load the model with. It is the same in all requests, since a change may make a server reload."""
     bound: Bound
-    """Reason for the size of that window."""
+    """Reason for the size of this window."""
     temperature: float
     top_p: float | None
     """None: the server's default."""
@@ -137,7 +136,7 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End of a stream; counts of 0 are unknown."""
+    """End of a stream. Counts of 0 are unknown."""
 
     ended: Ended
     prompt: int = 0
@@ -158,7 +157,7 @@ class Part:
     thought: bool = False
     """True if it belongs to the model's thoughts, which are not part of the reply."""
     so_far: End | None = None
-    """End of the reply if it were closed here; None: the server tells no counts before the end."""
+    """End of the reply if it were closed here; None if the server sends no counts before the end."""
     end: End | None = None
     """Set in the last part only."""
 
@@ -180,19 +179,19 @@ class Server(Protocol):
         """Return the properties of `model`.
 
         Raises:
-            ModelMissing: it does not have it; the error names those it has.
+            ModelMissing: the server does not have it. The error names models that it has.
         """
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """Return the state of `model`, with its name alone if the server does not tell; None: not loaded."""
+        """Return the state of `model`, or None if it is not loaded. An unknown state has only the name."""
         ...
 
     async def unload(self, model: str) -> None:
-        """Unload `model` as soon as no request waits for it or reads its reply; no reply is ended by it.
+        """Unload `model` as soon as no request waits for it or reads its reply. This ends no reply.
 
         Raises:
-            ModelError: the server does not do so.
+            ModelError: the server refuses.
         """
         ...
 
@@ -200,7 +199,7 @@ class Server(Protocol):
         """Yield the parts of a reply. Closing the generator closes the connection, which ends the generation.
 
         Raises:
-            ModelError: there is no reply to be had.
+            ModelError: the server gave no reply.
         """
         ...
 
@@ -210,9 +209,9 @@ class Server(Protocol):
 
 
 class Connection(ABC, Generic[ClientT]):
-    """A server behind HTTP, with the library that talks to it.
+    """Connection to an HTTP server through a client library.
 
-    The library is imported, and its client made, at the first request and in a thread: that takes up to a second.
+    The library is imported and its client created at the first request, in a thread, because that takes up to a second.
     """
 
     kind: Kind
@@ -251,8 +250,8 @@ def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
     """Return `facts` if `model` may be used.
 
     Raises:
-        CloudRefused: it runs elsewhere.
-        NoChat: it cannot answer.
+        CloudRefused: the model runs elsewhere.
+        NoChat: the model cannot answer chats.
     """
     if facts.remote and not allow_cloud:
         raise CloudRefused(model)

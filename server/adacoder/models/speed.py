@@ -1,4 +1,4 @@
-"""Measure how fast a model is here: it is loaded, reads some two hundred tokens and writes some."""
+"""Measure a model's speed: it is loaded, reads some two hundred tokens and writes a few dozen."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from adacoder.domain import Message, Timing
 from adacoder.models.base import ChatModel
 
 _COUNTED = 60
-"""Numbers in the prompt: at about three tokens each, enough to measure how fast they are read."""
+"""Count of numbers in the prompt. At about three tokens each, they suffice to measure the reading speed."""
 WRITTEN_TOKENS = 64
-"""Enough for a steady rate: ten would suffer too much from a busy machine. At one token a second it still takes only a
-minute."""
+"""Number of tokens to write, enough for a steady rate. With ten, a busy machine would distort it too much. At one token
+a second it still takes only a minute."""
 _LEAST_WRITTEN = 16
 """Minimum number of tokens for a rate."""
 _USUAL_PROMPT, _USUAL_REPLY = 1000, 200
 """Tokens of a request for a function of usual length, and of the reply to it."""
 _SLOW = 30.0
-"""Seconds for a function of usual length that are worth advice."""
+"""Seconds for a function of usual length, above which users get advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Speed:
     def writing(self) -> float | None:
         """Tokens written per second; None if it could not be measured.
 
-        The first is not counted: what it took belongs to the reading of the prompt, for servers as by our clock.
+        The first token is not counted. Its time is part of reading the prompt, both for servers and by our clock.
         """
         is_telling = self.written >= _LEAST_WRITTEN and self.time.generation > 0
         return (self.written - 1) / self.time.generation if is_telling else None
@@ -59,7 +59,7 @@ class Speed:
 
     @property
     def pace(self) -> str:
-        """A description for people."""
+        """Description for users."""
         before = [f"waited {_seconds(self.time.queue)} for others"] if self.time.queue > 1 else []
         before += [f"loaded in {_seconds(self.time.load)}"] if self.time.load > 1 else []
         rates = [f"reads {_rounded(self.reading)} tokens/s"] if self.reading else []
@@ -72,7 +72,7 @@ async def measure(model: ChatModel) -> Speed:
     """Let `model` write some tokens.
 
     Raises:
-        ModelError: there is no reply.
+        ModelError: the model gave no reply.
     """
     reply = await model.reply(_prompt(), enough=lambda _: False, max_tokens=WRITTEN_TOKENS)
     tokens = reply.tokens
@@ -84,12 +84,12 @@ def _seconds(seconds: float) -> str:
 
 
 def _rounded(number: float) -> str:
-    """`number` with two digits or more."""
+    """Format `number` with two digits or more."""
     return f"{number:,.0f}" if number >= 9.95 else f"{number:.1f}"
 
 
 def _prompt() -> tuple[Message, Message]:
-    """Build a chat with a new beginning, so that nothing of it is cached, and a long answer."""
+    """Build a chat that asks for a long answer. Its beginning is random, so that no part of it is cached."""
     numbers = ", ".join(str(number) for number in range(1, _COUNTED + 1))
     return (
         Message("system", f"{secrets.token_hex(4)} is the number of this task. You count."),

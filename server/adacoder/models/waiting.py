@@ -1,21 +1,21 @@
 """The wait for the first part of a reply, and the recovery of a loaded model that does not answer.
 
-Ollama can lose a model: a token that comes just while its stream is being closed blocks the handler of that stream for
-ever, and with it the slot that it holds (ollama/ollama#17131). From then on every request of every program waits, while
-all looks well. What heals it is to have the model unloaded; the next request loads it anew.
+Ollama can lose a model: a token that arrives just while its stream is being closed blocks the handler of that stream
+forever, and with it the slot that it holds (ollama/ollama#17131). From then on every request of every program waits,
+although everything looks normal. The remedy is to have the model unloaded; the next request loads it again.
 
-What tells such a model from a busy one is what changes when our own request goes. Ollama counts the requests that refer
-to a model, those that wait included, and as the last of them goes sets anew when the model is to be unloaded. A stream
-that was abandoned holds the slot, but is not counted. So if that time is another once we have gone, nobody was left: no
-other program waits for the model or reads from it. That must show twice: the first time another's reply may have ended
-just before, or the prompt still have been read. (To ask again loses nothing: what was read is kept.) If the time is the
-same, others use the model, and nothing is unloaded.
+To recognise such a model, AdaCoder closes its own request and looks at the model's unload time. Ollama counts the
+requests that refer to a model, including waiting ones, and sets a new unload time when the last of them ends. An
+abandoned stream holds the slot, but is not counted. So if closing our request changes the unload time, no other program
+waits for the model or reads from it. AdaCoder must see this twice: the first time, another program's reply may have
+ended just before, or the server may still have been reading our prompt. (Asking again loses nothing, because the server
+keeps the part that it has read.) If the unload time does not change, others use the model, and it is not unloaded.
 
-While others use it we stay away for a moment: of two programs that wait behind the same abandoned stream, each would
-otherwise see no more than the other.
+While others use the model, AdaCoder stays away for a moment. Otherwise two programs that wait behind the same abandoned
+stream would only see each other.
 
-A stream that this process closed itself is a proof of its own, however it was closed. After it a model that answers
-nothing is unloaded at the first sign, also where others seem to use it: they wait behind the same stream.
+A stream that this process closed itself counts as one proof, however it was closed. After it, a model that does not
+answer is unloaded at the first sign, even if others seem to use it, because they wait behind the same stream.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ billion parameters, which is slow."""
 _PER_GPU_BYTE = 1e-12
 """The same for GPU memory."""
 _USUAL_SIZE = 6_000_000_000
-"""Size in bytes of a model whose server does not tell."""
+"""Assumed size in bytes of a model whose server does not report it."""
 _PROOFS = 2
-"""Number of proofs that nobody else uses a model before it is unloaded."""
+"""Number of proofs that no other program uses a model, required to unload it."""
 _LONGER = 2
-"""Factor of the second wait: by then the first reason is gone, and of several programs behind the same stream, the one
-that knows most goes last. The others stay away as long, if they can."""
+"""Factor of the second wait. By its end, the possible causes of a wrong first proof are gone. Among several programs
+behind the same stream, the program that knows most goes last. The others stay away as long, if they can."""
 _PATIENCE = 4
-"""Factor of the wait each time that others still use the model."""
+"""Growth factor of the wait, each time that others still use the model."""
 _MOST_EMPTY = 50_000
-"""Maximum number of parts of a reply that hold neither text nor a thought."""
+"""Maximum number of parts of a reply without text or thought."""
 _LOOK = 0.25
 """Maximum seconds between two looks at the model."""
 _LOOKS = 6
@@ -85,7 +85,7 @@ class Parts:
         """Return the next part that is progress; None at the end of the stream.
 
         Raises:
-            BadReply: too many others came.
+            BadReply: too many other parts came.
             ModelError: the server ended the reply with an error.
         """
         try:
@@ -110,13 +110,13 @@ class Begun:
     """None: the stream is empty."""
     rest: Parts
     waited: float
-    """Seconds until the answered request was made; 0.0 for the first."""
+    """Seconds before the request that was answered; 0.0 if that was the first."""
     loads: bool
     """True if the model had to be loaded."""
 
 
 class Reloaded(str):
-    """Progress message about a model that was unloaded because it answered nothing; it stays as a note."""
+    """Progress message about a model that was unloaded because it did not answer. It is kept as a note."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class FirstPart:
         """Open the stream of `chat`, whose prompt takes about `tokens` at most, and wait for its first part.
 
         Raises:
-            Stalled: none came in time.
+            Stalled: no part came in time.
         """
         loaded = await self._loaded(chat)
         async with AsyncExitStack() as stack:
@@ -159,7 +159,7 @@ class FirstPart:
     async def _wait(
         self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
     ) -> Begun:
-        """As `begun`; the stream is closed by `stack`. `why` takes what is told besides of the wait."""
+        """As `begun`; `stack` closes the stream. `why` receives the reason to report with the wait."""
         clock = asyncio.get_running_loop().time
         loading = f", loading {self._model}"
         if loaded is None:
@@ -194,12 +194,12 @@ class FirstPart:
                 patience *= _PATIENCE if left is _Left.OTHERS else 1
             if left is not _Left.NOTHING and not has_unloaded:
                 proofs += self._calibration.closed
-                if proofs >= _PROOFS:  # in vain or not, it is done once
+                if proofs >= _PROOFS:  # only once, even if in vain
                     has_unloaded, self._calibration.closed = True, False
                     if await self._is_unloaded(chat):
                         left = _Left.NOTHING
             if left is _Left.NOTHING:
-                # It has to be loaded, for which there is as much time as ever.
+                # It has to be loaded, with the full time for the first token.
                 loaded, patience, until = None, None, clock() + self._deadlines.first
                 why[:] = [loading]
             elif clock() >= until:
@@ -209,12 +209,12 @@ class FirstPart:
     async def _next(
         self, parts: Parts, chat: Chat, patience: float | None, until: float, before: list[Running]
     ) -> Part | None:
-        """First of `parts`, by the time `until`, and within `patience` seconds if the model is loaded.
+        """Return the first of `parts`, by the time `until`, and within `patience` seconds if the model is loaded.
 
-        What is then seen of the model, while our request still refers to it, is put into `before`.
+        After `patience` seconds, append the model's state to `before` while our request still refers to the model.
 
         Raises:
-            TimeoutError: it did not come.
+            TimeoutError: no part came in time.
         """
         clock = asyncio.get_running_loop().time
         async with asyncio.timeout_at(until) as limit:
@@ -235,10 +235,10 @@ class FirstPart:
                     await asyncio.wait({looking})
 
     def _patience(self, loaded: Running | None, tokens: int) -> float | None:
-        """Seconds in which a loaded model answers a prompt of `tokens` unless something blocks it.
+        """Return the seconds in which a loaded model answers a prompt of `tokens` unless something blocks it.
 
-        None: only the user's limit counts, since it has to be loaded, or its server does not tell of it, or since
-        that limit is too short to tell anything.
+        None means that only the user's limit applies: the model has to be loaded, its server does not report its state,
+        or the limit is too short for any conclusion.
         """
         if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None
@@ -258,7 +258,7 @@ class FirstPart:
         return loaded if loaded is not None and loaded.has_window(chat.context_tokens) else None
 
     async def _left(self, chat: Chat, before: Running, seconds: float) -> _Left:
-        """Observe the model for `seconds`; `before` is its state while our request referred to it."""
+        """Observe the model for `seconds`. `before` is its state while our request referred to it."""
         clock = asyncio.get_running_loop().time
         end, last = clock() + seconds, None
         while True:
@@ -266,7 +266,7 @@ class FirstPart:
             loaded = await self._loaded(chat)
             if loaded is None:
                 return _Left.NOTHING
-            # Of a model that was never idle Ollama tells what the time would be now: it moves from look to look.
+            # For a model that was never idle, Ollama reports an unload time counted from now. It moves between looks.
             if loaded.until is not None and loaded.until == last != before.until:
                 return _Left.NOBODY
             if clock() >= end:
@@ -274,13 +274,13 @@ class FirstPart:
             last = loaded.until
 
     async def _is_unloaded(self, chat: Chat) -> bool:
-        """Unload the model; True if that worked, even if it was loaded again since.
+        """Unload the model. Return True if that worked, even if it was loaded again since.
 
-        If others ask for it just now, it is not before they go, or not at all.
+        While others ask for the model, Ollama unloads it later or not at all.
         """
         clock = asyncio.get_running_loop().time
         self._on_wait(Reloaded.note(self._model))
-        with suppress(ModelError):  # what stands between may forbid it; to ask again will show
+        with suppress(ModelError):  # a proxy may forbid it; the next request will show
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
         loaded = marked
@@ -295,7 +295,7 @@ class FirstPart:
 
     @contextmanager
     def _telling(self) -> Iterator[list[str]]:
-        """Report every few seconds that nothing has come yet, and the reason in the list."""
+        """Report every few seconds that no part has come yet, with the reason in the yielded list."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         why: list[str] = []

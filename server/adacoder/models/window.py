@@ -1,8 +1,8 @@
 """Size of a text in tokens, known before it is sent.
 
-No tokenizer is at hand: it belongs to the model, and servers do not lend it. So texts are measured from both
-sides: `estimate` is an upper measure, to plan with; `lower_estimate` a lower one, to convict a server of cutting. The
-counts that come back with replies teach a `Calibration` how far the upper one is off for a model.
+No tokenizer is available: it belongs to the model, and servers do not offer it. So there are two estimates. `estimate`
+is an upper one, for planning. `lower_estimate` is a lower one, to prove that a server truncated a prompt. From the
+counts in replies a `Calibration` learns how far the upper estimate is off for a model.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _PIECE = re.compile(
     rb"[A-Z]?[a-z]{1,4}(?![0-9A-Z\x80-\xff])|[A-Z]{1,2}(?![0-9a-z\x80-\xff])"
     rb"| +(?= [0-9])| (?=[0-9\x80-\xff])| {2,}|[^ ]"
 )
-"""One token of a UTF-8 text, as counted: four letters, two if they are capitals, and fewer next to anything but
-English; a run of blanks, and the blank before a number or a foreign word; any other byte. Most models write digits and
+"""One token of a UTF-8 text, as counted here: four letters, two if they are capitals, and fewer next to anything but
+English; a run of blanks, and the blank before a number or a foreign word; any other byte. Most models encode digits and
 operators one by one, and unknown words byte by byte."""
 _LETTERS = re.compile(r"[A-Za-z\x80-\U0010ffff]+")
 """Largest unit that a tokenizer may take as one token: ASCII digits and signs separate letters."""
@@ -35,7 +35,7 @@ _SLACK = 8
 _MEMORY = 32
 """Number of counts that a calibration keeps."""
 _CAUTION = 1.05
-"""Safety factor on the largest of them."""
+"""Safety factor for the largest ratio."""
 _STEP = 0.05
 """Ratios are rounded up to multiples of this, so that a prompt does not change with every count."""
 _RATIOS = (0.5, 2.0)
@@ -46,14 +46,14 @@ vocabularies of Qwen and Mistral: the median is 0.63 to 0.82, the minimum 0.47."
 _FAR_LOWER = 0.55
 """Share of the expected count below which truncation is likely, but not proved."""
 _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
-"""Default windows of servers that ignore the requested one. Half of each is about the one before, so a filled window
-shows as well."""
+"""Default windows of servers that ignore the requested one. Half of each is about the previous one, so a filled window
+is detected as well."""
 _TELLING_TOKENS = 64
-"""Minimum length of a prompt that tells a server's speed."""
+"""Minimum size in tokens of a prompt for measuring a server's speed."""
 
 
 def estimate(text: str) -> int:
-    """Estimate the tokens of `text`, rather too many than too few; 0 for an empty one."""
+    """Estimate the tokens of `text`, rather too many than too few; 0 for an empty text."""
     return len(_PIECE.findall(text.encode("utf-8", "surrogatepass")))
 
 
@@ -63,15 +63,15 @@ def estimate_chat(messages: Sequence[Message]) -> int:
 
 
 def _usual_chat(messages: Sequence[Message]) -> int:
-    """As `estimate_chat`, but each character beyond ASCII as one: most models have words for those that they know."""
+    """As `estimate_chat`, but count each non-ASCII character as one: most models have tokens for known characters."""
     pieces = (len(_PIECE.findall(message.content.encode("ascii", "replace"))) for message in messages)
     return sum(count + _ROLE_TOKENS for count in pieces)
 
 
 def lower_estimate(messages: Sequence[Message]) -> int:
-    """Minimum number of tokens of `messages`.
+    """Return the minimum number of tokens of `messages`.
 
-    No tokenizer joins letters or digits that white space parts, nor the letters on both sides of a sign.
+    No tokenizer joins letters or digits across white space, or letters across a sign.
     """
     words = (word for message in messages for word in message.content.split())
     return sum(sum(map(_has_letter, _LETTERS.findall(word))) or not _NO_DIGIT.fullmatch(word) for word in words)
@@ -82,11 +82,11 @@ def _has_letter(text: str) -> bool:
 
 
 class Bound(Enum):
-    """Reason for the size of a window, and so the thing to change for a larger one."""
+    """Reason for the size of a window, and so the thing to change for a larger window."""
 
     SETTING = "the setting"
     UNTOLD = "the setting, or less"
-    """The server has a window of its own and does not tell its size."""
+    """The server has its own window and does not report its size."""
     SERVER = "how the server was started"
     MODEL = "what the model was trained with"
 
@@ -102,16 +102,16 @@ class Window:
     bound: Bound = Bound.SETTING
 
     def measure(self, text: str) -> int:
-        """Tokens of a text, rather too many than too few."""
+        """Estimate the tokens of a text, rather too many than too few."""
         return math.ceil(estimate(text) * self.ratio)
 
     def measure_chat(self, messages: Sequence[Message]) -> int:
-        """Tokens of a chat, rather too many than too few."""
+        """Estimate the tokens of a chat, rather too many than too few."""
         return math.ceil(estimate_chat(messages) * self.ratio)
 
 
 class Calibration:
-    """Lessons from the counts that came with a model's replies: about its tokens, and its server's speed."""
+    """Statistics from the counts in a model's replies, about its tokens and its server's speed."""
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
@@ -123,13 +123,13 @@ class Calibration:
         self._last = ""
         """Prompt that the server read last."""
         self._slowest: deque[float] = deque(maxlen=_MEMORY)
-        """Seconds per prompt token until first parts, with all that the server did before."""
+        """Seconds per prompt token until the first part of a reply, loading and waiting included."""
         self._begun = ""
         """Prompt of the last reply that began."""
         self.closed = False
         """True if this process closed a stream before its end, and the server has begun no reply since."""
         self.thinks_aloud: bool | None = None
-        """True if thoughts stood in the last reply that was read to its end; None: there was none yet."""
+        """True if the last reply that was read to its end had thoughts; None before the first such reply."""
 
     @property
     def ratio(self) -> float:
@@ -143,8 +143,8 @@ class Calibration:
     def seconds_a_token(self) -> float:
         """Seconds in which the server reads a token; 0.0 if unknown.
 
-        That is what explains all prompts if no more was cached of each than it has in common with the one before. One
-        that came faster than others can have been read had been read before this process asked.
+        This speed explains the times of all prompts, if at most their common beginning with the previous prompt was
+        cached. A prompt that took less time than others can have taken was cached before this process asked.
         """
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))
@@ -157,7 +157,7 @@ class Calibration:
     def began(self, messages: Sequence[Message], seconds: float) -> None:
         """Record that the first part of a reply to `messages` came after `seconds`, loading and waiting included."""
         prompt = _joined(messages)
-        shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # of characters it is to be
+        shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # by characters
         unread = self.expected(messages) * (len(prompt) - len(shared)) / max(len(prompt), 1)
         self._slowest.append(seconds / max(unread, 1))
 
@@ -172,14 +172,14 @@ class Calibration:
 
     def cached(self, messages: Sequence[Message], counted: int, seconds: float | None, *, by_server: bool) -> int:
         """Estimate how many of the `counted` tokens of `messages` were cached, if the server took at most `seconds` for
-        the rest (None: it had to load the model, so nothing was). Call it once for each prompt: the next is compared
-        with it, and its time teaches the server's speed.
+        the rest. None means that it had to load the model, so nothing was cached. Call this once for each prompt: the
+        next prompt is compared with it, and its time shows the server's speed.
 
-        `by_server`: the time is the server's own, which no wait is a part of. Rather too few than too many: only what
-        this prompt and the last have in common can have been read before.
+        `by_server`: the time is the server's own, and includes no wait. The estimate is rather too low than too high:
+        only the common beginning of this prompt and the last can have been cached.
         """
         prompt = _joined(messages)
-        shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # of characters it is to be
+        shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # by characters
         most = counted * len(shared) // max(len(prompt), 1)
         if seconds is None:
             return 0
@@ -191,8 +191,9 @@ class Calibration:
     def was_cut(self, messages: Sequence[Message], counted: int, window: int) -> bool:
         """True if a server that read `counted` tokens of `messages` through `window` certainly truncated them.
 
-        Ollama cuts silently. Up to 0.24 a cut prompt fills the window; from 0.30 on it takes half of it and two. A
-        server may also have a smaller window than it was asked for; one that counts more has a larger one.
+        Ollama truncates silently. Up to 0.24 a truncated prompt fills the window; from 0.30 on it takes half of the
+        window and two tokens more. A server may also have a smaller window than requested. A count well above `window`
+        means that the server's window is larger.
         """
         if window <= counted <= window + _SLACK or counted < lower_estimate(messages):
             return True

@@ -1,6 +1,6 @@
-"""One typed Settings for the editor and the command line.
+"""Typed settings, shared by the editor and the command line.
 
-A value that cannot be used is replaced by its default, with one notice; settings never stop anything from starting.
+An unusable value is ignored, with one notice, so settings never stop AdaCoder from starting.
 """
 
 from adacoder.settings.definition import SETTINGS, Rules, Settings, Unverified, field_name

@@ -1,7 +1,7 @@
 """The settings, with their documentation.
 
-Each field of `Settings` is the one definition of a setting. Readers, command-line options, the VS Code client's
-settings and the table of the docs derive from it. `docs/settings.py` renews the derived files.
+Each field of `Settings` defines one setting. Readers, command-line options, the VS Code client's settings and the table
+in the docs are derived from it. `docs/settings.py` regenerates the derived files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adacoder.settings.values import Setting, setting
 
 
 class Unverified(StrEnum):
-    """Treatment of a result without the verdict `verified`, in an editor."""
+    """Editor behaviour for a result without the verdict `verified`."""
 
     KEEP = "keep"
     DISCARD = "discard"
@@ -27,21 +27,21 @@ class Unverified(StrEnum):
 
 
 class Rules(StrEnum):
-    """The rules that the Debug Specialist repairs by."""
+    """Repair rules of the Debug Specialist."""
 
     ORDERED = "ordered"
     PAPER = "paper"
 
 
 def _names_no_file(models: object) -> bool:
-    """False if one of `models` is a recorded conversation, because that is a path."""
+    """False if `models` names a recorded conversation, because its name is a path."""
     names = models if isinstance(models, list) else [models]
     return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Values for a request. Names are the keys of section `adacoder`, in Python's spelling."""
+    """Settings of a request. The key in section `adacoder` is the field's name in camel case, unless `key` is given."""
 
     models: tuple[str, ...] = setting(
         (),
@@ -237,22 +237,22 @@ class Settings:
         is_offered=False,
     )
     record: Path | None = None
-    """Write the conversation with the model to this file (`--record`); no file and no project can set it."""
+    """File that records the conversation with the model (`--record`). Settings files and projects cannot set it."""
 
     @property
     def wishes(self) -> Wishes:
-        """The user's wishes about private files."""
+        """Wishes about private files, from `hide` and `show`."""
         return Wishes(self.hide, self.show)
 
     @property
     def cascade(self) -> tuple[str | None, ...]:
-        """The models to ask, in order; None: the best installed."""
+        """Models to ask, in order. None means the best installed model."""
         return self.models or (None,)
 
     def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
-        """Each model of the cascade, with the most rounds after its first.
+        """Return each model of the cascade, with its maximum number of rounds after the first.
 
-        A request that is started begins without a model; where that is all it is to do, only the first is named.
+        A started request begins without a model. If `max_iterations` allows no more, only the first model is returned.
         """
         if is_started and self.max_iterations == 0:
             return ((self.cascade[0], 0),)
@@ -272,10 +272,10 @@ SETTINGS: Mapping[str, Setting] = {
     for each in fields(Settings)
     if (defined := each.metadata.get("setting"))
 }
-"""By the fields of Settings, in order."""
+"""Settings by field name, in field order."""
 _FIELDS = {snake_case(defined.key): name for name, defined in SETTINGS.items()} | {name: name for name in SETTINGS}
 
 
 def field_name(key: str) -> str | None:
-    """The field of Settings behind a key such as `maxIterations`, `max-iterations` or `ollama.host`; None: unknown."""
+    """Return the Settings field of a key such as `maxIterations`, `max-iterations` or `ollama.host`. None: unknown."""
     return _FIELDS.get(snake_case(key))

@@ -1,4 +1,4 @@
-"""Put settings into the text of a pyproject.toml without other changes. Imports tomlkit, an extra."""
+"""Write settings into the text of a pyproject.toml without other changes. Needs tomlkit, an optional dependency."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from adacoder.domain import AdaCoderError
 
 
 class EditError(AdaCoderError):
-    """The settings cannot be put in; the text stays as it is."""
+    """The settings cannot be written. The text is left unchanged."""
 
 
 def with_settings(text: str, values: Mapping[str, str]) -> str:
-    """The text of a pyproject.toml with these settings in `[tool.adacoder]`.
+    """Return the text of a pyproject.toml with `values` set in `[tool.adacoder]`.
 
     Raises:
-        EditError: tomlkit is not installed, or the text cannot be edited without a change of something else.
+        EditError: tomlkit is not installed, or the text cannot be edited without changing something else.
     """
     try:
         import tomlkit

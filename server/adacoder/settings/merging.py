@@ -1,4 +1,4 @@
-"""Settings from what editors, options and projects say; a value that cannot be used is left out, with one notice."""
+"""Merge settings from editors, command-line options and projects. An unusable value is ignored, with one notice."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from adacoder.settings.definition import SETTINGS, Settings, field_name
 from adacoder.settings.pyproject import tables
 
 _MOST_KEYS = 100
-"""Each that cannot be used gets a notice."""
+"""Maximum number of keys in a project's table, because each unusable key gets a notice."""
 _RENAMED: Mapping[str, tuple[str, Mapping[object, str]]] = {"on_unverified": ("unverified", {"ask": "keep"})}
-"""Former keys in Python's spelling: the present one, and the present words for former values."""
+"""Former keys in snake case, each with its present key and the present words for former values."""
 _LONGEST_SHOWN = 80
-"""Characters of a key or a value that a notice repeats."""
+"""Maximum length of a key or a value in a notice."""
 
 
 def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], None]) -> Settings:
-    """`base` with `values` (keys as in section `adacoder`; nested `ollama: {host}` too) over it.
+    """Return `base` with `values` over it, keyed as in section `adacoder`. Keys may be nested, as in `ollama: {host}`.
 
-    A value that cannot be used is left out, with one `notice`. None means not set.
+    Each unusable value is ignored, with one `notice`. None means not set.
     """
     settings = base
     for key, value in _flatten(values, notice):
@@ -37,17 +37,17 @@ def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], 
             read = setting.values.read(value)
             if setting.adds_up:
                 read = tuple(dict.fromkeys((*getattr(settings, name), *read)))  # type: ignore[misc]  # a tuple of names
-            settings = replace(settings, **{name: read})  # type: ignore[arg-type]  # each reads what its field has
+            settings = replace(settings, **{name: read})  # type: ignore[arg-type]  # `read` returns the field's type
         except (TypeError, ValueError, RuntimeError) as error:
             notice(f"adacoder.{key} = {_shown(value)} is ignored: {error}.")
     return settings
 
 
 def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *, top: Path | None = None) -> Settings:
-    """`base` with `[tool.adacoder]` of the nearest pyproject.toml at or above `folder`, as far as `top`, over it.
+    """Return `base` with `[tool.adacoder]` over it, from the nearest pyproject.toml between `folder` and `top`.
 
-    To be asked only where the workspace is trusted. Host, interpreter, isolation and the like are not for a project to
-    say; each such key gets a notice.
+    Call this only for a trusted workspace. A project may not set the host, the interpreter, the isolation and the like;
+    each such key gets a notice.
     """
     path = pyproject_file(folder, top)
     if path is None:
@@ -79,7 +79,7 @@ def from_project(base: Settings, folder: Path, notice: Callable[[str], None], *,
 
 
 def _shown(value: object) -> str:
-    """A value as a notice shows it, or a description of a whole number that Python will not print."""
+    """Format a value for a notice. An integer that is too long for Python to print is only described."""
     try:
         return _brief(repr(value))
     except ValueError:
@@ -91,7 +91,7 @@ def _brief(text: str) -> str:
 
 
 def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> list[tuple[str, object]]:
-    """All keys with their values, each under its present name."""
+    """Return all keys with their values, without nesting and under their present names."""
     flat: list[tuple[str, object]] = []
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -105,7 +105,7 @@ def _flatten(values: Mapping[str, object], notice: Callable[[str], None]) -> lis
 
 
 def _is_replaced(key: str, value: object, given: Mapping[str, object]) -> bool:
-    """True for an old name that is unset, or accompanied by the present name. Editors send defaults as well."""
+    """True if a former key is unset, or its present key has a non-default value. (Editors also send defaults.)"""
     name = _RENAMED[snake_case(key)][0]
     return value is None or given.get(name) not in (None, getattr(Settings(), name))
 

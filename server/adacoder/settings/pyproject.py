@@ -1,4 +1,4 @@
-"""A project's pyproject.toml, which anybody may have written: no more of it is read than is good for our process."""
+"""Read a project's pyproject.toml. Its author may be hostile, so its size and its nesting are limited."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from adacoder.privacy.access import Access
 from adacoder.project import pyproject_file
 
 _MOST_BYTES = 512 * 1024
-"""Longest pyproject.toml, in bytes; the longest of well-known projects have a tenth."""
+"""Maximum size of a pyproject.toml in bytes. Well-known projects need at most a tenth of it."""
 _MOST_PARTS = 32
-"""Most parts of a dotted key."""
+"""Maximum number of parts of a dotted key."""
 _DEEPEST = 32
-"""Brackets within brackets."""
+"""Maximum depth of nested brackets."""
 _STRING_OR_COMMENT = re.compile(
     r"""\"{3}[^"\\]*(?:(?:\\(?:.|\Z)|"{1,2}(?!"))[^"\\]*)*(?:"{3,5}|\Z)|'{3}[^']*(?:'{1,2}(?!')[^']*)*(?:'{3,5}|\Z)"""
     r"""|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""",
     re.DOTALL,
 )
-"""Strings and comments of TOML. An unclosed one extends as far as it could reach."""
+"""Strings and comments of TOML. An unclosed string extends as far as it could."""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 _DECLARES = re.compile(r".*dependencies|dependency-groups")
-"""Keys of tables and lists of dependencies, also of Poetry, uv, PDM, Hatch and Pixi."""
+"""Keys of tables and lists of dependencies, as used by the standard, Poetry, uv, PDM, Hatch and Pixi."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
-"""The name at the start of a requirement of PEP 508."""
+"""Name at the start of a PEP 508 requirement."""
 _DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)
-"""Starts of the names of other files that declare dependencies."""
+"""Names of other files that declare dependencies, or the beginnings of their names."""
 
 
 def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
-    """Read the `[tool.*]` tables of the nearest pyproject.toml up to `top`; none where it cannot be read."""
+    """Return the `[tool.*]` tables of the nearest pyproject.toml up to `top`. Empty if it cannot be read."""
     path = pyproject_file(folder, top)
     try:
         return {} if path is None else tables(path)
@@ -41,20 +41,20 @@ def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
 
 
 def tables(path: Path) -> Mapping[str, object]:
-    """Read the `[tool.*]` tables of a pyproject.toml.
+    """Return the `[tool.*]` tables of a pyproject.toml.
 
     Raises:
-        OSError: as of `_read`.
-        ValueError, RecursionError: what TOML excludes, and numbers that are too long for Python.
+        OSError: as for `_read`.
+        ValueError, RecursionError: it is not valid TOML, or has a number that is too long for Python.
     """
     tools = _document(path).get("tool", {})
     return tools if isinstance(tools, dict) else {"adacoder": None}
 
 
 def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | None:
-    """Read which distributions the nearest pyproject.toml up to `top` declares as dependencies.
+    """Return the distributions that the nearest pyproject.toml up to `top` declares as dependencies.
 
-    Returns: normalised names, without the project's own; None where that file alone cannot tell.
+    Returns: normalised names, without the project's own; None if that file may not declare all of them.
     """
     path = pyproject_file(folder, top)
     try:
@@ -66,7 +66,7 @@ def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | No
 
 
 def _declared(document: Mapping[str, object]) -> frozenset[str] | None:
-    """As `declared_dependencies`, of what TOML says."""
+    """As `declared_dependencies`, for a parsed document."""
     tools = document.get("tool")
     projects = [document.get("project"), tools.get("poetry") if isinstance(tools, dict) else None]
     tables = [table for table in projects if isinstance(table, dict)]
@@ -78,12 +78,12 @@ def _declared(document: Mapping[str, object]) -> frozenset[str] | None:
 
 
 def normalised(distribution: str) -> str:
-    """Return the name of a distribution as PEP 503 compares it."""
+    """Normalise the name of a distribution as in PEP 503."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def _requirements(table: Mapping[str, object]) -> Iterator[str]:
-    """Yield the requirements in the lists below a table, and the keys that stand for one."""
+    """Yield the requirements below a table: the items of dependency lists, and the keys of dependency tables."""
     for key, value in table.items():
         if not _DECLARES.fullmatch(key):
             yield from _requirements(value) if isinstance(value, dict) else ()
@@ -98,7 +98,7 @@ def _document(path: Path) -> Mapping[str, object]:
 
 
 def _read(path: Path) -> str:
-    """The text of a project's pyproject.toml. No other function opens that file.
+    """Read the text of a project's pyproject.toml. No other function opens that file.
 
     Raises:
         OSError: it cannot be read, is not a regular file of the project, or is too large.
@@ -108,12 +108,12 @@ def _read(path: Path) -> str:
 
 
 def _readable(text: str) -> str:
-    """`text`, if tomllib reads it in time and memory that grow only as it does.
+    """Return `text` if tomllib can parse it in linear time and memory.
 
     For every part of a dotted key tomllib keeps all the parts before it, and it calls itself for every bracket.
 
     Raises:
-        ValueError: a key has too many parts, or brackets stand too deep in each other.
+        ValueError: a key has too many parts, or brackets are nested too deeply.
     """
     marks = _NO_MARKS.sub("", _STRING_OR_COMMENT.sub("", text))
     if "." * _MOST_PARTS in marks:

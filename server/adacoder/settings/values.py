@@ -1,4 +1,4 @@
-"""The form of a setting's definition, and the kinds of values that settings have."""
+"""Building blocks of setting definitions: a setting's metadata, and the kinds of values."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Values:
     """A kind of value."""
 
     read: Callable[[object], object]
-    """Returns the value for Settings. Raises TypeError, ValueError or RuntimeError with a clause about "it" for a value
-    of another kind."""
+    """Returns the value for Settings. For a value of another kind it raises TypeError, ValueError or RuntimeError, with
+    a clause about "it" as the message."""
     type: type[bool | int | float | str] = str
-    """Type of the value as it is written, or of each in a list."""
+    """Type of the written value, or of each item of a list."""
     bounds: tuple[float, float] | None = None
     words: Mapping[str, str] = field(default_factory=dict)
-    """All that it can be, each with its meaning; empty: no such choice."""
+    """Allowed words, each with its meaning; empty if the value is not a choice between words."""
     is_list: bool = False
-    """True if there can be several; one alone needs no list."""
+    """True if several values are allowed. A single value needs no list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +39,23 @@ class Setting:
 
     values: Values
     about: str
-    """Its meaning, in Markdown."""
+    """Description, in Markdown."""
     unset: str
-    """Effect of a default that is not a value. An empty text then counts as unset."""
+    """Effect of a default that is not a value, such as None. An empty text then counts as unset."""
     key: str
-    """Its key in section `adacoder`; empty: the field's name in camel case."""
+    """Key in section `adacoder`; empty for the field's name in camel case."""
     option: str | None
-    """Name of the value in the help of the command line's option; None: it has no option."""
+    """Name of the value in the help of the command-line option; None for no option."""
     by_project: Callable[[object], bool] | bool
-    """Values that a project may set. It may not choose where code runs, what leaves the machine, or a file to read."""
+    """True for values that a project may set. It may not choose where code runs, which data leaves the machine, or
+    which file is read."""
     is_offered: bool
-    """False if no editor offers it."""
+    """False if editors do not offer the setting."""
     adds_up: bool
     """True if a value adds to other sources' values instead of replacing them."""
 
     def is_for_project(self, value: object) -> bool:
-        """True if a project may say this value."""
+        """True if a project may set this value."""
         return self.by_project(value) if callable(self.by_project) else self.by_project
 
 
@@ -70,13 +71,13 @@ def setting(
     is_offered: bool = True,
     adds_up: bool = False,
 ) -> T:
-    """A field of Settings that has a definition."""
+    """Return a field of Settings, with its definition as metadata."""
     defined = Setting(values, about, unset, key, option, by_project, is_offered, adds_up)
     return field(default=default, metadata={"setting": defined})
 
 
 def number(low: float, high: float, *, is_whole: bool = False) -> Values:
-    """A number in bounds."""
+    """Numbers from `low` to `high`."""
     kinds, name = ((int,), "whole number") if is_whole else ((int, float), "number")
 
     def read(value: object) -> float:
@@ -88,7 +89,7 @@ def number(low: float, high: float, *, is_whole: bool = False) -> Values:
 
 
 def one_of(words: type[StrEnum], *meanings: str) -> Values:
-    """One of a few words, each with its meaning."""
+    """A choice between `words`, with their `meanings` in the same order."""
 
     def read(value: object) -> StrEnum:
         try:
@@ -148,7 +149,7 @@ FLAG = Values(_flag, bool)
 PATH = Values(_path)
 """A path; `~` is the user's home."""
 DURATION = Values(_duration)
-"""A length of time as Go writes it, or a number of seconds."""
+"""A duration in Go's notation, or a number of seconds."""
 MODELS = Values(_models, is_list=True)
 PATTERNS = Values(_patterns, is_list=True)
-"""Names, or with a slash paths in the workspace."""
+"""Names, or paths in the workspace if they contain a slash."""

@@ -1,4 +1,4 @@
-"""Description of a request in its recording: all that is needed to make the same request again."""
+"""Description of a request in its recording, sufficient to repeat the request."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _RECORDED_SETTINGS = (
     *("strategy", "max_iterations", "rules", "timeout", "isolation", "context_tokens", "temperature", "seed"),
     "instructions",
 )
-"""Settings that shape a request. None of the others may be recorded: they name hosts, paths and private files."""
+"""Settings that shape a request. Other settings may not be recorded: they name hosts, paths and private files."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """One request: its target, its settings, and where it was made."""
+    """One request: its target, its settings and its environment."""
 
     target: Target
     start: Candidate | None
-    """First candidate, where the request does not begin with a reply."""
+    """First candidate; None if the request begins with a reply."""
     settings: Settings
     workspace: Path
     interpreter: Path
-    """Python that runs the examples; it is not run for this."""
+    """Python that runs the examples. The description does not run it."""
     shareable: Callable[[Target], str]
-    """Returns the text of the target's module without what must not leave the machine."""
+    """Returns the text of the target's module, without content that must not leave the machine."""
     rung: int = 1
-    """Place of the model in the ladder, from 1."""
+    """Position of the model in the ladder, from 1."""
 
     @property
     def key(self) -> dict[str, JSON]:
-        """Fields that tell the requests of a file apart, the most important first."""
+        """Fields that identify a request in a file, most important first."""
         place = below(self.workspace, self.target.module.path)
         return {
             "target": {"path": place.as_posix(), "qualname": self.target.qualname},
@@ -46,12 +46,12 @@ class About:
         }
 
     def json(self) -> dict[str, JSON]:
-        """Return the `about` object of a conversation; it does not depend on time or chance."""
+        """Return the `about` object of a conversation. It does not depend on time or chance."""
         return {
             **self.key,
             "module": self.target.module.name,
             "text": self.shareable(self.target),
             "settings": {name: getattr(self.settings, name) for name in _RECORDED_SETTINGS},
-            "python": Path(os.path.realpath(self.interpreter)).name,  # as `python3.11`
+            "python": Path(os.path.realpath(self.interpreter)).name,  # such as `python3.11`
             "platform": sys.platform,
         }

@@ -1,6 +1,6 @@
 """File format of recorded conversations.
 
-A file holds one or more conversations, one after the other:
+A file holds one or more conversations in sequence:
 
     {"adacoder": "conversation", "version": 3, "madeBy": "adacoder 0.1.0", "model": "ollama:qwen2.5-coder:7b",
      "window": {"tokens": 8192, "ratio": 1.0}, "about": {"target": {"path": "shop/cart.py", "qualname": "total"}, …}}
@@ -9,9 +9,9 @@ A file holds one or more conversations, one after the other:
     …
     {"outcome": {"status": "verified", …}}
 
-A header begins a conversation, its requests follow, and last comes the Outcome, unless the request was broken off.
-`"error": "…"` stands instead of a reply that did not come, and instead of a window where there was no model to ask.
-Each value begins on a line of its own. Any text may be a list of its lines, so that a diff shows what changed.
+A conversation is a header, then its requests, then the Outcome unless the request was broken off. `"error": "…"`
+replaces a reply that did not come, or the window if no model could be asked. Each value begins on its own line. Any
+text may be a list of its lines, so that a diff shows the changed lines.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class Exchange:
 
 @dataclass(slots=True)
 class RecordedConversation:
-    """All that was said in one request."""
+    """The recorded conversation of one request."""
 
     model: str
     """Id of the model."""
     window: Window | str
     """The model's window, or the error that came instead."""
     about: Mapping[str, JSON]
-    """Description of the request (`About.json`), as it stands in the file."""
+    """Description of the request (`About.json`), in the file's form."""
     exchanges: list[Exchange] = field(default_factory=list)
     outcome: Mapping[str, JSON] | None = None
-    """The Outcome; None: the request was broken off."""
+    """The Outcome; None if the request was broken off."""
 
 
 def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON]:
@@ -83,7 +83,7 @@ def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON
 
 
 def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON]:
-    """Return a request with its reply or error, without what depends on time."""
+    """Return a request with its reply or error, without time-dependent fields."""
     asked: list[JSON] = [{"role": one.role, "content": one.content} for one in messages]
     if isinstance(reply, str):
         return {"messages": asked, "error": reply}
@@ -98,7 +98,7 @@ def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, 
 
 
 def outcome_json(outcome: Outcome) -> dict[str, JSON]:
-    """Return the end of a conversation: the Outcome, without what depends on time."""
+    """Return the end of a conversation: the Outcome, without time-dependent fields."""
     verdict = outcome.verdict
     told: dict[str, JSON] = {
         "status": outcome.status,
@@ -113,7 +113,7 @@ def outcome_json(outcome: Outcome) -> dict[str, JSON]:
 
 
 def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
-    """Return `value` as it stands in a file: redacted, each longer text as a list of its lines."""
+    """Return `value` in the file's form: redacted, with each text of several lines as a list of its lines."""
     match value:
         case str():
             lines: list[JSON] = [*redact(value).split("\n")]
@@ -129,7 +129,7 @@ def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
 def encoded(value: JSON, redact: Callable[[str], str]) -> bytes:
     """Return the bytes of one value of a file."""
     text = json.dumps(as_written(value, redact), ensure_ascii=False, indent=1)
-    # A lone surrogate cannot be encoded; its escape in Python is its escape in JSON too.
+    # A lone surrogate cannot be encoded. Its escape is the same in Python and JSON.
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
@@ -140,8 +140,8 @@ def read(path: Path) -> list[RecordedConversation]:
         BadRecording: it cannot be read, or holds something else.
     """
     try:
-        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # some editors put a mark before it
-    except (OSError, ValueError) as error:  # also for what is not UTF-8, and for a character that no path has
+        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # some editors add a byte order mark
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a path with an invalid character
         raise BadRecording(path, getattr(error, "strerror", None) or str(error)) from None
     before, *values = _VALUE.split(text)
     if before.strip() or not values:
@@ -194,7 +194,7 @@ def _count(value: JSON) -> int:
 
 
 def _text(value: JSON) -> str:
-    """Return a text that is given as it is, or as a list of its lines."""
+    """Return a text that is given as a string or as a list of its lines."""
     return value if isinstance(value, str) else "\n".join(_checked(list, value))
 
 

@@ -1,4 +1,4 @@
-"""A model that records what is said with another (`--record`)."""
+"""A model that records the conversation with another model (`--record`)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class CannotRecord(ModelError):
 
 
 class Recorder:
-    """A `ChatModel` that passes everything on to another and records what was said.
+    """A `ChatModel` that passes everything on to another model and records the conversation.
 
-    A file that holds conversations already is continued; it is whole after every reply. All that is written is
-    redacted, and nothing of it depends on time or chance: the same request gives the same bytes.
+    It appends to a file that already has conversations. The file is complete after every reply. Everything written is
+    redacted and independent of time and chance: the same request gives the same bytes.
     """
 
     def __init__(self, model: ChatModel, path: Path, redaction: Redaction, about: About | None = None) -> None:
-        """Make sure that the file can be written, before anything is spent on what goes into it.
+        """Check that the file can be written, before any model call.
 
         Raises:
             CannotRecord: it cannot be written, or holds something else.
@@ -106,7 +106,7 @@ class Recorder:
                 messages, enough=enough, max_tokens=max_tokens, stop=stop, sampling=sampling
             )
         except (ModelError, asyncio.CancelledError) as error:
-            with suppress(CannotRecord):  # what came first is what is told
+            with suppress(CannotRecord):  # report the first error
                 self._append(exchange_json(messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
             raise
         self._append(exchange_json(messages, reply))
@@ -128,7 +128,7 @@ class Recorder:
             self._has_begun = True
 
     def _append(self, value: JSON) -> None:
-        """Add `value` at the end of the file, whole or not at all."""
+        """Append `value` to the file, completely or not at all."""
         data = encoded(value, self._redaction)
         try:
             size = self._path.stat().st_size

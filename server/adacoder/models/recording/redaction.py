@@ -1,13 +1,13 @@
-"""Redaction of recorded conversations: the one place that decides what is taken out, and what stands there instead.
+"""Redaction of recorded conversations. Only this file defines the replaced texts and their placeholders.
 
-`/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, what else is in the home folder begins with `~`, and the
-address of the model server is `<server>`. The keys for it, and other secrets in the environment, are `<key>`. The names
-of the user and the machine are `<user>` and `<host>`. Addresses in memory and the folder that an evaluation works in
-are replaced as well, since they are others each time. All that a prompt masks is masked too. Encoded words are
-searched for all of this (`privacy/encodings.py`).
+`/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, and other paths in the home folder begin with `~`. The
+address of the model server becomes `<server>`. Its keys, and other secrets in the environment, become `<key>`. The
+names of the user and the machine become `<user>` and `<host>`. Memory addresses and the folder of an evaluation are
+replaced because they differ each time. Everything that prompts mask is masked here as well. Encoded words are searched
+for all of this (`privacy/encodings.py`).
 
-A replay does the same to what it compares, so that a recording fits in another folder, of another user, on another
-machine. All else stays as it was written.
+A replay redacts the requests that it compares in the same way, so a recording also fits another folder, user or
+machine. All other text is kept.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ WORKSPACE, HOME, SERVER, KEY, SCRATCH, ADDRESS = "<workspace>", "~", "<server>",
 USER, HOST = "<user>", "<host>"
 
 _PASSES = 3
-"""In a further pass names are found that went on before another one was replaced."""
+"""Number of passes. Replacing one name may reveal the end of another, which the next pass then finds."""
 _KEY_LENGTH = 12
-"""Shorter keys are words such as `EMPTY`, which servers that ask for none are given."""
+"""Minimum length of a key. Shorter ones are words such as `EMPTY`, for servers that need no key."""
 _COMMON = frozenset(
     {
         *(
@@ -85,29 +85,29 @@ _COMMON = frozenset(
         *(word.lower() for word in (*keyword.kwlist, *dir(builtins), *sys.stdlib_module_names)),
     }
 )
-"""Names of users and machines that identify nobody, and words that code and a recording need."""
+"""Names of users and machines that do not identify anyone, and words that code and a recording need."""
 _SHORTEST_NAME = 3
 _KEYS = frozenset({OLLAMA.key, OPENAI.key})
 """Variables with the keys of model servers."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
 _ENDS = r"(?![\w-]|\.\w)"
-"""End of a whole name: neither the name nor a file's extension goes on."""
+"""End of a whole name: no further characters of the name, and no file extension."""
 _NO_PATH_BEFORE = r"(?<![\w.~>-])"
 _NAME = re.compile(r"[\\/][^\\/]")
-"""A name in an absolute path; the root has none, and identifies nothing."""
+"""A name in an absolute path. The root has none, and identifies nothing."""
 _HOME = re.compile(r".*?[\\/](?:home|Users)[\\/][^\\/]+", re.IGNORECASE)
 """Home folder at the beginning of a path of any system: `/home/ada`, `/mnt/c/Users/ada`."""
 _SCRATCH = (
     rf"(?:{_NO_PATH_BEFORE}/tmp(?:/adacoder-scratch-\w{{8}})?|\badacoder-scratch-\w{{8}})"  # noqa: S108
     r"/\d+(?:/[0-9a-f]{32})?(?![\w.-])"
 )
-"""Folder that an evaluation works in."""
+"""Working folder of an evaluation."""
 _ADDRESS = r"(?<=\bat )0x[0-9A-F]{8,16}\b"
-"""Address in memory, as in `<object object at 0x7f2fbb7a4960>`."""
+"""Memory address, as in `<object object at 0x7f2fbb7a4960>`."""
 
 
 class Redaction:
-    """Replaces in texts what identifies a machine and its user. Doing it twice is doing it once."""
+    """Replace texts that identify a machine and its user. Redaction is idempotent."""
 
     def __init__(
         self,
@@ -119,13 +119,13 @@ class Redaction:
         users: Iterable[str] = (),
         hosts: Iterable[str] = (),
     ) -> None:
-        """`servers` are URLs of model servers, `keys` values that are secret, `users` and `hosts` names."""
+        """`servers` are URLs of model servers, `keys` are secret values, `users` and `hosts` are names."""
         folders = {**dict.fromkeys(homes, HOME), **dict.fromkeys(workspaces, WORKSPACE)}
         rules = [
             *((_key(key), KEY) for key in keys if len(key) >= _KEY_LENGTH),
             *((_server(url), SERVER) for url in servers),
             (_SCRATCH, SCRATCH),
-            # The longest first: a workspace mostly lies in a home folder.
+            # Longest first, because a workspace is usually in a home folder.
             *((_folder(path), folders[path]) for path in sorted(folders, key=len, reverse=True) if _NAME.search(path)),
             (_ADDRESS, ADDRESS),
             *((_bare(name), USER) for name in users if _identifies(name)),
@@ -136,13 +136,13 @@ class Redaction:
 
     @classmethod
     def here(cls, workspace: Path | None = None, servers: Iterable[str] = ()) -> Self:
-        """Return the Redaction for this process and a workspace, without asking any network."""
+        """Return the Redaction for this process and a workspace, without using any network."""
         workspaces = [] if workspace is None else _spellings(str(workspace))
         homes = [home[0] for home in map(_HOME.match, workspaces) if home]
-        with suppress(RuntimeError):  # nobody knows who runs this
+        with suppress(RuntimeError):  # the user has no known home folder
             homes += _spellings(str(Path.home()))
         users = [re.split(r"[\\/]", home)[-1] for home in homes if _HOME.fullmatch(home)]
-        with suppress(OSError, KeyError, ImportError):  # likewise
+        with suppress(OSError, KeyError, ImportError):  # the user has no known name
             users.append(getpass.getuser())
         hosts = [platform.node(), platform.node().partition(".")[0]]
         keys = [value for name, value in os.environ.items() if name in _KEYS or _is_key(name, value)]
@@ -162,7 +162,7 @@ class Redaction:
 
 
 def _is_key(name: str, value: str) -> bool:
-    """True if a variable of the environment is called a secret, and is no path."""
+    """True if an environment variable is secret by its name, and its value is not a path."""
     return secrecy_of(name) is not None and not re.match(r"[\\/~]|[A-Za-z]:", value)
 
 
@@ -171,17 +171,17 @@ def _identifies(name: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """Pattern of a name as a word, in the spellings of `_escapes`."""
+    """Pattern of a name as a whole word, in the spellings of `_escapes`."""
     return rf"(?<![^\W_]){_any_of(_escapes(name))}(?![^\W_])"
 
 
 def _key(key: str) -> str:
-    """Pattern of a key, whole or cut off."""
+    """Pattern of a key, whole or truncated."""
     return rf"{re.escape(key[:_KEY_LENGTH])}(?:{re.escape(key[_KEY_LENGTH:])}|[\w-]*)"
 
 
 def _server(url: str) -> str:
-    """Pattern of a server's address, and of its host's name where that can be nothing else."""
+    """Pattern of a server's address, and of its host's name if that is unambiguous."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     names = [url, f"{parts.scheme}://{parts.netloc}", parts.netloc]
@@ -191,16 +191,16 @@ def _server(url: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Pattern of a folder, with slashes of any system, escaped ones, and more of them than it takes."""
+    """Pattern of a folder, with slashes of any system, escaped and repeated ones included."""
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
-    # A folder such as `/app` might be the end of a longer path; of others none so ends by chance.
+    # A folder such as `/app` might be the end of a longer path. Deeper ones do not occur there by chance.
     return rf"{_NO_PATH_BEFORE if len(names) == 1 else ''}{root}{below_root}{_ENDS}"
 
 
 def _escapes(name: str) -> Iterator[str]:
-    """Spellings of a name: as it is, in a URL, in JSON and in Python's ASCII."""
+    """Yield the spellings of a name: plain, in a URL, in JSON and in Python's ASCII escapes."""
     yield name
     yield quote(name, errors="surrogateescape")
     yield json.dumps(name)[1:-1]
@@ -212,5 +212,5 @@ def _any_of(texts: Iterable[str]) -> str:
 
 
 def _spellings(path: str) -> list[str]:
-    """Spellings of a path: as it is, and without links."""
+    """Return the spellings of a path: as given, and with links resolved."""
     return [path, os.path.realpath(path)]
