@@ -69,7 +69,7 @@ class Unsaved:
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
-    """Compile all modules that are not installed from source, saved or not, whichever finder finds them.
+    """Compile all modules from source, saved or not, whichever finder finds them. Installed modules are exempt.
 
     Otherwise a `.pyc` could run in place of the source. It may have been compiled from anything: at best it records the
     time and size of its source, and some files are not checked at all.
@@ -122,7 +122,7 @@ def remember(path: str, text: str) -> None:
 
 
 class TextLoader(SourceFileLoader):
-    """Load a module from a text instead of its file."""
+    """Loads a module from a text instead of its file."""
 
     def __init__(self, name: str, path: str, text: str, code: CodeType | None = None) -> None:
         super().__init__(name, path)
@@ -144,7 +144,7 @@ class TextLoader(SourceFileLoader):
 
 
 class TextFinder:
-    """Find the module under test by its name, and replace the text of unsaved modules that other finders find."""
+    """Finds the module under test by its name, and replaces the text of unsaved modules that other finders find."""
 
     def __init__(self, name: str, loader: TextLoader, unsaved: Unsaved) -> None:
         self._name = name
@@ -223,7 +223,7 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """Keep modules out of the template that are not installed: the project's own, and modules that they shadow."""
+    """Keeps modules out of the template that are not installed: the project's own, and modules that they shadow."""
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)
@@ -271,7 +271,7 @@ class Barrier:
 
 
 class InstalledFiles:
-    """Tell installed files from the project's, even if one folder lies within the other."""
+    """Distinguishes installed files from the project's, even if one folder lies within the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
         # Python's own library is installed, whatever else is known of the interpreter.
@@ -290,7 +290,7 @@ class InstalledFiles:
 
 
 class KeptOut(BaseException):
-    """End an import in the template. Not an ImportError, because modules catch that to work without a module."""
+    """Ends an import in the template. Not an ImportError, because modules catch that to work without a module."""
 
 
 def file_of(module: object) -> str | None:

@@ -54,9 +54,9 @@ PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 """Maximum number of concurrent evaluations of all Hosts that share `turns`."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""Minimum seconds between two searches for private files that docstrings may see. Searches take at most a `_SHARE`th of
-the time.
-"""
+"""Minimum seconds between two searches for private files that docstrings may see, and the maximum share of the time
+that
+the searches take: 1 / `_SHARE`."""
 _MOST_RUNS = 3
 """Maximum number of runs if private files come to light meanwhile."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
@@ -201,7 +201,7 @@ class Host:
     ) -> Verdict:
         """Evaluate an unchanged module. If possible, it is imported only once for all of its docstrings.
 
-        A failure that other processes may have caused is evaluated again in isolation.
+        A run that may have failed because of other processes is repeated in a process of its own.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.

@@ -46,13 +46,11 @@ _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the cu
 
 
 class Apart(Exception):
-    """A module cannot be imported once for all of its docstrings. The message is a note for the user, and may be
-    empty.
-    """
+    """A module cannot be imported once for all of its docstrings. The message is a note for the user, or empty."""
 
 
 class Importers:
-    """Lend processes for docstrings. Use it within one event loop, and close it."""
+    """Lends processes for docstrings. Use it within one event loop, and close it."""
 
     def __init__(self, docstrings: int) -> None:
         """`docstrings`: maximum number that run at a time."""
@@ -163,9 +161,7 @@ class _Process:
         return how, changes
 
     async def reap(self, slot: int) -> bool:
-        """Let it reap the process that it forked for a slot, which was killed. Return True if nothing is left of
-        that.
-        """
+        """Let it reap a killed process that it forked for a slot. Return True if nothing is left of that process."""
         try:
             async with self.turn:
                 await self.evaluation.line.channel.send("reap", str(slot))

@@ -42,7 +42,7 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Limits for a file, for all `.pth` files, and for a folder. Relevant ones are far shorter."""
+"""Limits for a file, for all `.pth` files, and for a folder. Real ones are far smaller."""
 
 
 @dataclass(frozen=True, slots=True)

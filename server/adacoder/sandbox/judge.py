@@ -2,8 +2,9 @@
 
 This is the only module that compares outputs. It follows the rules of `doctest`.
 
-An informal example is compared by its value, not by its output or the value's representation. The author of `f(2) ==
-{"b", "a"}` or `f(2) -> 15` does not mean a certain order of the set, a difference between 15 and 15.0, or `print(15)`.
+An informal example is compared by its value, not by its output or the value's representation. The author of
+`f(2) == {"b", "a"}` or `f(2) -> 15` does not mean a certain order of the set, a difference between 15 and 15.0,
+or `print(15)`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _SHOWN = 60
 
 @dataclass(slots=True)
 class Judge:
-    """Follow one evaluation, event by event, to its Verdict."""
+    """Follows one evaluation, event by event, to its Verdict."""
 
     program: Program
     isolation: Isolation
@@ -361,9 +362,7 @@ def _is_value(display: str, want: str) -> bool:
 
 
 def _matches(example: Example, got: str, answer: Answer) -> bool:
-    """True if an example gave the wanted result: by the rules of `doctest.DocTestRunner`, or by value if it is
-    informal.
-    """
+    """True if an example gave the wanted result, by the rules of `doctest.DocTestRunner`, or by value if informal."""
     raised = answer.raised
     if raised is None and example.informal:
         # A wanted None means that nothing is displayed.

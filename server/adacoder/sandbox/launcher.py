@@ -14,15 +14,15 @@ as descriptor 0 has something to read, becomes PROGRAM.
 
 Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
-    limit:NAME=N    `resource.RLIMIT_NAME`; a lower limit stays as it is
+    limit:NAME=N    `resource.RLIMIT_NAME`; an already lower limit stays as it is
     scratch=PATH    the folder to work in
     slots=N         folders 0 … N-1 to create in it if they are missing, one for each concurrent evaluation; under a
                     filter there may be little more than that many processes
     statm=D         leave its own `/proc/self/statm` open for the interpreter as descriptor D, if there is a `/proc`
     landlock=ABI    restrict files, network and signals with this version of Landlock; then only the scratch folder and
                     `read`, `list` and `device` paths are accessible
-    rulesets=D      leave a Landlock ruleset that allows only slot I of the scratch folder open as descriptor D + I
-    group=N         after those, leave a ruleset open for each N slots, which allows all of them
+    rulesets=D      as descriptor D + I, leave open a Landlock ruleset that allows only slot I of the scratch folder
+    group=N         after those, leave open a ruleset for each N slots, which allows all of them
     read=PATH       may be read and executed, with everything in it
     list=PATH       its entries may be listed, as may the folders in it
     device=PATH     may be read and written
@@ -54,9 +54,7 @@ _OWN_PROCESSES = 8
 _BOMB = 8
 """Factor over its limit at which a process group is killed as a whole."""
 _MOST_THREADS = 1000
-"""Maximum for one process. Evaluations are ended long before that, and imported libraries start a few threads for each
-processor.
-"""
+"""Maximum for one process. Evaluations are ended long before. Libraries start a few threads for each processor."""
 
 # linux/prctl.h
 _PR_SET_PDEATHSIG = 1
@@ -159,9 +157,7 @@ def kill(how: Callable[[int, int], None], target: int) -> None:
 
 
 def wait_for_end(child: int, lifeline: int, most: int) -> None:
-    """Wait until the child ends or the other end of the lifeline is closed. Meanwhile kill processes that exceed
-    limits.
-    """
+    """Wait until the child ends or the lifeline's other end is closed. Meanwhile kill processes that exceed limits."""
     if sys.platform == "linux":
         watch = select.poll()
         watch.register(lifeline, 0)  # poll reports a hang-up even without being asked

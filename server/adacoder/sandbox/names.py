@@ -36,16 +36,14 @@ _name_of_class = type.__dict__["__qualname__"].__get__
 
 
 class Flow:
-    """Follow results and effects of the target through the names of a docstring."""
+    """Follows results and effects of the target through the names of a docstring."""
 
     def __init__(self, names: dict[str, object]) -> None:
         """`names` are the docstring's globals."""
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """For each name, the identity of its value (None if it has no value), and True if it certainly comes from the
-        target.
-        """
+        """Identity of each name's value (None if it has none), and True if that certainly comes from the target."""
         self._carrying: dict[str, bool] = {}
         """Subset of `_carried` whose value is unchanged."""
 

@@ -2,8 +2,8 @@
 
 Standard library only, Python 3.8 and later. Used by `worker.py`. Code is identified by its code object, compiled from
 the module under test, never by names or files. From Python 3.12 on, the interpreter itself reports events of this code
-(`sys.monitoring`). Before, a hook is active until this code begins. Neither runs Python code at every call of the
-target. So recursion depth, tracebacks and tracers are the same as without it.
+alone (`sys.monitoring`). Before, a hook is active until this code begins. Neither runs Python code at every call of the
+target. So recursion depth, tracebacks and tracers are the same as without observation.
 
 No callback gives access to the object that it writes to. A call of a callback proves nothing by itself: the interpreter
 must be executing that code.
@@ -63,7 +63,7 @@ def _hidden(callback: Callable[..., object]) -> Callable[..., object]:
 
 
 class Observer:
-    """Observe whether some code runs, and which of its lines."""
+    """Observes whether some code runs, and which of its lines."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
         """As `observer`."""
@@ -165,9 +165,7 @@ class Profiled(Observer):
         """As `observer`."""
         super().__init__(codes, by_line=by_line)
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
-        """Offsets of suspendable code that was called but has not begun. Closing it causes the same profiler event as a
-        start.
-        """
+        """Offsets of generators and coroutines that have not begun. To profilers, closing it looks like a start."""
         is_told_apart = not by_line and not self._starts and _Profiler is not None
         self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
         self._hook: Any = _hidden(self._traces if by_line else self._sees)

@@ -186,9 +186,7 @@ _under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyn
 
 
 async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
-    """Return the proof of an earlier start if it still holds. Otherwise probe, and return the new proof with its
-    record.
-    """
+    """Return the proof of an earlier start if it still holds. Otherwise return a new one, with its record."""
     program, system = program_of_system(_BUBBLEWRAP), locks()
     conditions = probe_record.conditions(program, system) if best is Level.FULL else None
     if not anew and conditions is not None:

@@ -111,9 +111,7 @@ def _text(path: str) -> str:
 
 
 def _identity(place: Path) -> list[int]:
-    """Numbers that change when a file or folder is changed or replaced. Those of `/` change only when it is
-    replaced.
-    """
+    """Numbers that change when a file or folder is changed or replaced; for `/`, only when it is replaced."""
     try:
         found = place.lstat()
     except OSError:

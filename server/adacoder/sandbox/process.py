@@ -68,9 +68,7 @@ class Recipe:
     permitted: Permit | None = field(default=None, compare=False)
     """Result of the proof of isolation, if it was still running."""
     group: int = 1
-    """Number of slots of each process that the template forks, including its descendants. More than one for
-    importers.
-    """
+    """Number of slots of each forked process, including its descendants. More than one for importers."""
 
     @cached_property
     def _hash(self) -> int:

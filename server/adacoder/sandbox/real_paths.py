@@ -1,7 +1,7 @@
 """Real paths: the targets of links, and the decision which of them may be shown.
 
-An environment comes with a repository, and so do its links. Their targets are shown only if interpreters really depend
-on files of that kind. Nothing here trusts a name that a repository can choose.
+An environment comes with a repository, and so do its links. Their targets are shown only if they are of a kind that
+real interpreters depend on. Nothing here trusts a name that a repository can choose.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def real(path: Path) -> Path:
 
 
 def unmoved(places: Iterable[Path]) -> list[Path]:
-    """Return the real paths that are still real: no part of them was replaced by a link since."""
+    """Return the real paths that are still real: no part of them has been replaced by a link."""
     return [place for place in places if real(place) == place]
 
 

@@ -11,7 +11,8 @@ Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, a
       → ready                                    once; the fields are explained below
       → unable MESSAGE
     warm STATEMENT                               an import to run
-      → warmed GOOD                              empty if evaluations cannot share its effects, so that this is the end
+      → warmed GOOD                              empty if evaluations cannot share its effects; then the template must
+                                                 not be used
     compile PATH                                 a file of the project, which is not imported
       → compiled                                 even if it failed
     settle                                       all imports are done
@@ -180,9 +181,7 @@ class Parent:
         return not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
-        """State other than modules that an import may change. Threads, open files and the like do not survive a
-        fork.
-        """
+        """State other than modules that an import may change. Threads, open files etc. do not survive a fork."""
         descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
         threads = _thread._count()  # noqa: SLF001  # `threading` calls it too, and may not be imported
         return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
@@ -198,9 +197,7 @@ class Parent:
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, kind: str, *module: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process of a kind, for a docstring of `module` if given. Return True in the new process, once locked
-        down.
-        """
+        """Fork a process of a kind, for a docstring of `module` if given. Return True in the locked-down child."""
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
         if slot in self._children:
             worker.send("reaped", *self._reap(slot))
@@ -280,7 +277,7 @@ class Parent:
 
 
 class Lock:
-    """Confine a process further than the template. Steps that take time are prepared in the template."""
+    """Confines a process further than the template. Steps that take time are prepared in the template."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
@@ -311,7 +308,7 @@ class Lock:
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
-        """Allow an evaluation 1 GiB of memory, or half a GiB more than the template has if that is larger."""
+        """Allow an evaluation 1 GiB of memory, or half a GiB on top of the template's if that is more."""
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
         except OSError:  # there is no /proc, and the launcher's limits remain
@@ -358,9 +355,7 @@ def own_pids(program: bytes, placeholder: int) -> list[int]:
 
 
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `os.chmod` or `os.utime` so that evaluations may use it: on an open file, since opening one takes a
-    right.
-    """
+    """Wrap `os.chmod` or `os.utime` as evaluations may use it: on an open file, since opening one takes a right."""
 
     def changed(
         path: object, *values: object, dir_fd: int | None = None, follow_symlinks: bool = True, **named: object

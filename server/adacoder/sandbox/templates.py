@@ -38,7 +38,7 @@ _MOST_BOOTS = 3
 
 
 class Templates:
-    """Provide processes for evaluations. Use it within one event loop, and close it."""
+    """Provides processes for evaluations. Use it within one event loop, and close it."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
         """At most `evaluations` run at a time; `spares` are forked ahead from each template while none runs."""
@@ -184,8 +184,7 @@ class Taken:
         return None if scratch is None else scratch / str(self._evaluation.slot)
 
     async def status(self) -> int | None:
-        """Return how the process ended after it closed its connection: its exit status, or minus the signal that killed
-        it.
+        """Return the end of a process that closed its connection: its exit status, or minus the signal that killed it.
 
         None if it goes on without a connection, as only hostile code does, or if its template is gone.
         """
@@ -432,7 +431,7 @@ Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
 
 
 class _Stamps:
-    """Detect changes of files since a time before they were read, in nanoseconds of the system's clock."""
+    """Detects changes of files since a time before they were read, in nanoseconds of the system's clock."""
 
     def __init__(self, files: Iterable[Path], since: int) -> None:
         self._known = _stamps(files)

@@ -6,7 +6,7 @@ printed or changed, and nothing hangs. `reprlib` would run such code.
 
 Traced code can still detect tracing: by its frames' `f_trace`, by the contents of an earlier `locals()` (before Python
 3.13), by objects that live until the next line, and by recursion that ends some calls earlier. A trace therefore
-decides nothing, and the observers of the target ignore it.
+decides nothing, and the observers of the target are unaware of it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,7 @@ DEPTH_LIMIT = 5
 
 _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
-"""Code flags. With the first, locals are not a separate namespace. With the second, yielded values are not the code's
-own.
-"""
+"""Code flags. The first: locals are not a separate namespace. The second: yielded values are not the code's own."""
 _CALLING = ("CALL", "PRECALL", "RAISE")
 """Instructions at which StopIteration is an exception, not the end of an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__

@@ -49,14 +49,14 @@ TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
 """Files that AdaCoder itself needs inside the sandbox."""
 
 RECHECK_SECONDS = 0.5
-"""Seconds for which a cheap search (see `_CHEAP_SECONDS`) is not repeated before an evaluation, except for changes in
-the root folder itself. After the evaluation the search is repeated. If the evaluation may have seen too much, its
-results are discarded.
+"""Seconds for which a cheap search (see `_CHEAP_SECONDS`) is not repeated before an evaluation, unless the root folder
+itself changed. After the evaluation the search is repeated. If the evaluation may have seen too much, its results are
+discarded.
 """
 _CHEAP_SECONDS = 0.002
 _PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
-"""Factors of an expensive search's duration for which it is not repeated. The second is for installed files, which are
-seldom edited.
+"""An expensive search is not repeated for this multiple of its duration. The second is for installed files, which are
+not being worked on.
 """
 _SHORT_SECONDS = 0.0001
 """Minimum duration assumed for a search."""

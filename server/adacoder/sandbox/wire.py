@@ -118,9 +118,7 @@ class Channel:
         self._socket = connection
         self._received = bytearray()
         self.sender: int | None = None
-        """Id of the process that sent the first message, in the server's namespace. The kernel reports it; None if it
-        does not.
-        """
+        """Process id of the first message's sender in the server's namespace; None if the kernel does not report it."""
 
     @property
     def hung_up(self) -> bool:
@@ -156,9 +154,7 @@ class Channel:
         await self.send_all([texts], descriptor)
 
     def send_at_once(self, *texts: str) -> None:
-        """Send a short message without waiting. It fits if nothing was sent before, and is lost if the other end is
-        closed.
-        """
+        """Send a short message without waiting. It fits if it is the first. It is lost if the other end is closed."""
         with suppress(ConnectionError):
             self._socket.send(pack(texts))
 
@@ -255,7 +251,7 @@ class WorkerLine:
         """Import the program's module. The whole evaluation may use `seconds` of processor time.
 
         Raises:
-            HungUpError, ProtocolError: the evaluated code caused it.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
@@ -304,7 +300,7 @@ class WorkerLine:
         """Import an unchanged module. Return the outcome and the changes it made, as described in `standing.py`.
 
         Raises:
-            HungUpError, ProtocolError: the evaluated code caused it.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         match await self._ask("import", name, path, text):
             case ((("there" | "imported" | "failed") as how), changes):
@@ -315,7 +311,7 @@ class WorkerLine:
         """Run one example. `by_value`: its result is compared by value.
 
         Raises:
-            HungUpError, ProtocolError: the evaluated code caused it.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         return _answer(await self._ask(*_run(source, by_value=by_value)))
 
@@ -323,7 +319,7 @@ class WorkerLine:
         """Run one example as `run` does. `tell` gets its trace, before the end of the example if that takes long.
 
         Raises:
-            HungUpError, ProtocolError: the evaluated code caused it, or `tell` did.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol, or `tell` raised it.
         """
         nonce = await self._send("trace", *_run(source, by_value=by_value)[1:])
         tell(_trace(await self._receive(nonce)))
@@ -333,7 +329,7 @@ class WorkerLine:
         """Make sure that nothing was sent out of turn. Return the suspects that are still missing.
 
         Raises:
-            HungUpError, ProtocolError: the evaluated code caused it.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         if not program.suspects:
             if not self.channel.is_silent():

@@ -68,9 +68,7 @@ if TYPE_CHECKING:
 else:
 
     def _beside(name):
-        """Load a module next to this file, without an entry in `sys.modules`: the user may have a module of the same
-        name.
-        """
+        """Load a module next to this file, not into `sys.modules`: the user may have a module of the same name."""
         module = type(sys)(name)
         SourceFileLoader(name, join(dirname(realpath(__file__)), name + ".py")).exec_module(module)
         return module
@@ -104,7 +102,7 @@ PLAIN_LIMIT = 20_000
 PLAIN_DEPTH = 50
 """Maximum nesting of brackets in such a value."""
 OUT_OF_MEMORY = 77
-"""Exit status if memory ran out even for an answer."""
+"""Exit status if memory does not even suffice for an answer."""
 
 
 # --- messages --------------------------------------------------------------------------------
@@ -256,9 +254,7 @@ class ModuleUnderTest:
     """The module under test."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
-        """`fields` are as in `load`. `is_installed` returns True for an installed file, and False for a file of the
-        project.
-        """
+        """`fields` are as in `load`. `is_installed`: True for an installed file, False for a file of the project."""
         (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts, text) = fields[:10]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
@@ -523,9 +519,7 @@ def first(is_installed: Callable[[str], bool]) -> list[str]:
 
 
 def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest]) -> None:
-    """Serve one module, from its `load` to the end of the commands. `module_of` makes the module from the fields of
-    `load`.
-    """
+    """Serve one module, from its `load` to the end. `module_of` makes it from the fields of `load`."""
     _, nonce, *fields = load
     module = module_of(fields)
     kind, *answer = module.load()
@@ -547,7 +541,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
 
 
 def lower_limit(kind: int, value: int) -> None:
-    """Lower a limit of this process for good. A lower limit stays as it is."""
+    """Lower a limit of this process for good. An already lower limit stays as it is."""
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))

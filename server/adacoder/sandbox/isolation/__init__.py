@@ -50,7 +50,7 @@ SCRATCH_SIZE = 64 << 20
 SCRATCH_FILES = 20_000
 """Maximum number of its files."""
 MOST_MEMORY = 1 << 30
-"""Maximum bytes of memory of one evaluation, or half of that more than its template has if that is larger."""
+"""Maximum bytes of memory of one evaluation, or half of that on top of its template's if that is more."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))

@@ -155,7 +155,8 @@ def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
 def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
     """Identity of a file or folder, which changes when it is replaced.
 
-    The inode number of an open file is not reused. Otherwise it may be, but then the time of the last change differs.
+    The inode number of an open file is not reused. A closed file's number may be, but then the time of the last change
+    differs.
     """
     found = os.lstat(place)
     return found.st_dev, found.st_ino, 0 if is_open else found.st_ctime_ns

@@ -23,9 +23,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def program_of_system(name: str) -> Path | None:
-    """Real path of a program in a system folder that is on PATH; None if users other than root could have put it
-    there.
-    """
+    """Real path of a program in a system folder that is on PATH; None if others than root could have put it there."""
     for folder in _FOLDERS:
         path = Path(os.path.realpath(os.path.join(folder, name)))  # noqa: PTH118  # Path has no realpath that never raises
         if folder in _entries() and _is_program(path) and all(map(_is_roots, (path, *path.parents))):
@@ -64,7 +62,7 @@ def _is_roots(path: Path) -> bool:
 def _is_nobodys(user: int) -> bool:
     """True if `user` stands for all users unknown to this user namespace, so that no process in it can run as `user`.
 
-    In a container started by an ordinary user, the machine's root belongs to the unknown users.
+    In a container started by an ordinary user, the machine's root is among the unknown users.
     """
     with suppress(OSError, ValueError):
         unknown = int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))

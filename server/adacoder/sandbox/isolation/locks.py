@@ -33,9 +33,7 @@ class Locks:
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
-        """Part of a Stage's `confinement`. `files` and `processes`: True if other files and processes have no other
-        protection.
-        """
+        """Part of a Stage's `confinement`. `files` and `processes`: True if no other mechanism protects them."""
         if self.landlock:
             yield f"landlock={self.landlock}"
         signals = processes and self.landlock < _SIGNALS_SINCE

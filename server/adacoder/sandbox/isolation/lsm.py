@@ -1,4 +1,4 @@
-"""Isolation by Landlock and seccomp alone, for systems without namespaces: many containers, and Ubuntu 24.04.
+"""Isolation by Landlock and seccomp alone, where no namespaces can be created: in many containers, and on Ubuntu 24.04.
 
 A process may read the system's libraries, the interpreter and the project without its secrets, and write to its own
 scratch folder. It can reach neither the network nor any process outside. It can see the names of files that it may not

@@ -75,9 +75,9 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
     """Filter of a process that imports a module, and then forks the evaluations of its examples.
 
-    It denies what an evaluation is denied, except what importing and forking need. `signals`: True if it could
-    otherwise send signals to other processes. In that case its evaluations, which the filter covers too, cannot send
-    any signals. Otherwise as `child_filter`.
+    It denies the same calls as an evaluation's filter, except calls needed for importing and forking. `signals`: True
+    if it could otherwise send signals to other processes. In that case its evaluations, which the filter covers too,
+    cannot send any signals. Otherwise as `child_filter`.
     """
     known = _machine(machine)
     return _assemble(
