@@ -55,8 +55,7 @@ PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
 """Minimum seconds between two searches for private files that docstrings may see, and the maximum share of the time
-that
-the searches take: 1 / `_SHARE`."""
+that the searches take: 1 / `_SHARE`."""
 _MOST_RUNS = 3
 """Maximum number of runs if private files come to light meanwhile."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})

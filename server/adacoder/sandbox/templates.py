@@ -34,7 +34,7 @@ _CLOCK_TICK = 20_000_000
 _EVERY_SECONDS = 0.5
 """Minimum seconds between new templates that only save imports: `check` goes through many files in a row."""
 _MOST_BOOTS = 3
-"""Number of boots of a template. The last one imports nothing."""
+"""Maximum number of boots of a template. The last one imports nothing."""
 
 
 class Templates:
