@@ -1,7 +1,7 @@
-"""Choice of the project's Python. Nothing is run for it: the Python behind a wrapper is found, or the wrapper is
-skipped.
+"""Choice of the project's Python.
 
-The user's environment variables say which Python is meant, not what may be seen of it: that is for `interpreter`.
+AdaCoder runs no program to choose: it finds the Python behind a wrapper, or skips the wrapper. The user's environment
+variables select a Python. `interpreter` decides which of its files may be seen.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SETTING = Named("interpreter")
 _ENVIRONMENTS = (".venv", "venv")
 _VERSION = re.compile(r"(?!\.)[\w.+-]+")
-"""Version name for pyenv. A path is none, since the project's own file may name it."""
+"""Version name for pyenv. Paths are rejected, since the project's own file may contain one."""
 _MOST_BYTES = 1 << 12
 _OWN = (
     "it is AdaCoder's own, since the project has no .venv, no environment is activated, and PATH has no other python3"
@@ -33,24 +33,24 @@ _OWN = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A Python, and the reason for its choice."""
+    """A Python, and the reason why it was chosen."""
 
     path: Path
-    """Absolute; links are kept, since a virtual environment is recognised by the link inside it."""
+    """Absolute. Links are kept, since a virtual environment is recognised by the link inside it."""
     why: str
-    """A clause without a full stop."""
+    """Clause without a full stop."""
     passed_over: tuple[str, ...] = ()
-    """Sentences about unusable candidates that came before it."""
+    """Sentences about unusable candidates with higher priority."""
 
 
 def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
     """Choose the Python for files in folder `near` of `workspace`.
 
-    The setting; else the nearest `.venv` (or `venv`) from `near` up to `workspace`; else the activated environment;
-    else the `python3` on PATH; else the one that runs AdaCoder.
+    In order of priority: the setting, the nearest `.venv` (or `venv`) from `near` up to `workspace`, the activated
+    environment, the `python3` on PATH, and the Python that runs AdaCoder.
 
     Raises:
-        SandboxError: there is none where the setting or the project says there is one.
+        SandboxError: there is no Python where the setting or the project says.
     """
     if setting is not None:
         return Choice(look_up(str(setting), workspace), "it was chosen by name")
@@ -66,7 +66,7 @@ def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
 
 
 def look_up(name: str, folder: Path) -> Path:
-    """The absolute path of the interpreter that a user named: a command in PATH, or a path as seen from `folder`.
+    """Absolute path of the interpreter that a user named: a command on PATH, or a path relative to `folder`.
 
     Raises:
         SandboxError: there is none.
@@ -88,7 +88,7 @@ def _must_be_interpreter(path: Path, shown: str, remedy: str) -> None:
 
 
 def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
-    """Virtual environments from `near` up to `workspace`, the nearest first."""
+    """Virtual environments from `near` up to `workspace`, nearest first."""
     inside = near.is_relative_to(workspace)
     folders = [f for f in (near, *near.parents) if f.is_relative_to(workspace)] if inside else [near, workspace]
     for folder in folders:
@@ -98,7 +98,7 @@ def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
 
 
 def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
-    """Python of the activated environment; conda's base does not count, since it is always active."""
+    """Python of the activated environment. Conda's base does not count, since it is always active."""
     for variable, is_one in (("VIRTUAL_ENV", is_environment), ("CONDA_PREFIX", _is_of_conda)):
         named = os.environ.get(variable)
         prefix = Path(named or ".")
@@ -123,7 +123,7 @@ def _is_base(prefix: Path) -> bool:
 def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
     """First `python3` on PATH that is an interpreter; None if it is AdaCoder's own.
 
-    A relative folder in PATH says something else wherever one stands, and is left out.
+    Relative folders in PATH are skipped, since they depend on the current folder.
     """
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     for path in (Path(folder, "python3") for folder in folders):
@@ -145,7 +145,7 @@ def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
 
 
 def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
-    """Version that pyenv would choose for files in `near`, and the source of that choice."""
+    """Version that pyenv would choose for files in `near`, and where that choice comes from."""
     if said := os.environ.get("PYENV_VERSION", ""):
         return said.partition(":")[0], "PYENV_VERSION"
     files = [*(folder / ".python-version" for folder in (near, *near.parents)), root / "version"]
@@ -157,7 +157,7 @@ def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
 
 
 def _in_pyenv(root: Path, version: str) -> Path | None:
-    """Installed Python of a pyenv version, or of the newest with that prefix; None if there is none."""
+    """Installed Python of a pyenv version, or the newest whose version starts with it; None if there is none."""
     if not _VERSION.fullmatch(version):
         return None
     folders = sorted((root / "versions").glob(f"{version}.*"), key=_numbers, reverse=True)
@@ -170,14 +170,14 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _is_interpreter(path: Path) -> bool:
-    """True if a path leads to a program in the `bin` of an environment or installation of Python."""
+    """True if a path leads to a program in the `bin` folder of a Python environment or installation."""
     if not _is_program(path) or _is_script(path):
         return False
     return is_environment(path.parent.parent) or is_installation(real(path).parent.parent)
 
 
 def _is_own(path: Path) -> bool:
-    """True if it is the Python that runs AdaCoder, or of the same environment."""
+    """True if it is the Python that runs AdaCoder, or belongs to the same environment."""
     prefix = path.parent.parent
     of = prefix if is_environment(prefix) else real(path).parent.parent
     return real(of) == real(Path(sys.prefix))

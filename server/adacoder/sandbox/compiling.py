@@ -1,6 +1,6 @@
-"""Runs in the *user's* interpreter, confined: compiles a module, parts of which may be broken.
+"""Runs in the *user's* interpreter, confined: compiles a module that may have broken parts.
 
-Standard library only, Python 3.8 and later; `worker.py` and `standing.py` use it.
+Standard library only, Python 3.8 and later. Used by `worker.py` and `standing.py`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType
 
-# Ours alone: what a candidate does to the real ones does not reach this file.
+# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 
 class BrokenTextError(Exception):
-    """A syntax error, as this interpreter sees it."""
+    """Syntax error, as this interpreter reports it."""
 
     def __init__(self, line: int, message: str, in_candidate: bool = False) -> None:
         super().__init__(message)
@@ -27,20 +27,20 @@ class BrokenTextError(Exception):
 
 
 class UnparsedError(Exception):
-    """A text does not compile, and the starts of its statements are unknown."""
+    """A text does not compile, and the starts of its statements are not known yet."""
 
 
 def compile_around(
     text: str, path: str, first: int, last: int, starts: Sequence[int]
 ) -> tuple[CodeType, str, list[int]]:
-    """Compile a module; leave out top-level statements beside lines `first` to `last` that are syntax errors.
+    """Compile a module, leaving out top-level statements with syntax errors outside lines `first` to `last`.
 
-    `starts`: the 1-based lines where its top-level statements begin.
-    Returns the code, the text as it was compiled (line numbers kept), and the lines of the errors left out.
+    `starts`: 1-based lines where its top-level statements begin. Return the code, the compiled text with line numbers
+    preserved, and the lines of the errors left out.
 
     Raises:
-        BrokenTextError: the candidate, or what cannot be left out, is a syntax error.
-        UnparsedError: it does not compile, and `starts` is empty.
+        BrokenTextError: a syntax error in the candidate, or in a part that cannot be left out.
+        UnparsedError: the module does not compile, and `starts` is empty.
     """
     try:
         return _compile(text, path), text, []
@@ -67,7 +67,7 @@ def compile_around(
 
 
 def normalized(text: str) -> str:
-    """Normalize a text as Python's parser does."""
+    """Normalize line endings and a byte order mark as Python's parser does."""
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
 
 

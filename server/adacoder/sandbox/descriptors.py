@@ -1,4 +1,4 @@
-"""Waits for non-blocking descriptors."""
+"""Wait for non-blocking descriptors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 async def readable(descriptor: int) -> None:
-    """Wait until there is something to read, or the end."""
+    """Wait until there is something to read, or the other end is closed."""
     loop = asyncio.get_running_loop()
     await _until(loop.add_reader, loop.remove_reader, descriptor)
 
 
 async def writable(descriptor: int) -> None:
-    """Wait until writing is possible, or nobody reads any more."""
+    """Wait until writing is possible, or the other end is closed."""
     loop = asyncio.get_running_loop()
     await _until(loop.add_writer, loop.remove_writer, descriptor)
 

@@ -1,4 +1,4 @@
-"""Errors of the sandbox that a user is told. A failing candidate is none."""
+"""Errors of the sandbox that users see. A failing candidate is not an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from adacoder.domain import AdaCoderError
 
 
 class SandboxError(AdaCoderError):
-    """Nothing could be run, and the candidate is not to blame."""
+    """Nothing could be run, and it is not the candidate's fault."""
 
 
 class IsolationRefused(SandboxError):

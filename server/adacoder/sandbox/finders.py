@@ -1,8 +1,8 @@
-"""Runs in the *user's* interpreter, confined: chooses the text of each module, and the modules imported ahead.
+"""Runs in the *user's* interpreter, confined: chooses the text of each module, and the modules to import ahead.
 
-Standard library only, Python 3.8 and later; `worker.py` and `template.py` use it. Modules may be found by anything:
-import hooks, `.pth` files and links lead to a project's files too. So it is never asked who found a module, but where
-that really lies.
+Standard library only, Python 3.8 and later. Used by `worker.py` and `template.py`. Any finder may find a module: import
+hooks, `.pth` files and links also lead to a project's files. So only the real path of a module counts, never its
+finder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, ModuleType
 
-# Ours alone: what a candidate does to the real ones does not reach this file.
+# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 
@@ -40,7 +40,7 @@ class Unsaved:
     """Texts of open files that are not saved."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """`texts` are by path."""
+        """`texts`: by path."""
         self.tails = {module_tail(path) for path in texts}
         self._written = texts
         self._names: set[str] | None = None
@@ -53,26 +53,26 @@ class Unsaved:
             self._names = {basename(realpath(each) if islink(each) else each) for each in self._written}
         if basename(path) not in self._names and not islink(path):
             return None
-        if self._real is None:  # it takes long, and is seldom asked for
+        if self._real is None:  # it is slow, and seldom needed
             self._real = {realpath(each): text for each, text in self._written.items()}
         return self._real.get(realpath(path))
 
     def keep(self, path: str, code: CodeType) -> None:
-        """Set the code of a file, for any name it is imported by."""
+        """Set the code of a file, for any name under which it is imported."""
         self._compiled = path, code
 
     def code_of(self, path: str) -> CodeType | None:
         """Code that was set for a file, through any link."""
-        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # it takes long
+        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # it is slow
             return None
         return self._compiled[1]
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
-    """Compile all modules but installed ones from their source, saved or not, whoever finds them.
+    """Compile all modules from source, saved or not, whichever finder finds them. Installed modules are exempt.
 
-    A `.pyc` would run in its place, which may have been compiled of anything: it bears the source's time and size at
-    best, and some are not even compared.
+    Otherwise a `.pyc` could run in place of the source. It may have been compiled from anything: at best it records the
+    time and size of its source, and some files are not checked at all.
     """
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -91,7 +91,7 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
             compiled[path] = source, code
         return code
 
-    SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # of all that read sources
+    SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # for all loaders of source files
 
 
 _get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
@@ -107,17 +107,17 @@ def compile_ahead(path: str) -> None:
             with open(path, "rb") as file:
                 source = file.read(_LARGEST)
             compiled[path] = source, compile(source, path, "exec", 0, True)
-    except Exception:  # noqa: S110  # whatever it is, the evaluation will meet it again
+    except Exception:  # noqa: S110  # the evaluation will run into it again
         pass
 
 
 _LARGEST = 1 << 20
-"""Maximum size of a file that is compiled ahead."""
+"""Maximum size in bytes of a file that is compiled ahead."""
 
 
 def remember(path: str, text: str) -> None:
     """Make tracebacks and `inspect` show `text` for the file `path`."""
-    # No modification time, so that `linecache` never goes to look at the file instead.
+    # Without a modification time, `linecache` never reads the file instead.
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
 
 
@@ -129,7 +129,7 @@ class TextLoader(SourceFileLoader):
         self.text = text
         self.code = code
         self.namespace: Mapping[str, object] = {}
-        """The module's globals, also if its import failed half way."""
+        """The module's globals, even if its import failed half way."""
 
     def get_source(self, fullname: str) -> str:
         return self.text
@@ -166,7 +166,7 @@ class TextFinder:
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-        """Spec that PathFinder would find if all texts were saved, where that concerns one of them."""
+        """Spec that PathFinder would find if all texts were saved; None if the name fits no unsaved text."""
         tail = fullname.rpartition(".")[2]
         if tail not in self._unsaved.tails:
             return None
@@ -182,20 +182,20 @@ class TextFinder:
 
 
 class Others:
-    """All finders on `sys.meta_path` but one."""
+    """All finders on `sys.meta_path` except one."""
 
     def __init__(self, one: TextFinder | Barrier) -> None:
         self._one = one
         self._sought: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """First spec found; None during a search by one of them that asks the rest in turn."""
+        """First spec found; None if a finder asks for the same module again during the search."""
         if fullname in self._sought:
             return None
         self._sought.add(fullname)
         try:
             for finder in sys.meta_path:
-                # Before Python 3.12 a finder could do without this method.
+                # Before Python 3.12 this method was optional.
                 if finder is not self._one and hasattr(finder, "find_spec"):
                     spec = finder.find_spec(fullname, path, target)
                     if spec is not None:
@@ -219,11 +219,11 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
     return spec
 
 
-# --- in the template: what is installed ------------------------------------------------------
+# --- in the template: installed files --------------------------------------------------------
 
 
 class Barrier:
-    """Keeps modules out of the template that are not installed: the project's own, and those that it shadows."""
+    """Keeps modules out of the template that are not installed: the project's own, and modules that they shadow."""
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
         self._own = frozenset(own)
@@ -235,7 +235,7 @@ class Barrier:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As `importlib.abc.MetaPathFinder.find_spec`: what the others find, if it is installed."""
+        """As `importlib.abc.MetaPathFinder.find_spec`. Return the spec of other finders if the module is installed."""
         if not self._is_own(fullname):
             spec = self._others.find_spec(fullname, path, target)
             if spec is None or self._is_installed(spec):
@@ -259,38 +259,38 @@ class Barrier:
         return name.partition(".")[0] in self._own
 
     def _is_installed(self, spec: ModuleSpec) -> bool:
-        """True if it is certain which file will be loaded, and that it is installed."""
+        """True if it is certain which file will be loaded, and that file is installed."""
         loader: object = spec.loader
         if loader is BuiltinImporter or loader is FrozenImporter:
             return True
         if loader is None:
             return all(map(self._installed.holds, spec.submodule_search_locations or ()))
         if type(loader) in (SourceFileLoader, SourcelessFileLoader, ExtensionFileLoader):
-            return self._installed.holds(loader.path)  # type: ignore[attr-defined]  # they all have it
+            return self._installed.holds(loader.path)  # type: ignore[attr-defined]  # all of them have it
         return type(loader) is zipimport.zipimporter and self._installed.holds(loader.archive)
 
 
 class InstalledFiles:
-    """Tells installed files from the project's, even if one lies within the other."""
+    """Distinguishes installed files from the project's, even if one folder lies within the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
-        # Python's own library is, whatever is known of the interpreter.
+        # Python's own library is installed, whatever else is known of the interpreter.
         folders = dict.fromkeys(map(realpath, [dirname(os.__file__), *installed]), True)
         folders.update(dict.fromkeys(map(realpath, project), False))
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
 
     def holds(self, path: str) -> bool:
-        """True if a file or folder is installed: by its real path, the nearest enclosing folder decides."""
+        """True if a file or folder is installed. The nearest enclosing folder of its real path decides."""
         try:
             place = join(realpath(path), "")
-        except (TypeError, ValueError):  # it is no path
+        except (TypeError, ValueError):  # it is not a path
             return False
         around = [folder for folder in self._folders if place.startswith(folder)]
         return bool(around) and self._folders[max(around, key=len)]
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template. Not an ImportError, which modules catch in order to do without a module."""
+    """Ends an import in the template. Not an ImportError, because modules catch that to work without a module."""
 
 
 def file_of(module: object) -> str | None:
@@ -299,7 +299,7 @@ def file_of(module: object) -> str | None:
 
 
 def _of(thing: object, name: str) -> object:
-    """Stored value of an attribute; no code of the object runs."""
+    """Stored value of an attribute, read without running code of the object."""
     try:
         return vars(thing).get(name)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Memory and files that a process holds, as the kernel counts them (proc(5)). Only Linux tells."""
+"""Memory and files that a process holds, as the kernel counts them (proc(5)). Linux only."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 from adacoder.sandbox.isolation import LIMITS
 
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
-"""Shared mappings, but for those of the system's files, which nothing confined can write to: the C library has one."""
+"""Shared mappings, except of system files, which confined processes cannot write to: the C library has one."""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 
 def shares_memory(pid: int) -> bool | None:
-    """True if a process has a mapping that its forks share with it and can be made to write to; None if the system
-    does not tell."""
+    """True if a process has a mapping that it shares with its forks and that can be made writable. None if unknown."""
     with suppress(OSError):
         if not _SHARED.search(_read(pid, "maps")):
             return False
@@ -26,20 +25,20 @@ def shares_memory(pid: int) -> bool | None:
 
 
 def memory(pid: int) -> int:
-    """Bytes of memory that only a process and its forks hold, with its page tables; 0 if the system does not tell."""
+    """Bytes of memory that belong only to a process and its forks, including page tables; 0 if unknown."""
     with suppress(OSError):
         return sum(map(int, _MEMORY.findall(_read(pid, "status")))) << 10
     return 0
 
 
 def deleted_bytes(pid: int, folder: str) -> int:
-    """Maximum bytes in deleted files below a folder that a process holds by descriptors and mappings.
+    """Maximum bytes in deleted files below a folder that a process keeps through descriptors and mappings.
 
-    The size of a file that has only a mapping cannot be seen, so the largest size counts.
+    The size of a file that is only mapped is unknown, so the largest possible size counts.
     """
     folder = os.path.realpath(folder)
     sizes: dict[int, int] = {}
-    with suppress(OSError):  # it has ended
+    with suppress(OSError):  # the process has ended
         mapped = re.compile(rb"^(?:\S+ +){4}(\d+) +%b/.* \(deleted\)$" % re.escape(os.fsencode(folder)), re.MULTILINE)
         sizes.update((int(inode), LIMITS["FSIZE"]) for inode in mapped.findall(_read(pid, "maps")))
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():

@@ -1,7 +1,7 @@
-"""Runs a module's examples on a candidate, outside our process and confined: the sandbox's door for evaluations.
+"""Run a module's examples on a candidate, in a confined process: the sandbox's entry point for evaluations.
 
-Every evaluation has a process of its own, which is killed at its end, also after a pass. The worker in it
-only answers; the Judge decides here, and no `want` ever leaves this process.
+Every evaluation has its own process, which is killed at its end, even after a pass. The worker in it only answers. The
+Judge decides in this process, and no `want` ever leaves it.
 """
 
 from __future__ import annotations
@@ -49,29 +49,29 @@ T = TypeVar("T")
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
 _WATCHED_SECONDS = 0.03
-"""Seconds between two looks at an evaluation."""
+"""Seconds between two checks of an evaluation."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
-"""Most evaluations at a time, of all Hosts that share their turns."""
+"""Maximum number of concurrent evaluations of all Hosts that share `turns`."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""Least seconds between two searches for private files that docstrings see; and the part of the time that they take at
-most: one in so many."""
+"""Minimum seconds between two searches for private files that docstrings may see, and the maximum share of the time
+that the searches take: 1 / `_SHARE`."""
 _MOST_RUNS = 3
-"""Most repetitions because private files came to light meanwhile."""
+"""Maximum number of runs if private files come to light meanwhile."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
-"""Failures that another process may have caused, where one does not have everything for itself."""
+"""Failures that another process may have caused, if the evaluation shares resources with it."""
 NO_ISOLATION = Named("isolation", Level.NONE)
 
 
 def turns_for_all() -> asyncio.Semaphore:
-    """Lets as many evaluations through at a time as there are processors."""
+    """Let as many evaluations run at a time as there are processors."""
     return asyncio.Semaphore(PROCESSORS)
 
 
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Prove isolation anew and try again, if a method fails on what only an earlier start proved."""
+    """Prove isolation again and retry a method that failed, if the proof came from an earlier start."""
 
     @wraps(method)
     async def tried(host: Host, /, *values: P.args, **named: P.kwargs) -> T:
@@ -100,11 +100,11 @@ class Host:
         turns: asyncio.Semaphore | None = None,
         wishes: Wishes = NO_WISHES,
     ) -> None:
-        """`least`: the weakest isolation accepted; `best`: the strongest that is tried.
+        """`least`: weakest isolation accepted. `best`: strongest isolation tried.
 
-        `spares`: how many processes are kept ready for the next evaluations while none runs. `turns`: as many
-        evaluations as it lets through run at a time, in the order in which they came; Hosts may share it. `wishes`:
-        what of the workspace is private beyond what is known.
+        `spares`: number of processes kept ready for the next evaluations while none runs. `turns`: limits the number of
+        concurrent evaluations, which run in order of arrival. Hosts may share it. `wishes`: files of the workspace that
+        are private in addition to the known ones.
         """
         self._interpreter = interpreter
         self._workspace = workspace
@@ -129,14 +129,14 @@ class Host:
         program: Program,
         examples: Sequence[Example],
         *,
-        timeout: float,  # noqa: ASYNC109  # when it is over there is a Verdict, and no TimeoutError
+        timeout: float,  # noqa: ASYNC109  # a timeout gives a Verdict, not TimeoutError
     ) -> Verdict:
-        """Import the program's module and run `examples`, in order, the skipped ones left out.
+        """Import the program's module and run `examples` in order, except skipped ones.
 
-        `timeout`: seconds from the import's begin to the last example's end.
+        `timeout`: seconds from the start of the import to the end of the last example.
 
         Raises:
-            IsolationRefused: what works here is weaker than the least level accepted.
+            IsolationRefused: isolation here is weaker than the minimum accepted.
             SandboxError: the interpreter does not start.
         """
         finding = await self._accepted(program)
@@ -151,9 +151,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Trace:
-        """Run `examples` as `evaluate` does; returns what the last of them executes of the target, as far as it got.
+        """Run `examples` as `evaluate` does. Return the trace of the last example in the target, as far as it got.
 
-        There is no Verdict: nothing that is told by a trace, or that happens while one is made, decides anything.
+        There is no Verdict: a trace, and events while it is made, decide nothing.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -165,8 +165,8 @@ class Host:
     async def _alone(self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
         """Evaluate in a new process. The caller has a turn.
 
-        The run is repeated if its template was killed, or if a private file came to light meanwhile. The first result
-        is incomplete, and the second must not be shown.
+        The run is repeated if its template was killed, or if a private file came to light meanwhile. In the first case
+        the result is incomplete. In the second it must not be shown.
 
         Raises:
             SandboxError: as `evaluate`, or private files came to light in every run.
@@ -182,7 +182,7 @@ class Host:
                 if holds and not (left and judge.cut_short and taken.gone):
                     return judge
             finally:
-                # At once, but after the verdict, which need not wait for it.
+                # Right after the verdict, which need not wait for it.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Files that must stay hidden change all the time while code runs: try again when they rest.")
 
@@ -198,9 +198,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Verdict:
-        """As `evaluate`, of a module as it stands: where that can be, it is imported once for all of its docstrings.
+        """Evaluate an unchanged module. If possible, it is imported only once for all of its docstrings.
 
-        What may have failed for the company that its process had is evaluated anew, by itself.
+        A run that may have failed because of other processes is repeated in a process of its own.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -229,7 +229,7 @@ class Host:
 
     @_by_what_holds
     async def begin(self, module: Module) -> None:
-        """Let start what imports a module as it stands, for docstrings that are soon to come.
+        """Boot a template that imports unchanged modules, for docstrings that will follow soon.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -240,10 +240,10 @@ class Host:
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
-        """Make ready for evaluations of the program's module that are soon to come, whatever its candidate.
+        """Prepare for evaluations of the program's module that will follow soon, whatever the candidate.
 
         Raises:
-            IsolationRefused: as `evaluate`, and before anything is spent on what could not be evaluated.
+            IsolationRefused: as `evaluate`. Nothing is started then.
             SandboxError: the interpreter does not start.
         """
         await self._templates.ready(await self._recipe((await self._accepted(program)).mechanism, program))
@@ -264,8 +264,8 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """Recipe of the template that evaluates the program, or imports its module as it stands."""
-        if not self._has_looked:  # which takes so much longer the first time
+        """Recipe of the template that evaluates the program, or that imports its unchanged module if `is_standing`."""
+        if not self._has_looked:  # the first search is by far the slowest
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
         view = self._visible(program)
@@ -274,14 +274,16 @@ class Host:
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, group)
 
     def _visible(self, program: Program, *, after: bool = False) -> VisiblePaths:
-        """Files that the program may see; `after`: as in `find_visible`."""
+        """Files that the program may see; `after` is as in `find_visible`."""
         view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, after=after)
         if not program.is_withheld:
             return view
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """True if the program may still see what it was shown; one search serves all that end within a moment."""
+        """True if the files that the program may see are still the same. Evaluations that end at about the same time
+        share a search.
+        """
         look = self._looks.get(recipe)
         if look is None:
             look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))
@@ -289,7 +291,7 @@ class Host:
 
     async def _look(self, recipe: Recipe, program: Program) -> bool:
         await asyncio.sleep(max(0.0, self._looked + self._pause - time.monotonic()))
-        del self._looks[recipe]  # who ends from now on waits for the next
+        del self._looks[recipe]  # evaluations that end from now on wait for the next search
         began = time.monotonic()
         shows = recipe.visible == self._visible(program, after=True)
         self._looked = time.monotonic()
@@ -297,8 +299,9 @@ class Host:
         return shows
 
     async def _known_recipe(self, mechanism: Mechanism, program: Program) -> Recipe:
-        """As `_recipe`, of a module as it stands; for a while that of its package's last docstring is as good, since
-        afterwards it is seen whether it still is.
+        """Recipe for an unchanged module, as of `_recipe` but cached briefly for each package.
+
+        A stale recipe does no harm: the caller checks after the run whether it still holds.
         """
         key = mechanism, program.module.root, program.module.name.partition(".")[0]
         recipe, until = self._recipes.get(key, (None, 0.0))
@@ -308,9 +311,10 @@ class Host:
         return recipe
 
     async def _accepted(self, program: Program, *, is_standing: bool = False) -> Proof:
-        """Mechanism that isolates here; raises IsolationRefused if it is weaker than asked for.
+        """Mechanism that isolates here. Raises IsolationRefused if it is weaker than the minimum accepted.
 
-        While that is still to be proved, what `program` will most likely run in is booted, but for what is the user's.
+        While it is still being proven, the template that `program` most likely needs is booted up to the point where
+        the user's code would run.
         """
 
         def boot(mechanism: Mechanism, permitted: Permit) -> None:
@@ -331,13 +335,13 @@ class Host:
 
     async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit, *, is_standing: bool) -> None:
         recipe = await self._recipe(mechanism, program, permitted, is_standing=is_standing)
-        with suppress(SandboxError):  # whoever then wants it is told
+        with suppress(SandboxError):  # the next caller that needs it gets the error
             (self._importers if is_standing else self._templates).begin(recipe)
 
     async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
-        """Run the judge's examples in a process, and tell the judge.
+        """Run the judge's examples in a process, and report to the judge.
 
-        If the template is killed meanwhile, the judge hears of no end: its verdict is that of a run that was cut off.
+        If the template is killed meanwhile, the judge hears of no end, and its verdict shows an interrupted run.
         """
         line = taken.line
         try:
@@ -357,18 +361,20 @@ class Host:
             status = await taken.status()
             if not taken.gone and not _has_too_much(taken, judge):
                 judge.died(status)
-        except ProtocolError as breach:  # it may also have been ended just after its last answer
+        except ProtocolError as breach:  # or it was ended just after its last answer
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
 
 
 def _limit(seconds: float) -> int:
-    """The processor time that an evaluation may use, so that it ends even if nobody is there to end it."""
+    """CPU limit in seconds: a backstop that ends the evaluation if its supervisor is gone."""
     return math.ceil(seconds) + 1
 
 
 def _has_too_much(taken: Taken, judge: Judge) -> bool:
-    """True if it has too much of files, threads or memory, or was ended for that; then the judge is told."""
+    """True if it has too many files or threads or too much memory, or was ended for such an excess. Report the reason
+    to the judge.
+    """
     if taken.overfull:
         judge.wrote_too_much(SCRATCH_SIZE)
     elif taken.crowded or taken.threads > MOST_THREADS:
@@ -385,7 +391,7 @@ async def _bounded(taken: Taken) -> AsyncIterator[None]:
     """End an evaluation that fills the disk, starts too many threads, or takes too much memory."""
     loop = asyncio.get_running_loop()
     watching: list[asyncio.Task[None]] = []
-    # Most are over before there is anything to see.
+    # Most evaluations end before the first check.
     begin = loop.call_later(_WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(taken))))
     try:
         yield

@@ -1,9 +1,10 @@
-"""Processes that have imported modules as they stand, so that `check` need not do so for each docstring.
+"""Processes that have imported unchanged modules, so that `check` need not import them for each docstring.
 
-An *importer* has imported one outermost module or package, as every process does that imports a module of it. Forked
-from it are a few *desks*, each for one module at a time, which imports that unless the package did so already. A desk
-forks one process for each docstring, one after the other. So a module's import runs in no process but those of its
-own docstrings, and, of a package, those of the modules within: whatever it does, it cannot get at others.
+An *importer* has imported one outermost module or package, since every process that imports a module of a package
+imports the package first. A few *desks* are forked from it. Each desk handles one module at a time, and imports it
+unless the package already did. It forks one process for each docstring, one by one. So the import of a module runs only
+in the processes of its own docstrings. The import of a package also runs in the processes for its modules. Whatever an
+import does, it cannot reach other docstrings.
 """
 
 from __future__ import annotations
@@ -31,51 +32,51 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MOST = 8
-"""Most modules whose docstrings run at a time, and most docstrings of one."""
+"""Maximum number of modules whose docstrings run at a time, and of concurrent docstrings of one module."""
 _MOST_ROOTS = 2
-"""For how many folders that modules are imported from there are processes."""
+"""Number of most recent import roots whose processes are kept while idle."""
 _REAP_SECONDS = 5.0
 _LEFT = "The sandbox broke: something of an evaluation was left."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
-"""What is raised where a process does not do what it should."""
+"""Errors raised if a process misbehaves."""
 _WATCHED_SECONDS = 0.1
-"""Seconds between two looks at an importer."""
+"""Seconds between two checks of an importer."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
-"""Effects of an import that a forked process does not have, or not for itself."""
+"""Effects of an import that a forked process does not inherit, or shares with others."""
 
 
 class Apart(Exception):
-    """A module cannot be imported once for all of its docstrings; the text is what is to be told of it, if anything."""
+    """A module cannot be imported once for all of its docstrings. The message is a note for the user, or empty."""
 
 
 class Importers:
-    """Lends processes for docstrings. Must be used within one event loop, and closed."""
+    """Lends processes for docstrings. Use it within one event loop, and close it."""
 
     def __init__(self, docstrings: int) -> None:
-        """`docstrings` run at a time."""
+        """`docstrings`: maximum number that run at a time."""
         self.group = min(docstrings, MOST) + 1
-        """As `Recipe.group`."""
+        """Value for `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
-        """The one that was used last comes last."""
+        """In order of use, most recent last."""
         self._stale: list[_Root] = []
-        """Replaced while a docstring still ran there."""
+        """Roots that were replaced while a docstring was still running there."""
 
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
-        """A process in which the program's module is imported as it stands; it must be given back.
+        """Lend a process in which the program's unchanged module is imported. The caller must give it back.
 
-        `seconds`: how long each import may take. `begin`: as of `Templates`.
+        `seconds`: limit for each import. `begin`: as in `Templates.take`.
 
         Raises:
-            Apart: there can be none.
+            Apart: the module must be evaluated in a process of its own.
             SandboxError: the interpreter does not start.
         """
         root, name = self._root(recipe), _outermost(program)
-        root.users[name] += 1  # before the first await: others end what is idle
+        root.users[name] += 1  # before the first await, since other calls end idle processes
         try:
             await self._end_idle()
             template = await root.template()
             if template.pid is None:
-                raise Apart  # where the system does not say who sends, no process can be trusted to be the right one
+                raise Apart  # if the system does not identify senders, no process can be trusted to be the right one
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
             return Lent(root, name, template, desk, await desk.docstring(program.module, begin))
         except BaseException as error:
@@ -85,7 +86,7 @@ class Importers:
             raise
 
     def begin(self, recipe: Recipe) -> None:
-        """Let there be a template for modules of `recipe` soon."""
+        """Boot a template for modules of `recipe`."""
         self._root(recipe)
 
     def _root(self, recipe: Recipe) -> _Root:
@@ -98,7 +99,7 @@ class Importers:
         return root
 
     async def _end_idle(self) -> None:
-        """End what no docstring uses, but for the roots that were used last."""
+        """End the roots without running docstrings, except for the most recent ones."""
         older = [*self._roots.values()][:-_MOST_ROOTS]
         idle = [root for root in (*older, *self._stale) if not root.busy]
         self._stale = [root for root in self._stale if root.busy]
@@ -117,16 +118,16 @@ class Importers:
 
 
 class Lent(Taken):
-    """A process that the examples of one docstring have for themselves."""
+    """A process reserved for the examples of one docstring."""
 
     def __init__(self, root: _Root, name: str, template: Template, desk: _Desk, evaluation: Evaluation) -> None:
-        """`name`: as of `_Root.users`."""
+        """`name`: as in `_Root.users`."""
         super().__init__(desk, template, evaluation)
         self._root, self._name = root, name
         self.notes = desk.notes
 
     async def status(self) -> int | None:
-        """A wrong end is not reported here: the docstring is then evaluated by itself."""
+        """Always None: after a wrong end, the docstring is evaluated in a process of its own."""
         return None
 
     def give_back(self) -> None:
@@ -147,20 +148,20 @@ class _Process:
         return await forked(self.evaluation.line.channel, self.turn, slot, *kind, begin=begin)
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """As `WorkerLine.import_`, in so many seconds."""
+        """As `WorkerLine.import_`, with a time limit."""
         async with self.turn, asyncio.timeout(seconds):
             how, changes = await self.evaluation.line.import_(name, path, text)
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
-            raise Apart  # to be told what isolation denies
-        if self.evaluation.threads() > 1:  # of libraries too, which Python knows nothing of
+            raise Apart  # the evaluation on its own will show what isolation denies
+        if self.evaluation.threads() > 1:  # including threads of libraries, which Python does not know
             changes = tuple(dict.fromkeys((*changes, "threads")))
         if shares_memory(pid) is not False:
             changes = (*changes, "shared memory")
         return how, changes
 
     async def reap(self, slot: int) -> bool:
-        """Have it reap what it forked for a slot, and was killed; returns whether nothing is left of it."""
+        """Let it reap a killed process that it forked for a slot. Return True if nothing is left of that process."""
         try:
             async with self.turn:
                 await self.evaluation.line.channel.send("reap", str(slot))
@@ -169,7 +170,7 @@ class _Process:
             return False
 
     async def reaped(self) -> bool:
-        """Receive that it has reaped something; returns whether nothing is left of that."""
+        """Receive the report of a reaped process. Return True if nothing is left of it."""
         try:
             async with asyncio.timeout(_REAP_SECONDS):
                 match await self.evaluation.line.channel.receive():
@@ -200,14 +201,14 @@ class _Root:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.users: Counter[str] = Counter()
-        """How many docstrings run, or are about to, by the names of their outermost modules."""
+        """Number of docstrings that run or will soon run, by outermost module."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
-        """By the names of their modules; the one that was used last comes last."""
+        """Importers by module name, most recently used last."""
         self._boot = asyncio.create_task(self._start())
 
     @property
     def busy(self) -> bool:
-        """True if a docstring runs, or is about to."""
+        """True if a docstring runs, or will soon run."""
         return any(self.users.values())
 
     @property
@@ -232,7 +233,7 @@ class _Root:
         return template
 
     async def template(self) -> Template:
-        """The one that importers are forked from.
+        """Template that importers are forked from.
 
         Raises:
             SandboxError: the interpreter does not start.
@@ -240,10 +241,10 @@ class _Root:
         return await asyncio.shield(self._boot)
 
     async def importer(self, program: Program, seconds: float) -> _Importer:
-        """The one for a program's module.
+        """Importer for a program's module.
 
         Raises:
-            Apart: the import went wrong, or left what cannot be forked.
+            Apart: the import failed, or had effects that cannot be forked.
         """
         name = _outermost(program)
         task = self._importers.pop(name, None)
@@ -254,7 +255,7 @@ class _Root:
         return await asyncio.shield(task)
 
     async def _make_room(self) -> None:
-        """End what nobody uses, until there are few enough."""
+        """End unused importers until there is room for another."""
         for name, task in [*self._importers.items()]:
             if len(self._importers) < self.recipe.group:
                 return
@@ -279,7 +280,7 @@ class _Root:
         return importer
 
     async def end(self) -> None:
-        """End the template and all that came of it."""
+        """End the template and all its descendants."""
         tasks = [*self._importers.values(), self._boot]
         for task in tasks:
             task.cancel()
@@ -292,7 +293,7 @@ class _Root:
 
 
 class _Importer(_Process):
-    """Has imported an outermost module or package."""
+    """A process that has imported an outermost module or package."""
 
     def __init__(self, template: Template, evaluation: Evaluation, group: int) -> None:
         super().__init__(evaluation, template)
@@ -300,30 +301,30 @@ class _Importer(_Process):
         self.notes: tuple[str, ...] = ()
         self.template = template
         self._slots = [evaluation.slot + number for number in range(1, group)]
-        """Those that no desk has."""
+        """Slots that no desk uses."""
         self._desks: list[_Desk] = []
         self._there: dict[str, str] = {}
-        """The texts of modules that were imported with it, as far as they were asked for."""
+        """Texts of modules that were imported along with it, by name, as far as they were requested."""
         self._apart: dict[str, str] = {}
-        """Why modules are not imported here."""
+        """Reasons why modules cannot be imported here, by name."""
         self.freed = asyncio.Event()
-        """True if another desk may be free now."""
+        """Set when another desk may be free."""
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
-        """Import it.
+        """Import the module.
 
         Raises:
-            Apart: it went wrong, or left what cannot be forked.
+            Apart: the import failed, or had effects that cannot be forked.
         """
         self.notes = _noted(name, *await self.import_(seconds, name, path, text))
         if self.template.orphans(self._group):
-            raise Apart  # as for its children
+            raise Apart  # as for child processes
 
     async def desk(self, program: Program, seconds: float) -> _Desk:
-        """One that has imported the program's module.
+        """Desk that has imported the program's module.
 
         Raises:
-            Apart: the import went wrong, or left what cannot be forked.
+            Apart: the import failed, or had effects that cannot be forked.
         """
         name, text = program.module.name, program.text
         if name in self._apart:
@@ -345,7 +346,7 @@ class _Importer(_Process):
         return desk
 
     async def _free_desk(self, module: str | None) -> _Desk:
-        """One that nobody uses, for a module that it imported, or for those that were imported before."""
+        """An idle desk that has imported `module`, else an idle desk without imports of its own, else a fresh desk."""
         while True:
             idle = [desk for desk in self._desks if not desk.busy]
             fitting = [desk for wanted in (module, None) for desk in idle if desk.module == wanted]
@@ -372,7 +373,7 @@ class _Importer(_Process):
         return desk
 
     async def ended(self, desk: _Desk) -> None:
-        """A desk was killed."""
+        """Handle a desk that was killed."""
         if desk not in self._desks:
             return
         self._desks.remove(desk)
@@ -389,11 +390,11 @@ class _Importer(_Process):
 
     @property
     def _group(self) -> int | None:
-        """Process group of it and of all that comes of it, none of which can change that."""
+        """Process group of the importer and all its descendants. None of them can change its group."""
         return self.evaluation.line.channel.sender
 
     def kill(self) -> None:
-        """Kill it, and what was forked from it."""
+        """Kill it and its forks."""
         self._given_up = True
         self.freed.set()
         for desk in self._desks:
@@ -402,36 +403,36 @@ class _Importer(_Process):
         super().kill()
 
     async def end(self) -> None:
-        """End it, and whatever came of it."""
+        """End it and all its descendants."""
         self.kill()
         with suppress(SandboxError):
             await self.template.reap(self.evaluation)
         if not await self.template.sweep(self._group):
-            self.template.broken = True  # its end kills the rest
+            self.template.broken = True  # ending the template kills the rest
 
 
 class _Desk(_Process):
-    """Forks the processes of docstrings, one after the other."""
+    """A process that forks the processes of docstrings, one by one."""
 
     def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
         super().__init__(evaluation, importer.template)
         self.busy = True
         self.module: str | None = None
-        """Modules that it has imported, and the importer has not."""
+        """Module that it has imported and the importer has not; None if there is none."""
         self.notes = importer.notes
         self._importer = importer
         self._has_forked = False
-        """True if it has a process that is not reaped yet."""
+        """True if it has forked a process that is not reaped yet."""
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """As of `_Process`, after it has reaped what it forked."""
+        """As in `_Process`, after reaping the last forked process."""
         has_forked, self._has_forked = self._has_forked, False
         if has_forked and not await self.reap(self.evaluation.slot):
             raise SandboxError(_LEFT)
         return await super().import_(seconds, name, path, text)
 
     async def docstring(self, module: Module, begin: Begin) -> Evaluation:
-        """A process for a docstring of a module; before it is forked, the one before it is reaped."""
+        """Fork a process for a docstring of a module. The previous one is reaped before that."""
         has_forked, self._has_forked = self._has_forked, True
         try:
             kind = "docstring", module.name, str(module.path)
@@ -445,7 +446,7 @@ class _Desk(_Process):
         return evaluation
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """A docstring's process is not needed any more."""
+        """Take back a docstring's process."""
         if evaluation is not None:
             evaluation.kill()
             evaluation.close()
@@ -453,26 +454,26 @@ class _Desk(_Process):
         self._importer.freed.set()
 
     async def end(self) -> None:
-        """End it, and have what came of it removed."""
+        """End it, and let the importer clean up after it."""
         self.kill()
         await self._importer.ended(self)
 
 
 def _outermost(program: Program) -> str:
-    """The name of the outermost module or package that holds a program's module."""
+    """Name of the outermost module or package that contains a program's module."""
     return program.module.name.partition(".")[0]
 
 
 def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:
-    """What an import has come to; None if it runs, was cancelled or went wrong."""
+    """Result of an import; None if it is still running, was cancelled or failed."""
     return None if not task.done() or task.cancelled() or task.exception() else task.result()
 
 
 def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
-    """Report an import.
+    """Notes about the effects of an import.
 
     Raises:
-        Apart: it went wrong, or left what cannot be forked.
+        Apart: the import failed, or had effects that cannot be forked.
     """
     if how == "failed":
         raise Apart

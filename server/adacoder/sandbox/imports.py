@@ -1,7 +1,7 @@
 """Imports of a template, ahead of evaluations: installed modules that the text of a module is sure to import.
 
-Only statements count that run whenever the module is imported. Of the project's own modules nothing is imported ahead,
-but what they in turn are sure to import is.
+Only statements that run at every import of the module count. The project's own modules are never imported ahead, but
+the modules that they in turn are sure to import are.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""Time for which imports of the project's other modules are not read again. Meanwhile a module may find something
-imported that is not any more, or import something itself."""
+"""Seconds for which imports of the project's other modules are not read again. Meanwhile a module may find a module
+imported that is not needed any more, or may have to import one itself.
+"""
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
-"""Text that may change which module an import finds, or its effect."""
+"""Code that may change which module an import finds, or the effect of an import."""
 _MOST_FILES = 100
 _MOST_PARTS = 50
-"""Maximum depth of a dotted name."""
+"""Maximum number of parts of a dotted name."""
 _MOST_BYTES = 1 << 20
 """Maximum number of files that are read, and of bytes in each."""
 _MOST_KEPT = 64
@@ -42,7 +43,7 @@ _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
 )
-"""Modules imported so often that any module may find them imported: they are small, and have no submodules to show."""
+"""Modules imported so often that any module may find them imported: they are small, and have no visible submodules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Ahead:
     own: tuple[str, ...] = ()
     """The project's own top-level modules and packages."""
     files: tuple[Path, ...] = field(default=(), compare=False)
-    """The project's other files that run with the module: they may only be compiled ahead."""
+    """The project's other files that run with the module. They may only be compiled ahead."""
 
 
 NOTHING_AHEAD = Ahead(())
@@ -62,7 +63,7 @@ NOTHING_AHEAD = Ahead(())
 
 
 class ImportsAhead:
-    """Imports for the programs of a workspace, whatever the candidates in them import."""
+    """Imports for the programs of a workspace, independent of the candidates in them."""
 
     def __init__(self, workspace: Path, recheck_seconds: float = RECHECK_SECONDS) -> None:
         self._workspace = workspace
@@ -106,7 +107,7 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path) -> Ahe
             return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in imports:
             if not each.level and each.module.partition(".")[0] not in own:
-                if f"import {each.module}" not in _COMMON:  # else its names are there
+                if f"import {each.module}" not in _COMMON:  # else its names are already there
                     found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
@@ -120,13 +121,13 @@ class _Import:
     source: str
     module: str
     names: tuple[str, ...]
-    """Names imported from the module; they may be submodules."""
+    """Names imported from the module. They may be submodules."""
     level: int
 
 
 @lru_cache(maxsize=256)
 def _imports(text: str) -> tuple[_Import, ...] | None:
-    """Import statements of a module that always run; None if that cannot be told."""
+    """Import statements of a module that always run; None if they cannot be determined."""
     if _UNPREDICTABLE.search(text):
         return None
     return tuple(

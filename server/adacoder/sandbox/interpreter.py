@@ -1,8 +1,7 @@
-"""Description of the user's interpreter, and the files that it needs to start. Nothing here runs it.
+"""Description of the user's interpreter, and the files that it needs to start. It is not run here.
 
-Everything that is read here may be hostile: an environment comes with a repository. So a file is read only if it is
-one, no further than what is needed; and whatever a link, a `.pth` file or `pyvenv.cfg` names is shown only if
-`real_paths` says so of its real path.
+All input may be hostile, since an environment comes with a repository. So only regular files are read, and only as far
+as needed. The target of a link, a `.pth` file or `pyvenv.cfg` is shown only if `real_paths` allows its real path.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Limits for a file, for all `.pth` files, and for a folder; relevant ones are far shorter."""
+"""Limits for a file, for all `.pth` files, and for a folder. Real ones are far smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +50,11 @@ class Interpreter:
     """A Python on this machine."""
 
     path: Path
-    """Absolute; links are kept, since a virtual environment is recognised by the link inside it."""
+    """Absolute. Links are kept, since a virtual environment is recognised by the link inside it."""
     folders: tuple[Path, ...]
-    """Real paths that it needs to run: the parts of its environment and of the installation below it, packages linked
-    from elsewhere, and additions of `.pth` files."""
+    """Real paths that it needs to run: parts of its environment and of the installation below it, packages linked from
+    elsewhere, and additions of `.pth` files.
+    """
     links: tuple[tuple[Path, str], ...]
     """Symbolic links to the executable and to `folders`, each with its target."""
     added: tuple[Path, ...] = ()
@@ -62,7 +62,7 @@ class Interpreter:
     parts: tuple[Path, ...] = ()
     """Members of `folders` that belong to the environment, or to the installation below it."""
     packages: tuple[Path, ...] = ()
-    """Folders with packages: those in `parts`, and members of `folders` that packages are linked from."""
+    """Folders with packages: folders in `parts`, and members of `folders` that packages are linked from."""
 
     @property
     def installed(self) -> tuple[Path, ...]:
@@ -74,13 +74,13 @@ def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
     """Choose and describe the interpreter for files in folder `near` of `workspace`.
 
     Raises:
-        SandboxError: there is none where the setting or the project says there is one.
+        SandboxError: there is no interpreter where the setting or the project says.
     """
     return described(choose(setting, near, workspace).path)
 
 
 def described(path: Path) -> Interpreter:
-    """As `describe`, which takes long: anew where something was installed, and else from time to time."""
+    """As `describe`, but cached, because that is slow. Repeated after an installation, and at intervals."""
     prefix = path.parent.parent
     places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
     return _described_once(path, tuple(map(_changed, places)), int(time.monotonic() / _AGAIN_SECONDS))
@@ -88,7 +88,7 @@ def described(path: Path) -> Interpreter:
 
 @lru_cache(maxsize=32)
 def _described_once(path: Path, changed: tuple[int, ...], moment: int) -> Interpreter:
-    del changed, moment  # others give another description
+    del changed, moment  # parts of the cache key
     return describe(path)
 
 
@@ -135,7 +135,7 @@ class _Shown:
             self.show(follow(part))
 
     def show(self, way: Followed | None) -> bool:
-        """Show the target of a path, if that is allowed; returns True if it is."""
+        """Show the target of a path, if that is allowed. Return True if it is."""
         place = shown_for(way.real, self._parts) if way is not None else None
         if way is None or place is None:
             return False
@@ -167,7 +167,7 @@ def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
 def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
     """Prefixes of the chosen environment or installation, and of the installations below it.
 
-    Another environment on the way is none of them: no interpreter reads it.
+    Other environments on the way are left out, because no interpreter reads them.
     """
     places = [place for way in ways for place in (way.real, *(link for link, _ in way.links))]
     candidates = dict.fromkeys([own, *(folder for place in places for folder in (place.parent, place.parent.parent))])
@@ -179,12 +179,12 @@ def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Parts of an environment or installation to show; the system's are visible anyway."""
+    """Parts of an environment or installation to show. The system's are visible anyway."""
     return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
 def _apart(executable: Path) -> list[Path]:
-    """Parts to show of a Python that was installed right into the home folder, or its `.local`."""
+    """Parts to show of a Python installed directly into the home folder or its `.local`."""
     prefix = executable.parent.parent
     if not (is_wide(prefix) and prefix.is_relative_to(home()) and is_installation(prefix)):
         return []
@@ -198,7 +198,7 @@ def _configuration(prefix: Path) -> dict[str, str]:
 
 
 def _packages(prefix: Path) -> Iterator[Path]:
-    """Folders that packages are installed to."""
+    """Folders into which packages are installed."""
     for library in libraries(prefix):
         yield from (real(Path(entry.path)) for entry in entries(library, _MOST_ENTRIES) if "-packages" in entry.name)
 
@@ -212,7 +212,7 @@ def _around_packages(prefixes: Iterable[Path]) -> Iterator[Path]:
 def _targets(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[Path]:
     """Targets of the links in `folders`, in `packages` and in each package; one for each folder of targets.
 
-    That is enough: a tool that links what it installs links all that belongs to a package from one place.
+    One is enough: a tool that links packages links all files of a package from the same place.
     """
     seen: set[str] = set()
     for entry in itertools.islice(_entries(folders, packages), _MOST_ENTRIES):

@@ -1,8 +1,10 @@
-"""Judge of evaluations: makes a Verdict of a worker's messages. The only place that compares outputs, by the rules of
-`doctest`.
+"""Judge of evaluations: turns a worker's messages into a Verdict.
 
-An informal example is compared by the value it gives, not by what it prints or how the value looks: who writes
-`f(2) == {"b", "a"}` or `f(2) -> 15` means no order of a set, no difference between 15 and 15.0, and no `print(15)`.
+This is the only module that compares outputs. It follows the rules of `doctest`.
+
+An informal example is compared by its value, not by its output or the value's representation. The author of
+`f(2) == {"b", "a"}` or `f(2) -> 15` does not mean a certain order of the set, a difference between 15 and 15.0,
+or `print(15)`.
 """
 
 from __future__ import annotations
@@ -33,17 +35,17 @@ _NAME_ERROR = re.compile(r"name '(\w+)' is not defined")
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
 _NEEDS = {
     1: "privileges",  # EPERM
-    11: "processes",  # EAGAIN, as `fork` gives it
-    **dict.fromkeys((13, 30), "processes"),  # EACCES, EROFS without a file, as the semaphores of multiprocessing
+    11: "processes",  # EAGAIN, as `fork` raises it
+    **dict.fromkeys((13, 30), "processes"),  # EACCES, EROFS without a file, as from semaphores of multiprocessing
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
 """Resource that a candidate lacked, by the number of its OSError."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
-"""The same if the error names a file."""
+"""The same for errors that name a file."""
 _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
-"""Names of shared memory in an error: in the file system, or as `multiprocessing.shared_memory` gives them."""
+"""Names of shared memory in an error: in the file system, or as `multiprocessing.shared_memory` makes them."""
 _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
-"""Resources that are lacking, by the start of what Python's own library raises without a number."""
+"""Missing resources, by the start of messages that the standard library raises without an error number."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\n\Z", re.MULTILINE)
 _LIKE_PROSE = re.compile(r"[ \t]*(?:[-*#:]|\.\.[ ]|.*[^\W\d_]{2}[^\w\n]+[^\W\d_]{2}|.*:[ \t]*$)")
 _SHOWN = 60
@@ -57,18 +59,18 @@ class Judge:
     program: Program
     isolation: Isolation
     examples: Sequence[Example]
-    """Examples to run; the Verdict fails as long as one has no result."""
+    """Examples to run. The Verdict fails as long as an example has no result."""
     note: str = ""
-    """Note for the Verdict in any case."""
+    """Note for the Verdict, whatever its outcome."""
     trace: Trace = field(init=False, default=Trace())
-    """Trace of the last example, if one was asked for. It is not part of the Verdict."""
+    """Trace of the last example, if requested. It is not part of the Verdict."""
     cut_short: FailureKind | None = field(init=False, default=FailureKind.KILLED)
-    """What keeps the evaluation from its end; None once every example has a result, or none can run."""
+    """Reason why the evaluation is incomplete; None once every example has a result, or none can run."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
-    """The first failure."""
+    """First failure."""
     _current: Example | None = field(init=False, default=None)
-    """Running example; None during the import of the module."""
+    """The running example; None during the import of the module."""
     _troubled: list[tuple[ExampleResult, Raised]] = field(init=False, default_factory=list)
     """Examples that raised an unexpected exception."""
     _unrelated: list[Failure] = field(init=False, default_factory=list)
@@ -79,14 +81,14 @@ class Judge:
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict so far. It is a failure until every example has a result."""
+        """Verdict so far: a failure until every example has a result."""
         failure = self._undefined_name() or self._failure
         if failure is None and self.cut_short is not None:
             failure = self._ending(self.cut_short, "was cut off: its process was killed from outside")
         return replace(self._verdict, failure=failure)
 
     def loaded(self, answer: SyntaxBroken | Imported) -> bool:
-        """Take the result of loading the module; returns True if its examples can run."""
+        """Handle the result of loading the module. Return True if its examples can run."""
         if isinstance(answer, SyntaxBroken):
             return self._cannot_run(self._syntax_failure(answer))
         raised = answer.raised
@@ -96,7 +98,7 @@ class Judge:
             reachable=answer.reachable,
             imports=raised is None,
             defines=answer.defines,
-            # After a failed import names are missing that the rest of the module would have defined.
+            # After a failed import, names that the rest of the module would have defined are missing too.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
             notes=(
                 *self._verdict.notes,
@@ -114,15 +116,15 @@ class Judge:
         return True
 
     def begins(self, example: Example) -> None:
-        """Take the start of an example."""
+        """Handle the start of an example."""
         self._current = example
 
     def answered(self, example: Example, answer: Answer) -> None:
-        """Take the end of an example."""
+        """Handle the end of an example."""
         got = _displayed(example, answer)
         matched = _matches(example, got, answer)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        # A result that may be the target's must match, but proves nothing.
+        # If it is uncertain whether the target ran, the result must match but proves nothing.
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
@@ -136,26 +138,26 @@ class Judge:
             failure = self._broken_example(example, answer.raised) or self._exception(example, answer.raised, got, hint)
             self._troubled.append((result, answer.raised))
         if failure.kind is FailureKind.DENIED or _takes_fence_for_output(example, got):
-            hint = failure.message  # the outputs do not show it
+            hint = failure.message  # the outputs do not show the cause
         self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=hint)))
-        # An example without output cannot verify anything, but raising is wrong all the same.
+        # An example without output cannot verify anything, but an exception still counts against the candidate.
         if counts and (example.has_want or answer.raised is not None):
             self._fail(failure)
         elif example.has_want:
             self._unrelated.append(failure)
 
     def traced(self, trace: Trace) -> None:
-        """Take the trace of an example.
+        """Handle the trace of an example.
 
         Raises:
-            ProtocolError: that is not in the target.
+            ProtocolError: the trace has lines outside the target.
         """
         if not all(self.program.first_line <= each.line <= self.program.last_line for each in trace.executed):
             raise ProtocolError("it traced what is not the target")
         self.trace = trace
 
     def ended(self, missing: tuple[str, ...]) -> None:
-        """Take the end of all examples. Names missing after the import may have been defined since."""
+        """Handle the end of all examples. Names that were missing after the import may have been defined by then."""
         if self._verdict.answers(self.examples):
             self.cut_short = None
         self._verdict = replace(self._verdict, undefined=missing)
@@ -170,11 +172,11 @@ class Judge:
         self._verdict = replace(self._verdict, notes=(*self._verdict.notes, *told))
 
     def timed_out(self, seconds: float) -> None:
-        """Take the timeout of the evaluation."""
+        """Handle the timeout of the evaluation."""
         self._end(FailureKind.TIMED_OUT, f"was still running after the {seconds:g} s that an evaluation may take")
 
     def died(self, status: int | None) -> None:
-        """Take the end of the worker; `status` is that of `Taken.status`."""
+        """Handle the end of the worker; `status` is as in `Taken.status`."""
         if status is None:
             self.misbehaved("it closed its line to the evaluator")
         elif status == OUT_OF_MEMORY:
@@ -185,15 +187,15 @@ class Judge:
             self._end(FailureKind.KILLED, f"ended Python (exit status {status})")
 
     def wrote_too_much(self, size: int) -> None:
-        """Take the end of an evaluation that wrote more than `size` bytes, or far too many files."""
+        """Handle the end of an evaluation that wrote more than `size` bytes, or far too many files."""
         self._end(FailureKind.KILLED, f"wrote more files than an evaluation may ({size >> 20} MiB)")
 
     def started_too_many_threads(self, most: int) -> None:
-        """Take an excess of threads, more than `most` at a time."""
+        """Handle an evaluation with more than `most` threads at a time."""
         self._end(FailureKind.KILLED, f"started more threads than an evaluation may ({most})")
 
     def misbehaved(self, how: str) -> None:
-        """Take a violation of the protocol."""
+        """Handle a violation of the protocol."""
         why = f"as only hostile or badly broken code does: {how}"
         self._end(FailureKind.PROTOCOL, f"broke the evaluator's protocol, {why}")
 
@@ -219,7 +221,7 @@ class Judge:
         return _brief(lines[line - 1]) if line <= len(lines) else ""
 
     def _own_line(self, line: int | None) -> int | None:
-        """Number of a module's line, counted in the candidate's function."""
+        """Convert a line number of the module to one within the candidate's function."""
         return None if line is None else line - self.program.first_line + 1
 
     def _syntax_failure(self, broken: SyntaxBroken) -> Failure:
@@ -275,7 +277,7 @@ class Judge:
         return Failure(kind, told, example, got, error, self._own_line(raised.line))
 
     def _need(self, raised: Raised) -> str | None:
-        """Resource that isolation denied to the code, as far as the error shows it."""
+        """Resource that isolation denied to the code, as far as the error shows."""
         if self.isolation.level is Level.NONE or "OSError" not in raised.bases:
             return None
         found = _ERRNO.search(raised.message)
@@ -288,7 +290,7 @@ class Judge:
         return need or _NEEDS.get(number)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
-        """Failure of an example that no candidate can pass, or that an earlier one caused."""
+        """Failure of an example that no candidate can pass, or that an earlier example caused."""
         error = raised.message.strip()
         if raised.origin == "syntax":
             message = f"{_place(example)} is a syntax error ({_brief(error)}): correct it."
@@ -310,7 +312,7 @@ class Judge:
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:
-        """Failure for undefined names, with the example that raised a NameError for one of them, if any."""
+        """Failure for undefined names. It includes the example that raised NameError for such a name, if any."""
         missing = self._verdict.undefined
         if not missing:
             return None
@@ -329,13 +331,16 @@ class Judge:
 
 
 def unparsed(path: Path, line: int, what: str) -> str:
-    """Say that a file is a syntax error at a 1-based line."""
+    """Message about a syntax error in a file, at a 1-based line."""
     return f"{path}, line {line}: {_brief(what)}. Fix this syntax error first: until then nothing in the file can run."
 
 
 def _displayed(example: Example, answer: Answer) -> str:
-    """Output of an example, with a newline at its end unless it is empty: printed text and value in one, as doctest
-    compares them. In prose the value comes first, and may be None."""
+    """Output of an example, ending with a newline unless empty.
+
+    Printed text and value are joined, as doctest compares them. For an informal example the value comes first, and may
+    be None.
+    """
     if example.informal and answer.raised is None:
         value = (answer.shown or "None").rstrip("\n") + _class_told(example, answer)
         return f"{value}\n" + (f"after printing\n{_ended(answer.printed)}" if answer.printed else "")
@@ -347,7 +352,7 @@ def _ended(output: str) -> str:
 
 
 def _class_told(example: Example, answer: Answer) -> str:
-    """Class of a value that is displayed as wanted but is something else."""
+    """Class of a value that looks like the wanted one but is something else."""
     looks_right = _is_value(answer.shown, example.want) and not _is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
 
@@ -357,11 +362,10 @@ def _is_value(display: str, want: str) -> bool:
 
 
 def _matches(example: Example, got: str, answer: Answer) -> bool:
-    """True if an example gave what was wanted: by the rules of `doctest.DocTestRunner`, or by value if it is
-    informal."""
+    """True if an example gave the wanted result, by the rules of `doctest.DocTestRunner`, or by value if informal."""
     raised = answer.raised
     if raised is None and example.informal:
-        # A result of None means that nothing is displayed.
+        # A wanted None means that nothing is displayed.
         shows_more = bool(answer.printed) and answer.plain == "None"
         return example.exception is None and _is_value(answer.plain, example.want) and not shows_more
     if raised is None:
@@ -380,14 +384,14 @@ def _agree(example: Example, want: str, got: str) -> bool:
 
 
 def _same_sets(example: Example, got: str) -> bool:
-    """True if what an example gave differs from its want only in the order of sets, or how they are written."""
+    """True if an example's output differs from its want only in the order of sets, or in how they are written."""
     if example.flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in example.want:
         return False
     return same_but_for_sets(example.want, got, partial(_agree, example))
 
 
 def _hint(example: Example, got: str, answer: Answer) -> str:
-    """Advice on an example that did not match; empty if there is none."""
+    """Advice on an example that failed; empty if there is none."""
     want, came = (example.want, got) if answer.raised is None else (example.exception or "", answer.raised.message)
     if same_but_for_order(want, came):
         return "Only the order inside braces differs: show `sorted(...)`, or compare with `==`."
@@ -397,7 +401,7 @@ def _hint(example: Example, got: str, answer: Answer) -> str:
 
 
 def _may_take_text_for_output(example: Example, got: str) -> bool:
-    """True if an example gave all of its want but lines at the end that look like prose."""
+    """True if the output equals the want except for trailing lines that look like prose."""
     lines = example.want.splitlines(keepends=True)
     shown = got.count("\n")
     if shown >= len(lines) or not _LIKE_PROSE.match(lines[shown]):
@@ -406,7 +410,7 @@ def _may_take_text_for_output(example: Example, got: str) -> bool:
         return _agree(example, "".join(lines[:shown]), got)
     match parsed(example.source):
         case ast.Module(body=[ast.Expr()]) | None:
-            return False  # its value is missing
+            return False  # the value of the expression is missing
     return True
 
 
@@ -417,7 +421,7 @@ def _takes_fence_for_output(example: Example, got: str) -> bool:
 
 
 def _exception_name(message: str) -> str:
-    """Exception class without module and text: all that IGNORE_EXCEPTION_DETAIL compares."""
+    """Name of an exception class without its module and message: all that IGNORE_EXCEPTION_DETAIL compares."""
     return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 
@@ -440,7 +444,7 @@ def _brief(text: str) -> str:
 
 
 def _quoted(output: str) -> str:
-    """Quote an output: its first line, with … if there is more."""
+    """Quote the first line of an output, with … if there is more."""
     lines = output.strip("\n").split("\n")
     first = lines[0]
     if not output.strip("\n"):

@@ -1,37 +1,37 @@
-"""Launcher of the user's interpreter: one process watches over it from outside, another locks itself down and becomes
-it.
+"""Launcher of the user's interpreter: one process supervises it from outside, another locks itself down and becomes it.
 
     launcher.py LIFELINE WRAPPER… -- CONFINEMENT… -- PROGRAM…
 
-Our own interpreter runs this file (`-I -S`, standard library only), so that nothing of the user's, neither a
+AdaCoder's own interpreter runs this file (`-I -S`, standard library only). So no code of the user, neither a
 `.venv/bin/python` nor a `.pth` file, runs before the locks are closed.
 
-With a LIFELINE, a descriptor that nothing is ever written to, it forks, and stays outside as the *supervisor*: when
-the lifeline's other end is gone, because the server closed it or died, or when the child has ended, it kills whatever
-came of the child and ends when nothing is left. Meanwhile it kills what has too many processes or threads. The child
-becomes WRAPPER, a command that runs this file again inside, with an empty LIFELINE; where there is no WRAPPER it goes
-on itself: it confines itself and, as soon as descriptor 0 has something to read, becomes PROGRAM.
+LIFELINE is a descriptor to which nothing is ever written. With it, the launcher forks and stays outside as the
+*supervisor*. When the child has ended, or the other end of the lifeline is closed because the server closed it or died,
+the supervisor kills all descendants of the child and ends once they are gone. Meanwhile it kills process groups or
+trees with too many processes, and processes with too many threads. The child becomes WRAPPER, a command that runs this
+file again inside, with an empty LIFELINE. Without a WRAPPER the child goes on itself: it confines itself and, as soon
+as descriptor 0 has something to read, becomes PROGRAM.
 
 Each CONFINEMENT is a KEY=VALUE, all of them optional:
 
-    limit:NAME=N    `resource.RLIMIT_NAME`; one that is lower already stays
+    limit:NAME=N    `resource.RLIMIT_NAME`; an already lower limit stays as it is
     scratch=PATH    the folder to work in
-    slots=N         folders 0 … N-1 to make in it where they are missing, one for each evaluation that may run at a
-                    time; under a filter there may be little more than so many processes
+    slots=N         folders 0 … N-1 to create in it if they are missing, one for each concurrent evaluation; under a
+                    filter there may be little more than that many processes
     statm=D         leave its own `/proc/self/statm` open for the interpreter as descriptor D, if there is a `/proc`
-    landlock=ABI    hold files, network and signals with this version of Landlock; then `read`, `list` and `device`
-                    are all that may be got at besides the scratch folder
-    rulesets=D      leave a Landlock ruleset that allows of the scratch folder only slot I open as descriptor D + I
-    group=N         after those leave one open for each N slots, that allows these
-    read=PATH       may be read and executed, with all that is in it
-    list=PATH       its entries may be listed, and those of the folders in it
+    landlock=ABI    restrict files, network and signals with this version of Landlock; then only the scratch folder and
+                    `read`, `list` and `device` paths are accessible
+    rulesets=D      as descriptor D + I, leave open a Landlock ruleset that allows only slot I of the scratch folder
+    group=N         after those, leave open a ruleset for each N slots, which allows all of them
+    read=PATH       may be read and executed, with everything in it
+    list=PATH       its entries may be listed, as may the folders in it
     device=PATH     may be read and written
     filter=HEX      a seccomp program
 """
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # `signal` without what takes long to import
+import _signal  # type: ignore[import-not-found]  # `signal` without its slow imports
 import os
 import resource
 import select
@@ -48,14 +48,13 @@ if TYPE_CHECKING:
 LINUX = sys.platform == "linux"
 _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
-"""Interval for counting processes."""
+"""Milliseconds between two counts of processes."""
 _OWN_PROCESSES = 8
 """Allowance beyond the evaluations of a group: for bwrap, the template, and killed processes that are not gone yet."""
 _BOMB = 8
-"""How many times its limit a process group may be until it is killed as a whole."""
+"""Factor over its limit at which a process group is killed as a whole."""
 _MOST_THREADS = 1000
-"""Maximum for one process: an evaluation is ended long before, and imported libraries start a few for each
-processor."""
+"""Maximum for one process. Evaluations are ended long before. Libraries start a few threads for each processor."""
 
 # linux/prctl.h
 _PR_SET_PDEATHSIG = 1
@@ -102,8 +101,8 @@ def main(arguments: list[str]) -> None:
 def most_processes(confinement: Sequence[str]) -> int:
     """Maximum number of processes in a process group.
 
-    A template and its evaluations are one group, and each importer with its desks and their evaluations is another. An
-    evaluation has no process of its own if there is a filter. Without a filter there is no limit.
+    A template and its evaluations are one group. Each importer with its desks and their evaluations is another. With a
+    filter, evaluations cannot start processes. Without a filter the number is unlimited.
     """
     wishes = dict(argument.partition("=")[::2] for argument in confinement)
     group = int(wishes.get("group", "1"))
@@ -119,13 +118,13 @@ def become(program: list[str]) -> NoReturn:
 
 
 def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoReturn:
-    """Fork, and go on in the child. The parent watches over it and all its descendants, to the end.
+    """Fork, and go on in the child. The parent supervises it and all its descendants until their end.
 
     `most`: maximum number of processes in a process group.
     """
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # what ends is gone at once, and no zombies pile up
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # ended children disappear at once, so no zombies pile up
     if LINUX:
-        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # so that all orphans below become ours, and none is lost
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # adopt all orphans below, so that none gets lost
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
@@ -148,7 +147,7 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
                 if (group := os.getpgid(pid)) != os.getpgrp():
                     kill(os.killpg, group)  # all at once, so that nothing can fork faster than it is killed
     with suppress(ChildProcessError):
-        os.wait()  # for those that the system did not tell of
+        os.wait()  # for children that the system did not list
     os._exit(0)
 
 
@@ -158,10 +157,10 @@ def kill(how: Callable[[int, int], None], target: int) -> None:
 
 
 def wait_for_end(child: int, lifeline: int, most: int) -> None:
-    """Wait until the child has ended, or the other end of the lifeline is gone. Meanwhile end what is excessive."""
+    """Wait until the child ends or the lifeline's other end is closed. Meanwhile kill processes that exceed limits."""
     if sys.platform == "linux":
         watch = select.poll()
-        watch.register(lifeline, 0)  # a hang-up is told unasked
+        watch.register(lifeline, 0)  # poll reports a hang-up even without being asked
         with suppress(ProcessLookupError):  # it has ended
             watch.register(os.pidfd_open(child), select.POLLIN)
             warned: set[int] = set()
@@ -176,18 +175,19 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
 
 
 def end_excess(most: int, warned: set[int]) -> None:
-    """Kill what has too many processes or threads below this process, and nothing else.
+    """Kill descendants of this process that have too many processes or threads, and no other processes.
 
-    Of a process group of more than `most` processes, the smallest tree of processes that is larger is killed. If there
-    is no such tree, or if one was killed before, the whole group is: nothing in it can fork faster than it is killed.
+    In a process group of more than `most` processes, the smallest process tree larger than that is killed. Without such
+    a tree, or if one was already killed in this group, the whole group is killed, so that nothing in it can fork faster
+    than it is killed.
 
-    `warned`: groups of which a tree was killed.
+    `warned`: groups in which a tree was killed.
     """
     groups: dict[int, int] = {}
     parents: dict[int, int] = {}
     sizes: dict[int, int] = {}
     found = [os.getpid()]
-    for parent in found:  # the loop comes to what it adds, too
+    for parent in found:  # the loop also visits the items that it adds
         for pid in children(parent):
             try:
                 group, threads = group_and_threads(pid)
@@ -198,7 +198,7 @@ def end_excess(most: int, warned: set[int]) -> None:
             sizes[group] = sizes.get(group, 0) + 1
             if threads > _MOST_THREADS:
                 kill(os.kill, pid)
-            if sizes[group] > _BOMB * most:  # it may fork faster than this loop goes on
+            if sizes[group] > _BOMB * most:  # it may fork faster than this loop runs
                 kill(os.killpg, group)
     for group in [group for group, size in sizes.items() if size > most]:
         tree = smallest_tree([pid for pid in groups if groups[pid] == group], parents, most)
@@ -210,7 +210,7 @@ def end_excess(most: int, warned: set[int]) -> None:
 
 
 def smallest_tree(members: Sequence[int], parents: Mapping[int, int], most: int) -> list[int]:
-    """The deepest of `members` that has more than `most` descendants among them, with those; empty if none has.
+    """Deepest process tree within `members` that has more than `most` processes; empty if there is none.
 
     Parents come before their children in `members`.
     """
@@ -230,12 +230,12 @@ def group_and_threads(pid: int) -> tuple[int, int]:
         OSError: it has ended.
     """
     with open(f"/proc/{pid}/stat", "rb") as file:
-        fields = file.read().rpartition(b")")[2].split()  # proc(5): the name in parentheses may hold anything
+        fields = file.read().rpartition(b")")[2].split()  # proc(5): the name in parentheses may contain anything
     return int(fields[2]), int(fields[17])
 
 
 def children(parent: int) -> list[int]:
-    """Child processes of one, adopted orphans included; empty if the system does not tell."""
+    """Children of a process, including adopted orphans; empty if unknown."""
     found: list[int] = []
     with suppress(OSError):  # it has ended, or this is not Linux
         for thread in os.listdir(f"/proc/{parent}/task"):
@@ -265,7 +265,7 @@ def confine(confinement: Sequence[str]) -> None:
         os.chmod(slot, 0o700)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
-        with suppress(OSError):  # there may be no /proc
+        with suppress(OSError):  # /proc may be missing
             keep_open(os.open("/proc/self/statm", os.O_RDONLY), int(descriptor))
     if LINUX:
         prctl(_PR_SET_NO_NEW_PRIVS, 1)
@@ -278,7 +278,7 @@ def confine(confinement: Sequence[str]) -> None:
 
 
 def lower_limit(name: str, value: int) -> None:
-    kind = getattr(resource, f"RLIMIT_{name}", None)  # not every system knows every limit
+    kind = getattr(resource, f"RLIMIT_{name}", None)  # not every system has every limit
     if kind is None:
         return
     hard = resource.getrlimit(kind)[1]
@@ -287,9 +287,9 @@ def lower_limit(name: str, value: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up root's powers; Landlock and seccomp restrict root too, but there is no reason to rely on that."""
+    """Give up root's capabilities. Landlock and seccomp restrict root too, but this does not rely on that."""
     for capability in range(_CAPABILITIES):
-        with suppress(OSError):  # it has none to give up, or the kernel does not know this one
+        with suppress(OSError):  # there is nothing to give up, or the kernel does not know it
             prctl(_PR_CAPBSET_DROP, capability)
     nothing = struct.pack("6I", *[0] * 6)
     syscall(_CAPSET[os.uname().machine], struct.pack("Ii", _CAPABILITY_VERSION_3, 0), nothing)
@@ -303,14 +303,14 @@ def hold(
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
         *((path, _READ_DIR) for path in wishes.get("list", ())),
-        # What is written to /dev/zero is lost; but a mapping of it that can be written is memory that nothing counts.
+        # Data written to /dev/zero is lost. But a writable mapping of it is memory that nothing counts.
         *((path, _READ_FILE | (0 if path == "/dev/zero" else _WRITE_FILE)) for path in wishes.get("device", ())),
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
     groups = [slots[start : start + group] for start in range(0, len(slots), group)] if group > 1 else []
     for number, places in enumerate([*([slot] for slot in slots), *groups]):
         keep_open(ruleset(abi, everything, [*rules, *((place, writing) for place in places)]), rulesets + number)
-    # Of the scratch folder the template too may fill the slots only, whose files are counted.
+    # In the scratch folder, even the template may fill only the slots, whose files are counted.
     own = ruleset(abi, everything, [*rules, (scratch, _READ_DIR), *((slot, writing) for slot in slots)])
     syscall(_RESTRICT_SELF, own, 0)
     os.close(own)
@@ -332,7 +332,7 @@ def ruleset(abi: int, rights: int, rules: Sequence[tuple[str, int]]) -> int:
     for path, allowed in rules:
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError:  # it is not there, or is not ours to see: nothing to allow
+        except OSError:  # it is missing or inaccessible, so there is nothing to allow
             continue
         if not os.path.isdir(path):
             allowed &= _ON_FILES
@@ -351,14 +351,14 @@ def load_filter(program: bytes) -> None:
 
 
 def wait_for_word() -> None:
-    """Wait for the first message to the interpreter, which is on descriptor 0: nothing of the user's runs before it.
+    """Wait for the interpreter's first message, on descriptor 0. No code of the user runs before it.
 
-    So all that takes time is done while it is still proved that this confines.
+    So the slow steps of the start can be done while the confinement is still being proven.
     """
     watch = select.poll()
     watch.register(0, select.POLLIN)
     ((_, events),) = watch.poll()
-    if events & ~select.POLLIN:  # whoever was to send it is gone
+    if events & ~select.POLLIN:  # the sender is gone
         os._exit(1)
 
 

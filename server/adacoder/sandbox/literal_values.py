@@ -1,7 +1,7 @@
 """Comparison of displayed values.
 
-What a worker says is hostile. Only what is plainly a literal is read, and nothing that Python's parser could choke on:
-of bounded length and depth, and without arithmetic.
+The output of a worker may be hostile. Only plain literals of limited length and depth and without arithmetic are
+parsed, so that Python's parser cannot choke on them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from itertools import accumulate
 from adacoder.pytext import parsed
 
 _LONGEST = 20_000
-"""Maximum length of a text that is read."""
+"""Maximum length of a text that is parsed."""
 _DEEPEST = 50
 """Maximum nesting of brackets."""
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
-"""A string, or the rest of the line where it is not closed: then nothing is searched twice."""
+"""A string, or the rest of the line if the string is not closed. So nothing is searched twice."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
-"""Operators in a literal without strings and exponents."""
+"""Operators in a literal after removal of strings and exponents."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)
 """Parts of an output: strings, commas, brackets, and the text between them."""
 _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?(?=\d)")
@@ -32,8 +32,8 @@ _OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 def same_value(one: str, other: str) -> bool:
     """True if two texts are literals of the same value.
 
-    Numbers are the same as `==` has it, so 15 is 15.0; but no number is True or False, and no list is a tuple. Nothing
-    is rounded: who writes 3.14 may mean just that.
+    Numbers are compared by `==`, so 15 is 15.0. But no number is True or False, and no list is a tuple. Nothing is
+    rounded: an author who writes 3.14 may mean exactly that.
     """
     form = _form_of(one)
     return form is not None and form == _form_of(other)
@@ -42,7 +42,7 @@ def same_value(one: str, other: str) -> bool:
 def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) -> bool:
     """True if two outputs differ only in how the literal sets in them are written.
 
-    Each output, or each of its lines, is a literal, which may hold `set()` and `frozenset(…)`. Sets are compared by
+    Each output, or each of its lines, is a literal, which may contain `set()` and `frozenset(…)`. Sets are compared by
     value and by the types of their elements, so {1} is neither {True} nor {1.0}. `agree` compares the rest as text.
     """
 
@@ -66,7 +66,7 @@ def same_but_for_order(want: str, got: str) -> bool:
 
 
 def _with_sorted_sets(written: str) -> str | None:
-    """A literal with each of its outermost sets in a canonical form; None if it is no literal."""
+    """A literal with each of its outermost sets in a canonical form; None if the text is not a literal."""
     text = written.strip()
     if "{" not in text or "\r" in text or len(text) > _LONGEST or not _is_plain(text):
         return None
@@ -90,10 +90,10 @@ def _with_sorted_sets(written: str) -> str | None:
 
 
 def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) -> str:
-    """The canonical form of a literal; `sets` collects the outermost sets, in order, and their forms.
+    """Canonical form of a literal. `sets` collects its outermost sets, in order, with their forms.
 
     Raises:
-        ValueError: it is no literal.
+        ValueError: it is not a literal.
     """
     match node:
         case ast.Constant(value=bool() | int() | float() | complex() | str() | bytes() | None):
@@ -117,7 +117,7 @@ def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) ->
 
 
 def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
-    """Raises ValueError: a dictionary is unpacked."""
+    """Raises ValueError if a dictionary is unpacked."""
     found = [node for node in nodes if node is not None]
     if len(found) < len(nodes):
         raise ValueError("no literal")
@@ -125,7 +125,7 @@ def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
 
 
 def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
-    """An output with the comma-separated items inside braces in another order. It need not be Python."""
+    """An output with the comma-separated items inside braces rearranged. It need not be Python."""
     open_: list[tuple[str, list[list[str]]]] = [("", [[]])]
     for part in _PIECE.findall(written.strip()):
         opener, items = open_[-1]
@@ -144,7 +144,7 @@ def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
 
 
 def _form_of(written: str) -> Hashable | None:
-    """Canonical form of the value of a literal; None if the text is none."""
+    """Canonical form of the value of a literal; None if the text is not a literal."""
     try:
         return _form(value_of(written))
     except (ValueError, TypeError):
@@ -152,10 +152,10 @@ def _form_of(written: str) -> Hashable | None:
 
 
 def value_of(written: str) -> object:
-    """The value of a literal.
+    """Value of a literal.
 
     Raises:
-        ValueError: it is none, or too long.
+        ValueError: the text is not a literal, or too long.
     """
     text = written.strip()
     if len(text) > _LONGEST or not _is_plain(text):
@@ -170,7 +170,7 @@ def value_of(written: str) -> object:
 
 
 def _is_plain(text: str) -> bool:
-    """True if `text`, if it is Python at all, is a literal without arithmetic or deep nesting."""
+    """True if `text`, provided that it is Python, is a literal without arithmetic or deep nesting."""
     bare = _EXPONENT.sub("", _STRING.sub("''", text))
     if _ARITHMETIC.search(bare):
         return False
@@ -182,7 +182,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _form(value: object) -> Hashable:
-    """Return equal objects for the same values only."""
+    """Return objects that are equal only for the same values."""
     match value:
         case float() if math.isnan(value):
             return "nan"

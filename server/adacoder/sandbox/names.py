@@ -1,8 +1,9 @@
 """Runs in the *user's* interpreter, confined: resolves the names in the statements of a docstring.
 
-Standard library only, Python 3.8 and later; `worker.py` uses it. A statement that shows what an earlier one got of the
-target need not enter its code: `>>> s = Stats([1])` does, `>>> s` shows it. And one that enters nothing may have run
-something else, which only the names as they stand then tell. No code of what they stand for is run.
+Standard library only, Python 3.8 and later. Used by `worker.py`. A statement that only shows an earlier result of the
+target need not enter the target's code: `>>> s = Stats([1])` enters it, `>>> s` only shows the result. And a statement
+that does not enter it may have run another function. Only the current values of its names show which one. None of these
+values' own code is run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-# Ours alone: what a candidate does to the real ones does not reach this file.
+# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _MODULE = type(builtins)
@@ -27,7 +28,7 @@ _UNCHANGEABLE = (
     *(_MODULE, type, _FUNCTION, _BUILTIN, type(None), type(...), type(NotImplemented)),
     *(int, float, complex, str, bytes, frozenset, range, slice),
 )
-"""Types of objects that no statement changes by calling them or taking something from them."""
+"""Types whose objects do not change when a statement calls them or reads from them."""
 _module_dict: Any = vars(_MODULE)["__dict__"]
 _class_dict = type.__dict__["__dict__"].__get__
 _mro = type.__dict__["__mro__"].__get__
@@ -42,21 +43,19 @@ class Flow:
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """Identity of the value of each name, or None if it has none, and True if it certainly comes from the
-        target."""
+        """Identity of each name's value (None if it has none), and True if that certainly comes from the target."""
         self._carrying: dict[str, bool] = {}
-        """Members of these whose value is unchanged."""
+        """Subset of `_carried` whose value is unchanged."""
 
     def begins(self) -> None:
-        """Take the start of a statement."""
+        """Handle the start of a statement."""
         self._count = len(self._names)
         self._carrying = {name: sure for name, (value, sure) in self._carried.items() if value == self._identity(name)}
 
     def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
-        """Tell if a statement, which has run, ran the target or used its results; None if that is uncertain.
+        """Return True if a finished statement ran the target or used its results; None if that is uncertain.
 
-        `entered`: whether it was seen to enter its code; `shows`: whether it gave an output; `binds`: whether it is
-        one that can bind names.
+        `entered`: it was seen to enter the target's code. `shows`: it gave an output. `binds`: it can bind names.
         """
         ran: bool | None = entered
         if self._carrying and not entered:
@@ -70,7 +69,7 @@ class Flow:
             return ran
         for name in _names_of(code) if entered else ():
             if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
-                is_effect = not shows and bound <= {"_"}  # which is where people put what they do not want to see
+                is_effect = not shows and bound <= {"_"}  # by convention, `_` takes values that are not to be shown
                 self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
         for name in bound:
             if not issubclass(type(self._names.get(name)), _MODULE):
@@ -113,7 +112,7 @@ def _bound(source: str) -> set[str]:
 
 
 def _nodes(source: str) -> Iterator[Any]:
-    """Syntax nodes of a statement that compiles."""
+    """Syntax nodes of a statement, which must compile."""
     pending: list[object] = [compile(source, "<names>", "exec", PyCF_ONLY_AST, True)]
     while pending:
         node = pending.pop()
@@ -130,12 +129,11 @@ def _nodes(source: str) -> Iterator[Any]:
 def told(
     source: str, module: str, qualname: str, own: Sequence[CodeType], last: int, names: Mapping[str, object]
 ) -> str:
-    """Meaning of a name in a statement that is called like the target but is something else, such as "`b.f` is
-    `a.c.f`".
+    """Describe a name in a statement that looks like the target but is something else, such as "`b.f` is `a.c.f`".
 
-    Empty if all of them stand for the target or its class, as far as can be told. "`f` is a …" if the name stands for
-    the target in a form whose runs are never seen: compiled to machine code, or anew. `own`: the code of the target,
-    to its line `last`; `names`: the docstring's globals.
+    Empty if all such names refer to the target or its class, as far as can be determined. "`f` is a …" if the name
+    refers to a form of the target whose calls cannot be observed: compiled to machine code, or recompiled. `own`: code
+    of the target, which ends on line `last`. `names`: the docstring's globals.
     """
     parts = qualname.split(".")
     expected = {f"{module}.{'.'.join(parts[:end])}" for end in range(1, len(parts) + 1)}
@@ -153,7 +151,7 @@ def told(
             unseen = _unseen(found, own, last)
             if unseen:
                 return f"`{'.'.join(dotted)}` is a {unseen}"
-        # A decorator's wrapper says that it is what it wraps, and stands in another file.
+        # The wrapper of a decorator has the name of the function it wraps, but is defined in another file.
         is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
         if full and code is not None and is_near and not any(code is each for each in own):
             return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"
@@ -161,7 +159,7 @@ def told(
 
 
 def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
-    """What makes the runs of the target invisible, if it is called through `value`; empty if they would be seen."""
+    """Reason why the target's code is not observed when called through `value`; empty if it would be observed."""
     if not own:
         return ""
     file = own[0].co_filename
@@ -177,7 +175,7 @@ def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
 
 
 def _dotted(node: Any) -> list[str]:
-    """Parts of a dotted name; empty for anything else."""
+    """Parts of a dotted name; empty for any other node."""
     parts: list[str] = []
     while type(node).__name__ == "Attribute":
         parts.insert(0, node.attr)
@@ -186,7 +184,7 @@ def _dotted(node: Any) -> list[str]:
 
 
 def _value(parts: list[str], names: Mapping[str, object]) -> object:
-    """Value of a dotted name, as far as stored values tell; else None."""
+    """Value of a dotted name, as far as stored attributes show it; else None."""
     first, *rest = parts
     value: Any = names.get(first)
     for name in rest:
@@ -202,7 +200,7 @@ def _value(parts: list[str], names: Mapping[str, object]) -> object:
 
 
 def _full_name(value: Any) -> str:
-    """Qualified name of a function or class, as it says itself; empty if unknown."""
+    """Qualified name that a function or class gives for itself; empty if unknown."""
     if issubclass(type(value), type):
         parts = [_class_dict(value).get("__module__"), _name_of_class(value)]
     elif type(value) in (_FUNCTION, _BUILTIN):

@@ -1,11 +1,12 @@
-"""Runs in the *user's* interpreter, confined: observes if code of the target runs, and which of its lines.
+"""Runs in the *user's* interpreter, confined: observes whether code of the target runs, and which of its lines.
 
-Standard library only, Python 3.8 and later; `worker.py` uses it. Code is known by what it is, a code object that was
-compiled of the module under test, and never by names or files. From 3.12 on the interpreter itself is asked
-(`sys.monitoring`), about this code alone; before, a hook looks until this code begins. Neither runs Python code at
-every call of the target, so that it has the depth of recursion, the tracebacks and the tracers that it would have.
+Standard library only, Python 3.8 and later. Used by `worker.py`. Code is identified by its code object, compiled from
+the module under test, never by names or files. From Python 3.12 on, the interpreter itself reports events of this code
+alone (`sys.monitoring`). Before, a hook is active until this code begins. Neither runs Python code at every call of the
+target. So recursion depth, tracebacks and tracers are the same as without observation.
 
-No callback shows what it writes to, and one that is called says nothing: the interpreter must be in that code.
+No callback gives access to the object that it writes to. A call of a callback proves nothing by itself: the interpreter
+must be executing that code.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-# Ours alone: what a candidate does to the real ones does not reach this file.
+# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
-_getframe = sys._getframe  # noqa: SLF001  # it is where callbacks are called from
+_getframe = sys._getframe  # noqa: SLF001  # it shows the caller of a callback
 _NAME = "adacoder"
 _TOOLS = (5, 4, 3, 2, 1, 0)
-"""Tool numbers, those that other programs rarely use first."""
+"""Tool numbers. Those that other programs rarely use come first."""
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
 """Flags of generators and coroutines."""
 
@@ -44,10 +45,10 @@ def by_name(module: CodeType) -> dict[str, list[CodeType]]:
 def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, last: int) -> tuple[CodeType, ...]:
     """Code of the function or class in lines `first` to `last` of a module, with all nested code.
 
-    `codes`: as of `by_name`. What stands in its decorators, defaults and annotations is code of what is around it.
+    `codes`: as returned by `by_name`. Code in decorators, defaults and annotations belongs to the enclosing code.
     """
     named = codes.get(qualname.rpartition(".")[2], ())
-    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}  # those of one text are equal
+    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}  # same text makes equal code
     pending = [*found.values()]
     for code in pending:
         nested = [each for each in code.co_consts if type(each) is type(code) and id(each) not in found]
@@ -57,15 +58,15 @@ def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, 
 
 
 def _hidden(callback: Callable[..., object]) -> Callable[..., object]:
-    """Wrap a callback so that it does not show what it calls. Nothing is cached."""
+    """Wrap a callback so that it does not reveal the function that it calls. Nothing is cached."""
     return _lru_cache_wrapper(callback, 0, False, tuple)  # type: ignore[call-arg]
 
 
 class Observer:
-    """Observer of some code: if it runs, and which of its lines."""
+    """Observes whether some code runs, and which of its lines."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """As of `observer`."""
+        """As `observer`."""
         self.codes = codes
         self._ids = frozenset(map(id, codes))  # code objects of the same text are equal
         self._by_line = by_line
@@ -81,7 +82,7 @@ class Observer:
         self.branches.clear()
 
     def start(self) -> None:
-        """Begin to observe, or go on."""
+        """Begin to observe, or continue."""
         raise NotImplementedError
 
     def is_undisturbed(self) -> bool:
@@ -89,7 +90,7 @@ class Observer:
         raise NotImplementedError
 
     def stop(self) -> None:
-        """End; the results are complete now."""
+        """Stop observing. The results are complete now."""
 
     def _holds(self, code: object) -> bool:
         return id(code) in self._ids
@@ -99,7 +100,7 @@ class Monitored(Observer):
     """Observer by `sys.monitoring`, from Python 3.12 on."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """As of `observer`."""
+        """As `observer`."""
         super().__init__(codes, by_line=by_line)
         self._tool: int | None = None
         begins = _hidden(self._begins)
@@ -109,18 +110,18 @@ class Monitored(Observer):
             self._callbacks.update(dict.fromkeys(_BRANCHES, _hidden(self._turns)))
 
     def start(self) -> None:
-        """As of `Observer`."""
+        """As `Observer.start`."""
         self._tool = _claimed()
         if self._tool is None:
             return
         for event, callback in self._callbacks.items():
             _register(self._tool, event, callback)
-        for code in self.codes:  # also what was seen before, and is not watched any more
+        for code in self.codes:  # re-enables events of code that was seen before
             _set_events(self._tool, code, 0)
             _set_events(self._tool, code, self._events(code))
 
     def is_undisturbed(self) -> bool:
-        """As of `Observer`."""
+        """As `Observer.is_undisturbed`."""
         tool = self._tool
         return (
             tool is not None
@@ -130,7 +131,7 @@ class Monitored(Observer):
         )
 
     def _events(self, code: CodeType) -> int:
-        # Nothing tells of an exception that is thrown into what is suspended, but that it reaches a line.
+        # An exception thrown into suspended code causes no event except for a line that it reaches.
         by_line = _EVENTS.LINE if self._by_line or code.co_flags & _SUSPENDS else 0
         return int(_EVENTS.PY_START | _EVENTS.PY_RESUME | by_line | (sum(_BRANCHES) if self._by_line else 0))
 
@@ -150,21 +151,21 @@ class Monitored(Observer):
             lines = self._line_of[id(code)]
             if offset in lines and destination in lines:
                 self.branches.add((lines[offset], lines[destination]))
-        return None if len(_BRANCHES) == 1 else _DISABLE  # where both sides are one event, both would end
+        return None if len(_BRANCHES) == 1 else _DISABLE  # if both branches are one event, disabling it would end both
 
 
 class Profiled(Observer):
-    """Observer by a profiler, before Python 3.12, until the target begins; a tracer finds lines.
+    """Observer by a profiler, before Python 3.12, until the target begins. With `by_line`, by a tracer.
 
-    So what the target does costs nothing more, and is as deep as ever. Where much runs before it, the profiler that
-    `cProfile` is made of takes over, which runs no Python code.
+    So the target runs at full speed and with its usual recursion depth. If much code runs before it, the profiler
+    behind `cProfile` takes over, which runs no Python code.
     """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """As of `observer`."""
+        """As `observer`."""
         super().__init__(codes, by_line=by_line)
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
-        """Offsets of code that was called and has not begun. Closing it is an event too, the same for profilers."""
+        """Offsets of generators and coroutines that have not begun. To profilers, closing it looks like a start."""
         is_told_apart = not by_line and not self._starts and _Profiler is not None
         self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
         self._hook: Any = _hidden(self._traces if by_line else self._sees)
@@ -178,21 +179,21 @@ class Profiled(Observer):
         self._watch_threads()
 
     def start(self) -> None:
-        """As of `Observer`."""
+        """As `Observer.start`."""
         self._watch_threads()
         self._thread = _get_ident()
         self._patience = _PATIENCE if self._profiler is not None else 0
         self._set(self._hook)
 
     def is_undisturbed(self) -> bool:
-        """As of `Observer`."""
+        """As `Observer.is_undisturbed`."""
         if self._by_line:
             return _gettrace() is self._hook
         found = _getprofile()
         return self.entered or found is self._hook or (found is not None and found is self._profiler)
 
     def stop(self) -> None:
-        """As of `Observer`."""
+        """As `Observer.stop`."""
         self._set(None)
         if self._profiler is not None:
             self._profiler.disable()
@@ -209,7 +210,7 @@ class Profiled(Observer):
             getattr(threading, f"set{kind}")(self._hook)
 
     def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
-        """As `_thread.start_new_thread`, of which `threading` has its own."""
+        """As `_thread.start_new_thread`, to which `threading` keeps its own reference."""
 
         def observed() -> None:
             self._set(self._hook)
@@ -218,9 +219,9 @@ class Profiled(Observer):
         return _start_new_thread(observed, ())
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
-        """Handle an event; in threads all of them, as they may go on in the next example."""
+        """Handle an event. Other threads are observed even after a hit, since they may go on in the next example."""
         code = frame.f_code
-        if id(code) in self._ids:  # not a call: there are millions of events
+        if id(code) in self._ids:  # no function call, since there are millions of events
             if _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
                 self.entered = True
                 if _get_ident() == self._thread:
@@ -240,9 +241,9 @@ class Profiled(Observer):
 
 
 def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
-    """All lines of code, and all branches as far as the interpreter tells them.
+    """All lines of code, and all branches as far as the interpreter reports them.
 
-    The line that a function begins on is one only where it has no other.
+    The line on which a function begins counts only if it has no other.
     """
     import dis
 
@@ -260,7 +261,7 @@ def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]
 
 
 def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
-    """Offsets of instructions with their lines; those that only end a loop belong to what follows it."""
+    """Offsets of instructions with their lines. Instructions that only end a loop belong to the line after it."""
     import dis
 
     starts = dict(dis.findlinestarts(code))
@@ -297,7 +298,7 @@ if _monitoring is not None:
         return None
 else:
     import _thread
-    import dis  # here, and not in each process that observes a generator
+    import dis  # here, not in each process that observes a generator
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
@@ -311,20 +312,20 @@ else:
     except ImportError:
         _Profiler = None
     else:
-        _Profiler = type("Profiler", (Profiler,), {})  # of its own, to be told from those of a program
+        _Profiler = type("Profiler", (Profiler,), {})  # a subclass, to distinguish it from a program's own profilers
 
     def _getprofile_of_others() -> Any:
-        """As `sys.getprofile`, which would show what observes."""
+        """As `sys.getprofile`, but without showing this observer."""
         found = _getprofile()
         return None if type(found) in (_Profiler, _lru_cache_wrapper) else found
 
     def _gettrace_of_others() -> Any:
-        """As `sys.gettrace`, which would show what observes."""
+        """As `sys.gettrace`, but without showing this observer."""
         found = _gettrace()
         return None if type(found) is _lru_cache_wrapper else found
 
     def _start(code: CodeType) -> int:
-        """Offset of a generator or coroutine that has not begun."""
+        """Offset at which a generator or coroutine has not begun."""
         found = (each.offset for each in dis.get_instructions(code) if each.opname == "RETURN_GENERATOR")
         return next(found, -1)
 

@@ -1,6 +1,6 @@
-"""Probe of isolation: a mechanism counts if code that tries to break out cannot.
+"""Probe of isolation: a mechanism counts only if code that tries to break out of it fails.
 
-Every attempt that must fail has a twin that must succeed, so that a canary that could do nothing at all is no
+Every attempt that must fail has a twin that must succeed. Otherwise a canary that could do nothing at all would pass as
 proof.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _PROBE_SECONDS = 20
 _BEGUN_SECONDS = 0.005
-"""Time after which `meanwhile` is called, while a mechanism is being tried."""
+"""Seconds after which `meanwhile` is called, while a mechanism is being tried."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -116,19 +116,19 @@ def fork():
 
 
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
-"""Called with a mechanism that is being tried, and a Permit that tells in the end if it isolates."""
+"""Called with the mechanism being tried, and a Permit that resolves to whether it isolates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The proved isolation on this machine."""
+    """Proven isolation on this machine."""
 
     isolation: Isolation
     mechanism: Mechanism
     reason: str
     """Reason why it is not at the best level; empty if it is."""
     is_recorded: bool = False
-    """True if it was proved at an earlier start, and its conditions still hold."""
+    """True if it was proven at an earlier start and its conditions still hold."""
 
     @property
     def remedy(self) -> str:
@@ -149,9 +149,9 @@ async def probe(
 ) -> Proof:
     """Find the strongest mechanism that isolates code here, up to the level `best`.
 
-    What was found is known: for good if it is no worse than `best`, as long as PATH does not change; else for a moment,
-    since what is missing may be installed. `anew`: it is to be tried now, whatever was found before. `keeps`: what is
-    proved is written down for later starts. `meanwhile` is called while the first mechanism is tried, if any has to be.
+    The result is cached. If it is as good as `best`, it stays valid until PATH changes. Otherwise it expires soon,
+    because the user may install missing software. `anew`: probe now, ignoring the cache and the record. `keeps`: write
+    the proof down for later starts. `meanwhile` is called while the first mechanism is tried, if any has to be.
     """
     key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
     known = None if anew else _known.get(key[:2])
@@ -165,7 +165,7 @@ async def probe(
                 del _under_way[key]
         before = _known.get(key[:2])
         if found.isolation.level is Level.NONE and before is not None and before[0].isolation.level is not Level.NONE:
-            # It failed for a moment, as where descriptors run out; what was proved refuses what it cannot confine.
+            # It failed only for now, e.g. for lack of descriptors. The proven mechanism refuses code it cannot confine.
             if anew:
                 return found
             found, _, record = before
@@ -179,14 +179,14 @@ async def probe(
 
 _KNOWN_SECONDS = 30.0
 _FAILED_SECONDS = 600.0
-"""Time for which a later start does not repeat a stronger mechanism that failed."""
+"""Seconds for which later starts do not retry a stronger mechanism that failed."""
 _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = {}
-"""Proof, the time until which it holds if a better one may come, and the record to write."""
+"""Proof, the time until which it is valid if a better one may come, and the record to write."""
 _under_way: dict[tuple[Level, str | None, bool, asyncio.AbstractEventLoop], asyncio.Task[tuple[Proof, JSON]]] = {}
 
 
 async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
-    """Return the proof of an earlier start if it holds; else a new one, with its record."""
+    """Return the proof of an earlier start if it still holds. Otherwise return a new one, with its record."""
     program, system = program_of_system(_BUBBLEWRAP), locks()
     conditions = probe_record.conditions(program, system) if best is Level.FULL else None
     if not anew and conditions is not None:
@@ -196,7 +196,7 @@ async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof
     found = await _try_all(best, program, system, meanwhile)
     if conditions is None or found.isolation.level is Level.NONE:
         return found, None
-    # It is final if there is nothing stronger that failed, maybe for no lasting reason.
+    # The proof is final if no stronger mechanism failed: such a failure may be temporary.
     is_final = program is None or found.isolation.level is best
     features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
     until = None if is_final else _since_boot() + _FAILED_SECONDS
@@ -204,7 +204,7 @@ async def _find(best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof
 
 
 def _recorded_proof(record: JSON, conditions: JSON, program: Path | None, system: Locks | None) -> Proof | None:
-    """Proof from a record; None if its conditions have changed, or it is not ours."""
+    """Proof from a record; None if its conditions have changed or it was not written by AdaCoder."""
     mechanism: Mechanism
     match record:
         case {"conditions": before, "features": features, "reason": str(reason), "until": None | float() as until}:
@@ -238,7 +238,7 @@ async def _try_all(best: Level, program: Path | None, system: Locks | None, mean
             continue
         is_proved: Permit = loop.create_future()
         begin = loop.call_later(_BEGUN_SECONDS, meanwhile, mechanism, is_proved)
-        meanwhile = _nothing_else  # what comes after the first is likely to be followed by others
+        meanwhile = _nothing_else  # if the first fails, the next is likely to fail too
         try:
             await _prove(mechanism)
             is_proved.set_result(True)
@@ -276,12 +276,12 @@ async def _help(program: Path) -> str:
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             process.kill()
-        await process.communicate()  # so that nothing of it is left to the collector
+        await process.communicate()  # so that the garbage collector finds nothing left of it
         raise
 
 
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
-    """Mechanisms to try, the strictest first, and reasons for those that cannot be tried."""
+    """Mechanisms to try, strictest first. If one cannot be tried, yield the reason instead."""
     if sys.platform == "darwin":
         yield Seatbelt()
         return
@@ -296,7 +296,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
             other = program_of_others(_BUBBLEWRAP)
             yield f"{other} is not the system's, and not used" if other else "bubblewrap is not installed"
         else:
-            # The help says which features there are, not which may be used.
+            # The help lists features of this version, which the machine may not permit.
             try:
                 described = await _help(bwrap)
             except OSError as error:
@@ -314,20 +314,20 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Bait:
-    """Targets that the canary must not reach, though anyone outside can."""
+    """Targets that the canary must not reach, though any process outside can."""
 
     folder: Path
-    """Shown to the canary."""
+    """Folder shown to the canary."""
     outside: Path
-    """A file that is shown and must not be written."""
+    """File that is shown but must not be written."""
     secret: Path
-    """A file that must not be read."""
+    """File that must not be read."""
     beyond: Path
-    """A folder that is not shown."""
+    """Folder that is not shown."""
     port: int
-    """Port of a server."""
+    """TCP port of a server."""
     socket: str
-    """Path of a server's socket."""
+    """Path of a server's Unix socket."""
 
     def is_untouched(self) -> bool:
         return self.outside.read_text(encoding="utf-8") == "untouched" and self.outside.stat().st_mode & 0o777 == 0o640
@@ -360,8 +360,8 @@ async def _prove(mechanism: Mechanism) -> None:
     """Let a canary try to break out of `mechanism`.
 
     Raises:
-        SandboxError: it did, or it could not do what must be possible.
-        HungUpError, ProtocolError, TimeoutError: it did not get so far.
+        SandboxError: it broke out, or failed at an attempt that must succeed.
+        HungUpError, ProtocolError, TimeoutError: the attempts did not run to their end.
     """
     with _bait() as bait:
         shown = VisiblePaths(describe(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
@@ -387,14 +387,14 @@ async def _release_canary(line: WorkerLine, bait: _Bait, template: Template) -> 
     loaded = await line.load(Program(module, _CANARY, "write", 1, 1), _PROBE_SECONDS)
     if not isinstance(loaded, Imported) or loaded.raised is not None:
         raise SandboxError("Python cannot import a module in it")
-    seen = isolation.level is not Level.FULL  # it is namespaces that make the difference
+    seen = isolation.level is not Level.FULL  # namespaces make the difference
     expected = {
         f"exists({str(bait.outside)!r})": True,
         f"exists({str(bait.beyond)!r})": seen,
         f"os.getppid() == {template.pid}": seen and template.pid is not None,
         "write('own')": "written",
         f"write({str(bait.outside)!r})": "denied",
-        # Without Landlock, evaluations at the same time are kept apart from all but each other.
+        # Without Landlock, concurrent evaluations are isolated from everything except each other.
         "write('../../1/another')": "denied" if "landlock" in isolation.by else "written",
         f"empty({str(bait.outside)!r})": "denied",
         f"chmod({str(bait.outside)!r})": "denied",

@@ -1,6 +1,6 @@
-"""Record of the probe between starts: what was proved, in a file that only this user can have written.
+"""Record of the probe between starts: the proven isolation, in a file that only this user can have written.
 
-It holds as long as its conditions do. A record that is not as it must be counts as missing: then the probe proves anew.
+It is valid as long as its conditions hold. A malformed record counts as missing, and the probe runs again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _STARTED = 19
 
 
 def read() -> JSON:
-    """Read the record; None if there is none that can be relied on."""
+    """Read the record; None if it is missing or cannot be trusted."""
     with suppress(OSError, ValueError, RecursionError):
         record: JSON = json.loads(_folder().read(_FILE, _MOST_BYTES))
         return record
@@ -57,13 +57,13 @@ def read() -> JSON:
 
 
 def write(record: JSON) -> None:
-    """Replace the record, if that is possible."""
+    """Replace the record, if possible."""
     with suppress(OSError):
         _folder().write(_FILE, json.dumps(record).encode())
 
 
 def _folder() -> PrivateFolder:
-    """Our folder in the user's cache."""
+    """AdaCoder's folder in the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not cache.is_absolute():
         cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
@@ -74,7 +74,7 @@ def _folder() -> PrivateFolder:
 
 
 def conditions(bubblewrap: Path | None, system: Locks | None) -> JSON:
-    """All that a proof depends on, with the system's bubblewrap and locks; None if that cannot be found out."""
+    """Everything that a proof depends on, given the system's bubblewrap and locks; None if it cannot be determined."""
     boot = _text(_BOOT)
     if not boot:
         return None
@@ -85,33 +85,33 @@ def conditions(bubblewrap: Path | None, system: Locks | None) -> JSON:
         [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         [system.landlock, system.machine] if system else None,
         [*rights, *map(_text, _STATES)],
-        # A container may have the name and the folders of another that ended, but not its first process.
+        # A new container may reuse the name and the folders of an earlier one, but not its first process.
         [*_namespaces(), *_text("/proc/1/stat").rpartition(")")[2].split()[_STARTED : _STARTED + 1]],
         [[str(place), *_identity(place)] for place in places],
     ]
 
 
 def _own_files() -> list[Path]:
-    """Files of this room: the mechanisms and their probe."""
+    """Files of this package: the mechanisms and their probe."""
     room = Path(__file__).parent
     return sorted((*room.glob("*.py"), *room.glob("*/*.py")))
 
 
 def _namespaces() -> Iterator[str]:
     with suppress(OSError):
-        for name in sorted(os.listdir("/proc/self/ns")):  # noqa: PTH208  # the names are all
-            yield os.readlink(f"/proc/self/ns/{name}")  # noqa: PTH115  # as it is written
+        for name in sorted(os.listdir("/proc/self/ns")):  # noqa: PTH208  # only the names matter
+            yield os.readlink(f"/proc/self/ns/{name}")  # noqa: PTH115  # the link text as it is
 
 
 def _text(path: str) -> str:
-    """Read a file of the kernel; empty if it is missing or denied."""
+    """Read a kernel file; empty if it is missing or access is denied."""
     with suppress(OSError):
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
     return ""
 
 
 def _identity(place: Path) -> list[int]:
-    """Numbers that change when a file or folder is changed or replaced; of `/`, when it is replaced."""
+    """Numbers that change when a file or folder is changed or replaced; for `/`, only when it is replaced."""
     try:
         found = place.lstat()
     except OSError:

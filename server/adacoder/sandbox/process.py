@@ -1,4 +1,4 @@
-"""The server's side of a template: started, confined, spoken to, and gone; and of the evaluations it forks."""
+"""Server side of a template and its evaluations: start, confine, communicate with and end their processes."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from adacoder.sandbox.isolation import Mechanism, Stage
 
     Begin: TypeAlias = Callable[[WorkerLine], Awaitable[None]]
-    """Sends the first message of an evaluation."""
+    """Callback that sends the first message of an evaluation."""
 
 Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
-"""Seconds for an interpreter to start; generous, since a slow machine is not the candidate's fault."""
+"""Seconds for an interpreter to start. Generous, since a slow machine is not the candidate's fault."""
 WARM_SECONDS = 10.0
 """Seconds for one import in a template."""
 FORK_SECONDS = 5.0
-"""Seconds for a new process to be locked down."""
+"""Seconds for a new process to lock itself down."""
 _MOST_FILES = 5000
-"""Files that a template may have imported; more than the largest of libraries have."""
+"""Maximum number of files that a template may have imported; even the largest libraries have fewer."""
 _REAP_SECONDS = 5.0
 """Seconds to remove what an evaluation left in its scratch folder."""
 _DYING_SECONDS = 1.0
-"""Seconds for a process that hung up to end by itself."""
+"""Seconds for a process that closed its connection to end by itself."""
 _WATCHED_SECONDS = 0.03
-"""Seconds between two looks at a template that imports something."""
+"""Seconds between two checks of a template that imports something."""
 _LOOKING_SECONDS = 0.001
-"""Seconds between two looks at what is left."""
+"""Seconds between two checks for remaining processes."""
 _COMPLAINT_LENGTH = 200
 _STATM, _RULESETS = 4, 10
 """Descriptors that the launcher leaves open for the template."""
@@ -66,37 +66,37 @@ class Recipe:
     """As `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
     permitted: Permit | None = field(default=None, compare=False)
-    """Result of the proof, where its mechanism is not proved yet."""
+    """Result of the proof of isolation, if it was still running."""
     group: int = 1
-    """Slots of each process that it forks, with its descendants: an importer has more than one."""
+    """Number of slots of each forked process, including its descendants. More than one for importers."""
 
     @cached_property
     def _hash(self) -> int:
         return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.group))
 
     def __hash__(self) -> int:
-        """Computed once: it is asked for each evaluation, and holds many paths."""
+        """Computed once: every evaluation needs it, and it covers many paths."""
         return self._hash
 
     @cached_property
     def common(self) -> Recipe:
-        """The one that imports the least."""
+        """The same recipe with the fewest imports."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
-        """True if a template of this recipe also serves evaluations of the other: it has nothing that they lack."""
+        """True if a template of this recipe also serves the other, because it has imported nothing beyond it."""
         return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
 
 @dataclass(slots=True, eq=False)
 class Evaluation:
-    """A process that a template forked for one evaluation, and that is locked down."""
+    """A locked-down process that a template forked for one evaluation."""
 
     slot: int
     line: WorkerLine
     _connection: socket.socket
     _handle: int | None
-    """A pidfd; None where the system has no such thing."""
+    """Its pidfd; None on systems without pidfds."""
 
     @property
     def alive(self) -> bool:
@@ -104,9 +104,9 @@ class Evaluation:
         return not self.line.channel.hung_up
 
     async def ended(self) -> bool:
-        """True if it ends by itself, soon after it hung up; hostile code may go on without a line to us.
+        """Return True if it ends by itself soon after closing the connection. Hostile code may go on without one.
 
-        Where the system does not tell, it is taken for granted.
+        Also True if the system does not show it.
         """
         if self._handle is None:
             return True
@@ -118,7 +118,7 @@ class Evaluation:
         return True
 
     def threads(self) -> int:
-        """Number of its threads; 0 where the system does not tell."""
+        """Number of its threads; 0 if unknown."""
         try:
             return os.stat(f"/proc/{self.line.channel.sender}/task").st_nlink - 2  # noqa: PTH116  # before each verdict
         except OSError:
@@ -126,15 +126,15 @@ class Evaluation:
 
     @property
     def pid(self) -> int | None:
-        """Its process, in our numbering; None where the system does not tell."""
+        """Its process id in the server's namespace; None if unknown."""
         return self.line.channel.sender
 
     def memory(self) -> int:
-        """Bytes of memory that it holds; 0 where the system does not tell."""
+        """Bytes of memory that it holds; 0 if unknown."""
         return 0 if self.pid is None else memory(self.pid)
 
     def kill(self) -> None:
-        """End it, whatever it does; the template still has to reap it."""
+        """Kill it. The template still has to reap it."""
         if self._handle is None:
             self._connection.close()
             return
@@ -142,7 +142,7 @@ class Evaluation:
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def kill_group(self) -> None:
-        """End it with its process group, which it leads. Call this before the template reaps it."""
+        """Kill it and its process group, which it leads. Call this before the template reaps it."""
         if self._handle is None or self.line.channel.sender is None:
             return
         with suppress(ProcessLookupError):  # if the first call fails, the number may belong to another group
@@ -150,7 +150,7 @@ class Evaluation:
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
     def close(self) -> None:
-        """Give up the line to it, once it was killed; not at once, since that takes its time."""
+        """Close the connection after it was killed. This is separate from `kill` because it takes some time."""
         self._connection.close()
         if self._handle is not None:
             os.close(self._handle)
@@ -171,7 +171,7 @@ class Template:
     ) -> None:
         self.recipe = recipe
         self.broken = False
-        """True if it failed at what a template must do, so that it can serve no longer."""
+        """True if it failed at its tasks, so that it can serve no longer."""
         self._stage = stage
         self._staging = staging
         self._cleanup = cleanup
@@ -187,9 +187,9 @@ class Template:
 
     @classmethod
     async def boot(cls, recipe: Recipe, slots: int) -> Template:
-        """Start an interpreter; it has imported nothing of the project yet.
+        """Start an interpreter that has not imported any module of the project yet.
 
-        `slots`: how many evaluations there may be at a time.
+        `slots`: maximum number of concurrent evaluations.
 
         Raises:
             SandboxError: it does not start.
@@ -233,38 +233,38 @@ class Template:
 
     @property
     def holds(self) -> bool:
-        """True if no private file came to light that its processes see."""
+        """True if no private file that its processes can see came to light."""
         return self._stage.holds()
 
     @property
     def is_current(self) -> bool:
-        """True if its processes see what those of a new one would."""
+        """True if its processes see the same files as a new template's processes would."""
         return self._stage.holds() and self._stage.is_current()
 
     @property
     def pid(self) -> int | None:
-        """Its process, in our numbering; None where the system does not tell."""
+        """Its process id in the server's namespace; None if unknown."""
         return self._channel.sender
 
     @property
     def scratch_on_disk(self) -> Path | None:
-        """The folder on disk in which evaluation N writes to folder N; None if it is in memory, and bounded."""
+        """Folder on disk in which evaluation N writes to folder N; None if it is in memory, and limited."""
         return Path(self._stage.scratch) if self._stage.on_disk else None
 
     def resident(self) -> int:
-        """The memory it occupies, in bytes; 0 where the system does not tell."""
+        """Bytes of memory that it occupies; 0 if unknown."""
         with suppress(OSError):
             pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
             return int(pages) * os.sysconf("SC_PAGESIZE")
         return 0
 
     async def warm(self, statement: str) -> bool:
-        """Run an import, so that evaluations need not; if it fails that is left for them.
+        """Run an import, so that evaluations need not. If it fails, evaluations will run into the error themselves.
 
-        Returns whether all that came with it can be shared. If not, the template must not be used.
+        Return True if all its effects can be shared. Otherwise the template must not be used.
 
         Raises:
-            SandboxError: it broke.
+            SandboxError: the template broke.
         """
         watching = asyncio.create_task(self._watch())
         try:
@@ -274,7 +274,7 @@ class Template:
         return is_good and (self.pid is None or shares_memory(self.pid) is False)
 
     async def _watch(self) -> None:
-        """End it if an import takes too much memory, or fills the disk; no evaluation runs meanwhile."""
+        """End it if an import takes too much memory or fills the disk. No evaluation runs meanwhile."""
         scratch, pid = self.scratch_on_disk, self.pid
         while pid is not None:
             await asyncio.sleep(_WATCHED_SECONDS)
@@ -285,19 +285,20 @@ class Template:
                 return
 
     async def compile(self, file: Path) -> None:
-        """Compile a file of the project ahead; it is used as long as the file's text is the same.
+        """Compile a file of the project ahead. The code is used as long as the file's text is the same.
 
         Raises:
-            SandboxError: it broke.
+            SandboxError: the template broke.
         """
         if await self._ask(WARM_SECONDS, "compile", str(file)) != ["compiled"]:
             raise self._broke("it gave no answer that has a known form")
 
     async def settle(self) -> tuple[Path, ...]:
-        """Make ready to fork; all is imported. Returns the files of it: it is to be made anew when one changes.
+        """Prepare for forking, after all imports. Return the imported files: if one changes, the template must be
+        replaced.
 
         Raises:
-            SandboxError: it broke.
+            SandboxError: the template broke.
         """
         match await self._ask(WARM_SECONDS, "settle"):
             case ["settled", *files] if len(files) <= _MOST_FILES:
@@ -305,12 +306,12 @@ class Template:
         raise self._broke("it gave no answer that has a known form")
 
     async def fork(self, kind: str = "evaluation", begin: Begin | None = None) -> Evaluation:
-        """A process of one of the kinds that `template.py` knows, locked down; `reap` must follow.
+        """Fork a locked-down process of a kind listed in `template.py`. `reap` must follow.
 
-        `begin`: as of `forked`.
+        `begin`: as in `forked`.
 
         Raises:
-            SandboxError: it cannot be had.
+            SandboxError: no process can be started.
         """
         slot = await self._slots.get()
         try:
@@ -322,10 +323,10 @@ class Template:
     async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
         """Make sure that nothing is left of an evaluation that was killed.
 
-        Returns its exit status, or minus the signal that killed it; and whether that was for too many files.
+        Return its exit status, or minus the signal that killed it; and whether it was killed for too many files.
 
         Raises:
-            SandboxError: something may be left; it broke.
+            SandboxError: something may be left, and the template broke.
         """
         evaluation.close()
         match await self._ask(_REAP_SECONDS, "reap", str(evaluation.slot)):
@@ -338,14 +339,14 @@ class Template:
         raise self._broke("it gave no answer that has a known form")
 
     def orphans(self, group: int | None) -> list[int]:
-        """Processes of a group whose parents have ended. They fall to the template's own parent."""
+        """Processes of a group whose parents have ended. The template's own parent adopts them."""
         parent = None if self.pid is None else parent_of(self.pid)
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
     async def sweep(self, group: int | None) -> bool:
-        """Kill the orphans of a group, and return whether nothing is left of them.
+        """Kill the orphans of a group. Return True if they are gone.
 
-        A process may have forked just before it was killed, so this looks again until there is no orphan.
+        A process may have forked just before it was killed, so this repeats until it finds no orphan.
         """
         try:
             async with asyncio.timeout(_DYING_SECONDS):
@@ -360,8 +361,10 @@ class Template:
         return True
 
     async def end(self) -> None:
-        """Kill it with all that came of it, and wait until nothing is left; also when it has ended, or this is
-        cancelled meanwhile."""
+        """Kill the template with all its descendants, and wait until nothing is left.
+
+        This also works if it has already ended. A cancellation meanwhile is delayed until the end.
+        """
         self.broken = True
         self._lifeline.close()
         ending = asyncio.ensure_future(self._end())
@@ -380,7 +383,7 @@ class Template:
             await asyncio.to_thread(self._staging.close)  # hostile code may have left much to remove
 
     async def _start(self, far_end: socket.socket) -> None:
-        """Start the launcher, and close what is its alone."""
+        """Start the launcher, and close our copies of its descriptors."""
         spawning = asyncio.ensure_future(self._spawn(far_end))
         try:
             self._process = await asyncio.shield(spawning)
@@ -436,7 +439,7 @@ class Template:
             except (TimeoutError, HungUpError, ProtocolError) as error:
                 raise self._broke(str(error) or "it took too long") from error
             except asyncio.CancelledError:
-                self.broken = True  # its answer is still to come
+                self.broken = True  # its answer may still arrive
                 raise
 
     def _broke(self, why: str) -> SandboxError:
@@ -444,7 +447,7 @@ class Template:
         return SandboxError(f"The sandbox broke: {why}.")
 
     def _complaint(self) -> str:
-        """The last line that was written to standard error."""
+        """Last line written to standard error."""
         written = self._complaints.read(1 << 16) or b""
         lines = [line for line in written.decode(errors="replace").splitlines() if line.strip()]
         return "".join(filter(str.isprintable, lines[-1]))[:_COMPLAINT_LENGTH].rstrip(".") if lines else ""
@@ -457,12 +460,13 @@ async def forked(
     *kind: str,
     begin: Begin | None = None,
 ) -> Evaluation:
-    """A process that the one at the other end of `parent` forks, locked down; `turn` keeps questions to that apart.
+    """Let the process at the other end of `parent` fork a locked-down process. `turn` serializes questions to the
+    parent.
 
-    `kind`: as `template.py` has it. `begin` sends what it is to read first, while it is made.
+    `kind`: as in `template.py`. `begin` sends the new process's first message while it is still being made.
 
     Raises:
-        SandboxError: it cannot be had.
+        SandboxError: no process can be started.
     """
     connection: socket.socket | None = None
     try:
@@ -483,15 +487,15 @@ async def forked(
         raise SandboxError(f"The sandbox cannot start a process: {str(error) or 'it took too long'}.") from error
     except BaseException:
         if connection is not None:
-            connection.close()  # which ends it
+            connection.close()  # this also ends the process
         raise
 
 
 def _handle_of(pid: int | None, parent: int | None) -> int | None:
-    """A pidfd for a process that another forked.
+    """pidfd of a process that another one forked.
 
     Raises:
-        ProtocolError: that forked no such process.
+        ProtocolError: it is not a child of `parent`.
     """
     if pid is None:
         return None
@@ -499,7 +503,7 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
         handle = os.pidfd_open(pid)
     except OSError as error:
         raise ProtocolError("it is gone") from error
-    # Only now that it cannot be another that got the same number since.
+    # After `pidfd_open`, because the pid may have been reused before it.
     if parent_of(pid) != parent:
         os.close(handle)
         raise ProtocolError("it is none of the template's")
@@ -507,17 +511,17 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
 
 
 def parent_of(pid: int) -> int | None:
-    """The process that another came of; None if it has ended."""
+    """Parent of a process; None if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123  # before each evaluation
             stat = file.read()
     except OSError:
         return None
-    return int(stat.rpartition(b")")[2].split()[1])  # proc(5): the name in parentheses may hold anything
+    return int(stat.rpartition(b")")[2].split()[1])  # proc(5): the name in parentheses may contain anything
 
 
 def _group_of(pid: int) -> int | None:
-    """The process group of a process; None if it has ended."""
+    """Process group of a process; None if the process has ended."""
     with suppress(ProcessLookupError):
         return os.getpgid(pid)
     return None
@@ -525,7 +529,7 @@ def _group_of(pid: int) -> int | None:
 
 @contextmanager
 def _opened(pid: int) -> Iterator[int]:
-    """A pidfd."""
+    """pidfd of a process."""
     handle = os.pidfd_open(pid)
     try:
         yield handle
@@ -534,7 +538,7 @@ def _opened(pid: int) -> Iterator[int]:
 
 
 def _pipe(cleanup: ExitStack) -> tuple[FileIO, FileIO]:
-    """A pipe; what is read from it does not block."""
+    """Pipe whose read end does not block."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     return cleanup.enter_context(FileIO(read, "rb")), cleanup.enter_context(FileIO(write, "wb"))

@@ -18,23 +18,24 @@ class Program:
 
     module: Module
     text: str
-    """Whole current text of the module, with the candidate in place."""
+    """Full current text of the module, with the candidate in place."""
     qualname: str
     """Target, as `Target.qualname`."""
     first_line: int
-    """First line of the candidate's function in `text`, from 1, decorators included."""
+    """First line of the candidate's function in `text`, 1-based, including decorators."""
     last_line: int
     """Its last line."""
     suspects: tuple[str, ...] = ()
-    """Names in the candidate that look undefined; only the imported module shows which of them are."""
+    """Names in the candidate that look undefined. Only the imported module shows which of them are."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Texts to run in place of files, by path: those of open files, and the module's own."""
+    """Texts to run in place of files, by path: of open files, and of the module itself."""
     is_withheld: bool = False
-    """True if wanted outputs are removed from `text`, so that the file must not be seen either."""
+    """True if wanted outputs are removed from `text`, so that the file must be hidden too."""
     by_line: bool = False
     """True to observe which lines and branches of the target each example reaches."""
     traced: bool = False
-    """True to trace the last example; `by_line` is ignored then."""
+    """True to trace the last example. `by_line` is ignored then."""
     all_count: bool = False
-    """True if every example must match, as in doctest, and not only those that run the target. Then a syntax error
-    anywhere in `text` fails it: no statement is left out."""
+    """True if every example must match, as in doctest, including examples that do not run the target. Then a syntax
+    error anywhere in `text` fails the evaluation: no statement is left out.
+    """

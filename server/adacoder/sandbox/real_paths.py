@@ -1,7 +1,7 @@
-"""Real paths: the targets of links, and the decision which of these may be shown.
+"""Real paths: the targets of links, and the decision which of them may be shown.
 
-An environment comes with a repository, and so do its links. What they lead to is shown only if it is of a kind that
-interpreters really live on, and nothing here is believed because of a name that a repository can choose.
+An environment comes with a repository, and so do its links. Their targets are shown only if they are of a kind that
+real interpreters depend on. Nothing here trusts a name that a repository can choose.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _OF_AN_INSTALLATION = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl", "Python", "Resources")
 _OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
-"""Entries that Python reads. A folder with an environment may hold much else, such as a program's `etc`."""
+"""Entries that Python reads. A folder with an environment may contain much else, such as a program's `etc`."""
 _PRIVATE = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
-"""Folders of a system's state, secrets and sockets, where no package is installed."""
+"""Folders of a system's state, secrets and sockets, where no packages are installed."""
 OF_THE_SYSTEM = tuple(map(Path, SYSTEM))
 _OF_THE_KERNEL = tuple(map(Path, ("/dev", "/proc", "/sys")))
 _MOST_LINKS = 40
-"""As in the kernel."""
+"""The kernel's limit."""
 _MOST_MODULES = 1000
 _ARCHIVE = re.compile(r"archive-v\d+")
 _STORED = re.compile(r"[0-9a-z]+-.+")
@@ -57,7 +57,7 @@ def follow(path: Path) -> Followed | None:
             continue
         place = done / part
         try:
-            target = os.readlink(place)  # noqa: PTH115  # as it is written
+            target = os.readlink(place)  # noqa: PTH115  # the link text as it is
         except (OSError, ValueError):
             done = place
             continue
@@ -71,20 +71,20 @@ def follow(path: Path) -> Followed | None:
 
 
 def real(path: Path) -> Path:
-    """Return `path` without links; where links form a circle, it stays as it is."""
+    """Return `path` without links. A path in a circle of links is returned as it is."""
     return Path(os.path.realpath(path))
 
 
 def unmoved(places: Iterable[Path]) -> list[Path]:
-    """Return the real paths that are still real: no link has replaced any part of them since."""
+    """Return the real paths that are still real: no part of them has been replaced by a link."""
     return [place for place in places if real(place) == place]
 
 
 def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
     """Path to show so that `place`, a real path, can be read; None if that is not allowed.
 
-    It may if it lies in one of `parts`, those of the environment and of the installations beneath, or in a package in
-    the cache or store of a tool that links packages from there. Of that, the whole package is shown.
+    It is allowed within `parts`, the parts of the environment and of the installations below it. It is also allowed for
+    a package in the cache or store of a tool that links packages from there. The whole package is shown then.
     """
     if is_within(place, (*parts, *OF_THE_SYSTEM)):
         return place
@@ -94,7 +94,7 @@ def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
 
 
 def _is_unpacked(folder: Path) -> bool:
-    """True if a folder is one unpacked package in the cache or store of a tool that links packages from there."""
+    """True if a folder is an unpacked package in the cache or store of a tool that links packages from there."""
     parent = folder.parent
     if _ARCHIVE.fullmatch(parent.name):  # uv
         return parent.parent.name == "uv" or is_file(parent.parent / "CACHEDIR.TAG")
@@ -108,10 +108,10 @@ def _is_unpacked(folder: Path) -> bool:
 
 
 def project_of(folder: Path) -> Path | None:
-    """Root of the other Python project that `folder`, a real path, belongs to; None if there is none that may be shown.
+    """Root of the other Python project that contains `folder`, a real path; None if it has none, or none may be shown.
 
-    A project file tells, or that there is nothing but modules and packages in the folder. What lies where a system or
-    a user keeps what is private is none.
+    A project is recognised by a project file, or by a folder with nothing but modules and packages. Places where
+    systems and users keep private files do not count.
     """
     if not is_folder(folder):
         return None
@@ -141,19 +141,19 @@ def _is_open(folder: Path) -> bool:
 
 
 def _is_in_environment(folder: Path) -> bool:
-    """True if a project was fetched into an environment, as pip does for one in a repository."""
+    """True if a project was fetched into an environment, as pip does for projects in a repository."""
     return any(folder.parent == above / "src" and is_file(above / "pyvenv.cfg") for above in folder.parents)
 
 
 def libraries(prefix: Path) -> list[Path]:
-    """Folders of Python's own modules, and of packages, in an environment or installation."""
+    """Folders of Python's own modules and of packages, in an environment or installation."""
     with suppress(OSError):
         return sorted(prefix.glob("lib*/python3*"))
     return []
 
 
 def is_installation(prefix: Path) -> bool:
-    """True if Python itself is installed at `prefix`, a real path, which is not the root of the system."""
+    """True if Python itself is installed at `prefix`, a real path other than the root of the system."""
     return any(
         is_file(library / "os.py") and shown_for(real(library / "os.py"), parts(prefix)) is not None
         for library in libraries(prefix)
@@ -166,17 +166,17 @@ def is_environment(prefix: Path) -> bool:
 
 
 def parts(prefix: Path) -> list[Path]:
-    """Paths that Python reads of an environment or installation at `prefix`; they need not exist."""
+    """Paths in an environment or installation at `prefix` that Python reads. They need not exist."""
     return [prefix / name for name in (_OF_AN_ENVIRONMENT if is_environment(prefix) else _OF_AN_INSTALLATION)]
 
 
 def is_file(path: Path) -> bool:
-    """As `Path.is_file`, which may raise."""
+    """As `Path.is_file`, but never raises."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path) -> bool:
-    """As `Path.is_dir`, which may raise."""
+    """As `Path.is_dir`, but never raises."""
     return os.path.isdir(path)  # noqa: PTH112
 
 

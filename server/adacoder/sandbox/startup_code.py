@@ -1,8 +1,8 @@
-"""Code of the workspace that Python runs at its start, before any example.
+"""Code of the workspace that Python runs at start-up, before any example.
 
-It is confined as all else. But it may change what examples give, so whoever relies on them is told of it; not of what a
-package brought and is as it came, since few environments are without. Nothing is to be told of `usercustomize`: Python
-is started in its isolated mode, which leaves that out.
+It is confined like all other code. But it may change the results of examples, so a note warns the user. Unchanged files
+of installed packages are not mentioned, since most environments have some. Neither is `usercustomize`: Python starts in
+isolated mode, which skips it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 RECHECK_SECONDS = 10.0
 _CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)
-"""A line of a `.pth` file that is run."""
+"""Line of a `.pth` file that is run as code."""
 _OF_VIRTUALENV = b"import _virtualenv"
-"""Content of a `.pth` file that virtualenv and uv put into each environment; no package owns it."""
+"""Content of a `.pth` file that virtualenv and uv put into each environment. It belongs to no package."""
 _LIBRARIES = ("", "python3*", "python3*/*-packages", "lib*/python3*", "lib*/python3*/*-packages")
-"""Folders in which Python looks, relative to those of an interpreter."""
+"""Folders that Python searches, relative to an interpreter's folders."""
 _MOST_BYTES = 1 << 16
 _MOST_BYTES_OF_RECORD = 1 << 22
 _MOST_ENTRIES = 10_000
@@ -54,7 +54,7 @@ def note(interpreter: Interpreter, workspace: Path) -> str:
 
 @lru_cache(maxsize=32)
 def _files(interpreter: Interpreter, workspace: Path, moment: int) -> tuple[Path, ...]:
-    del moment  # what was found is found anew in the next
+    del moment  # it only makes cached results expire
     root = os.path.realpath(workspace)
     places = {os.path.realpath(place): place for place in _places(interpreter)}
     inside = [place for reached, place in places.items() if Path(reached).is_relative_to(root)]
@@ -69,7 +69,7 @@ def _places(interpreter: Interpreter) -> Iterator[Path]:
 
 
 def _run_in(place: Path) -> Iterator[Path]:
-    """Files in a folder of modules or packages that run at the start."""
+    """Files in a folder of modules or packages that run at start-up."""
     names: list[str] = []
     with suppress(OSError), os.scandir(place) as entries:
         names = [entry.name for entry in itertools.islice(entries, _MOST_ENTRIES)]

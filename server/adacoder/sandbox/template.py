@@ -1,41 +1,43 @@
 """Runs in the *user's* interpreter, confined: imports what evaluations share, and forks them.
 
-Standard library only, Python 3.8 and later. It imports what is installed and the modules under test are sure to import,
-but nothing of the project. For each evaluation it forks a process, which locks itself down further and goes on in
-`worker.py`.
+Standard library only, Python 3.8 and later. It imports installed modules that the modules under test are sure to
+import, but no modules of the project. For each evaluation it forks a process, which locks itself down further and goes
+on in `worker.py`.
 
-Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, in messages as `worker.py` knows them:
+Its commands arrive on descriptor 0 of the interpreter, which becomes CHANNEL, as messages in the format of `worker.py`:
 
     setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES MOST_BYTES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN
           [INSTALLED]…
-      → ready                                    once; what the texts are is said below
+      → ready                                    once; the fields are explained below
       → unable MESSAGE
     warm STATEMENT                               an import to run
-      → warmed GOOD                              empty if it left what evaluations cannot share, so that this is the end
+      → warmed GOOD                              empty if evaluations cannot share its effects; then the template must
+                                                 not be used
     compile PATH                                 a file of the project, which is not imported
-      → compiled                                 or not, if it cannot be
-    settle                                       all is imported
-      → settled [PATH]…                          the files of it
-    fork SLOT KIND [NAME PATH]                   with a descriptor: the new process's CHANNEL; where that of another
-                                                 docstring has the slot, the answer of `reap` comes first, at its end;
-                                                 NAME and PATH are of a docstring's module
+      → compiled                                 even if it failed
+    settle                                       all imports are done
+      → settled [PATH]…                          files of the imported modules
+    fork SLOT KIND [NAME PATH]                   with a descriptor: the new process's CHANNEL; if a process of another
+                                                 docstring has the slot, the answer of `reap` comes first, after its
+                                                 end; NAME and PATH are of a docstring's module
     reap SLOT                                    for a process that was killed
       → reaped STATUS CLEAN OVERFULL             as `os.waitstatus_to_exitcode`; empty if something is left; not empty
                                                  if it was killed here, because it wrote too many files
 
-STATM, SLOTS and GROUPS are descriptors that the launcher left open: the template's own `/proc/self/statm`, and the
-Landlock rulesets of slot 0 and of the first GROUP slots, which those of the others follow. An evaluation may write to
-folder SLOT of SCRATCH; if it has more than MOST_FILES files or MOST_BYTES bytes there it dies. MOST_FILES is 0 where
-something else counts them. FILTER is the seccomp program of an evaluation, in hex, where OWN_PID stands wherever the
-number of the process itself belongs, and IMPORTING that of an importer. OWN are the names, separated by spaces, of the
-project's outermost modules and packages; each INSTALLED is a folder, and only what is in one of them is imported here.
+STATM, SLOTS and GROUPS are descriptors that the launcher left open. STATM is the template's own `/proc/self/statm`.
+SLOTS and GROUPS are the Landlock rulesets of slot 0 and of the first GROUP slots, followed by the rulesets of the other
+slots and groups. An evaluation may write to folder SLOT of SCRATCH. It is killed if it has more than MOST_FILES files
+or MOST_BYTES bytes there. MOST_FILES is 0 if they are counted elsewhere. FILTER is the seccomp program of an
+evaluation, in hex, with OWN_PID as a placeholder for the process's own id. IMPORTING is the same for an importer. OWN
+are the names of the project's outermost modules and packages, separated by spaces. Each INSTALLED is a folder, and only
+modules in these folders are imported here.
 
-A process is forked of one of these KINDs:
+KIND is the kind of the forked process:
 
     evaluation           goes on in `worker.py`
     importer             of the first slot of a group, for its slots: knows the commands of a template, and `import`
-    desk                 forked from an importer, for a slot of its group: another, for one module at a time
-    docstring            forked from a desk, for an evaluation of what that has imported (`standing.py`)
+    desk                 forked from an importer, for a slot of its group: another importer, for one module at a time
+    docstring            forked from a desk, for an evaluation in the module that the desk has imported (`standing.py`)
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox import finders, standing, worker
 else:
-    # By their paths, and in no list of modules: the user may have modules of those names.
+    # By their paths and without entries in `sys.modules`: the user may have modules of the same names.
     worker = type(sys)("worker")
     worker.__file__ = join(dirname(realpath(__file__)), "worker.py")
     SourceFileLoader("worker", worker.__file__).exec_module(worker)
@@ -72,11 +74,11 @@ _chmod, _utime = os.chmod, os.utime
 MOST_DESCRIPTORS = 256
 """Maximum number of open descriptors in the template."""
 FILES_CHECKED_SECONDS = 0.1
-"""Interval for counting the files of running evaluations."""
+"""Seconds between two counts of the files of running evaluations."""
 
 
 class Parent:
-    """Shared state of evaluations, and their parent process."""
+    """State that evaluations share, and their parent process."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         statm, slots, groups, group, self._scratch, most_files, most_bytes, program, importing, own_pid, *fields = (
@@ -86,7 +88,7 @@ class Parent:
         folders = [folder for folder in dict.fromkeys([root, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
-            replace_shared_memory(folders)  # while `sys.path` has nothing of the project
+            replace_shared_memory(folders)  # while `sys.path` has no folder of the project
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
         self._barrier = finders.Barrier(own.split(), self.installed)
@@ -98,14 +100,14 @@ class Parent:
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
-        """Modules imported as they stand, in an importer and its descendants."""
+        """Unchanged modules that are imported in an importer and its descendants."""
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
         self._channel = _socket.socket(fileno=worker.CHANNEL)
 
     def serve(self) -> list[str]:
-        """Obey the server; returns the first command of an evaluation, in its process."""
+        """Obey the server. In the process of an evaluation, return its first command."""
         worker.send("ready")
         while True:
             self._wait()
@@ -131,29 +133,29 @@ class Parent:
                     return worker.first(self.installed.holds)
 
     def module(self, fields: list[str]) -> worker.ModuleUnderTest:
-        """Return the module under test in this process; `fields` are those of `load`."""
+        """Return the module under test in this process; `fields` are as in `load`."""
         if self._standing is not None:
             return standing.StandingModule(fields, self._standing)
         return worker.ModuleUnderTest(fields, self.installed.holds)
 
     def _wait(self) -> None:
-        """Wait for a command; meanwhile end evaluations with too much in their folders."""
+        """Wait for a command. Meanwhile end evaluations that wrote too much."""
         watch = select.poll()
         watch.register(worker.CHANNEL, select.POLLIN)
         counting = self._most_files and self._children
         while not watch.poll(FILES_CHECKED_SECONDS * 1000 if counting else None):
             self._end_overfull()
-        if counting and monotonic() > self._counted + FILES_CHECKED_SECONDS:  # others may never leave it idle
+        if counting and monotonic() > self._counted + FILES_CHECKED_SECONDS:  # frequent commands may leave no idle time
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations with too much in their folders; each has a file system of its own that counts it."""
+        """End evaluations that wrote too much. Each has its own file system, which counts for it."""
         self._counted = monotonic()
         for slot in self._children:
             for number, place in enumerate(self._places(slot)):
                 state = os.statvfs(place)
                 bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
-                # An importer counts for its desks. If it does not, because it is hostile, it ends with them.
+                # An importer counts for its desks. A hostile one may not, and is killed with them at twice the limit.
                 share = 2 if number else 1
                 if state.f_files - state.f_ffree > self._most_files * share or bytes_ > self._most_bytes * share:
                     self._overfull.add(slot)
@@ -164,38 +166,38 @@ class Parent:
         return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
-        """Run an import; returns True if all its effects can be shared.
+        """Run an import. Return True if all its effects can be shared.
 
-        If it fails that is left for the evaluation, whose business the error is.
+        If it fails, the evaluation will run into the error itself, and report it.
         """
         before = self._surroundings()
         sys.meta_path.insert(0, self._barrier)
         try:
-            exec(compile(statement, "<ahead>", "exec", 0, True), {})  # noqa: S102  # an import, of what is installed
-        except BaseException:  # noqa: S110  # whatever it is, the evaluation will meet it again
+            exec(compile(statement, "<ahead>", "exec", 0, True), {})  # noqa: S102  # an import of installed modules
+        except BaseException:  # noqa: S110  # the evaluation will run into it again
             pass
         sys.meta_path.remove(self._barrier)
         worker.regain()
         return not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
-        """State that an import may change besides modules: threads, open files and the like do not survive a fork."""
+        """State other than modules that an import may change. Threads, open files etc. do not survive a fork."""
         descriptors = [number for number in range(worker.CHANNEL, MOST_DESCRIPTORS) if _is_open(number)]
-        threads = _thread._count()  # noqa: SLF001  # `threading` asks it too, and may not be imported
+        threads = _thread._count()  # noqa: SLF001  # `threading` calls it too, and may not be imported
         return threads, descriptors, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
 
     def _settle(self) -> list[str]:
-        """Prepare for forks; returns the answer to `settle`."""
+        """Prepare for forks. Return the answer to `settle`."""
         gc.collect()
-        gc.freeze()  # the collector would touch, and so copy, all of it in every evaluation
-        gc.disable()  # until code runs that is not ours
+        gc.freeze()  # the collector would touch, and so copy, all objects in every evaluation
+        gc.disable()  # until code runs that is not AdaCoder's
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
-            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where that is is each one's own
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # each process has its own folder
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, kind: str, *module: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process of a kind, for a docstring of a module; returns whether this is it, locked down."""
+        """Fork a process of a kind, for a docstring of `module` if given. Return True in the locked-down child."""
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
         if slot in self._children:
             worker.send("reaped", *self._reap(slot))
@@ -207,15 +209,15 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
-        for number in range(worker.CHANNEL):  # flags of an open file are shared with all who inherit it
+        for number in range(worker.CHANNEL):  # flags of an open file are shared with all processes that inherit it
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
-        if kind == "docstring":  # where its desk works, and under what holds that
+        if kind == "docstring":  # it works in its desk's folder, under its desk's ruleset
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
             self._lock.close(kind)
             return True
-        # What cannot be named cannot be looked at: the name is new, and known to no process that was forked before
-        # or will be after, since the template itself does not know it.
+        # A folder with an unknown name is out of reach. No process that is forked before or after knows this name,
+        # since the template itself does not.
         self._folder = join(self._scratch, slot, os.urandom(16).hex())
         os.mkdir(self._folder, 0o700)
         os.chdir(self._folder)
@@ -223,7 +225,7 @@ class Parent:
         first = last = ruleset = self._slots + int(slot)
         if kind == "importer":
             if sys.platform == "linux":
-                os.setpgid(0, 0)  # which it can change no more once it is locked, nor can what comes of it
+                os.setpgid(0, 0)  # neither the process nor its descendants can change that once it is locked
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
             self._standing, self._group = standing.Standing(self.installed.holds), 1
         else:
@@ -235,7 +237,7 @@ class Parent:
         return True
 
     def _import(self, modules: standing.Standing, nonce: str, *fields: str) -> list[str]:
-        """Import a module as it stands; returns the answer to `import`."""
+        """Import an unchanged module. Return the answer to `import`."""
         before = standing.surroundings(self._surroundings(), self._folder)
         gc.enable()
         how = modules.import_(*fields)
@@ -248,34 +250,34 @@ class Parent:
         """Kill the process of a slot."""
         try:
             os.kill(self._children[slot], 9)
-        except OSError:  # it may be forbidden, but then it was done from outside
+        except OSError:  # it may be forbidden, but then it was killed from outside
             pass
 
     def _reap(self, slot: str) -> tuple[str, str, str]:
-        """Wait for the end of a process, and leave nothing of it in the scratch folder."""
+        """Wait for the end of a process, and remove all its files from the scratch folder."""
         _, status = os.waitpid(self._children.pop(slot), 0)
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         overfull = slot in self._overfull
         self._overfull.discard(slot)
         clean = min(map(self._renew, self._places(slot)))
-        if dirname(self._folder) == join(self._scratch, slot):  # what ran worked where this process does
+        if dirname(self._folder) == join(self._scratch, slot):  # the ended process worked in this process's folder
             os.mkdir(self._folder, 0o700)
             os.chdir(self._folder)
         return str(code), "clean" if clean else "", "overfull" if overfull else ""
 
     def _renew(self, place: str) -> bool:
-        """Empty the folder of a slot, and reset its attributes; returns True if it is empty."""
+        """Empty the folder of a slot, and reset its attributes. Return True if it is empty."""
         clean = worker.empty(place)
         try:
             _chmod(place, 0o700)
             _utime(place, (0, 0))
-        except OSError:  # it is denied, to evaluations too
+        except OSError:  # it is denied, as it is to evaluations
             pass
         return clean
 
 
 class Lock:
-    """Confines a process further than the template is; all that takes time is prepared in the template."""
+    """Confines a process further than the template. Steps that take time are prepared in the template."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
@@ -298,18 +300,18 @@ class Lock:
         self._address, self._has_filters = ctypes.addressof, bool(program)
 
     def hide_memory(self) -> None:
-        """Let no process in the same namespace read this one's memory.
+        """Prevent processes in the same namespace from reading this one's memory.
 
-        Outside a namespace Landlock denies that. There the server must see what a process has mapped, and it owns no
-        namespace that would give it the right.
+        Without a namespace, Landlock prevents it. In that case this must not be called: the server must see the
+        mappings of a process, and owns no namespace that would give it the right.
         """
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
-        """Allow an evaluation 1 GiB of memory, or half a GiB beyond the template's."""
+        """Allow an evaluation 1 GiB of memory, or half a GiB on top of the template's if that is more."""
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
-        except OSError:  # there is no /proc; the launcher's limits remain
+        except OSError:  # there is no /proc, and the launcher's limits remain
             return
         page = resource.getpagesize()
         self._limits = [
@@ -319,7 +321,7 @@ class Lock:
         ]
 
     def close(self, kind: str, ruleset: int = -1) -> None:
-        """Confine this process of a kind for good, by Landlock if `ruleset` is open.
+        """Confine this process for good, as its kind requires. Landlock is used if `ruleset` is open.
 
         Raises:
             OSError: a lock does not close.
@@ -330,7 +332,7 @@ class Lock:
             return
         self._do(self._prctl(1, 9, None, 0, 0))  # PR_SET_PDEATHSIG, SIGKILL
         if kind == "desk":
-            self._do(self._prctl(36, 1, None, 0, 0))  # PR_SET_CHILD_SUBREAPER: what comes of it stays below it
+            self._do(self._prctl(36, 1, None, 0, 0))  # PR_SET_CHILD_SUBREAPER: its descendants stay below it
         if self._has_filters and _is_open(ruleset):
             self._do(self._syscall(446, ruleset, 0))  # landlock_restrict_self
             os.close(ruleset)
@@ -347,13 +349,13 @@ class Lock:
 
 
 def own_pids(program: bytes, placeholder: int) -> list[int]:
-    """Offsets of the process's own number in a seccomp program."""
+    """Offsets of the placeholder for the process's own id in a seccomp program."""
     sought = struct.pack("=i", placeholder)
     return [at for at in range(4, len(program), 8) if program[at : at + 4] == sought]
 
 
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `os.chmod` or `os.utime` in the form that an evaluation may use: on an open file, which takes a right."""
+    """Wrap `os.chmod` or `os.utime` as evaluations may use it: on an open file, since opening one takes a right."""
 
     def changed(
         path: object, *values: object, dir_fd: int | None = None, follow_symlinks: bool = True, **named: object
@@ -361,7 +363,7 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
         if isinstance(path, int):
             return change(path, *values, **named)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | (0 if follow_symlinks else os.O_NOFOLLOW)
-        descriptor = os.open(path, flags, dir_fd=dir_fd)  # type: ignore[arg-type]  # it tells what is no path
+        descriptor = os.open(path, flags, dir_fd=dir_fd)  # type: ignore[arg-type]  # it raises for other types
         try:
             change(descriptor, *values, **named)
         except OSError as error:
@@ -375,14 +377,14 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def replace_shared_memory(folders: Sequence[str]) -> None:
-    """Replace what makes shared memory without a file, which isolation denies, by equivalents in one process.
+    """Replace functions that make shared memory without a file, which isolation denies, by equivalents in one process.
 
-    `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` a file without a name in the process's own folder.
-    A module `mmap` of the project, which is imported from `folders`, keeps that name.
+    `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` an unnamed file in the process's own folder. If the
+    project has a module `mmap` in these folders, that module is left alone.
     """
 
     def memfd_create(name: str, flags: int = 0) -> int:
-        os.fsencode(name)  # as the original, raise if it is no text
+        os.fsencode(name)  # raise TypeError for other types, like the original
         return os.open(os.environ["TMPDIR"], os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
 
     if hasattr(os, "memfd_create"):
@@ -410,7 +412,7 @@ def replace_shared_memory(folders: Sequence[str]) -> None:
 
     Mapping.__name__ = Mapping.__qualname__ = "mmap"
     Mapping.__module__ = "mmap"
-    mmap.mmap = Mapping  # type: ignore[misc, assignment]  # for all that import it
+    mmap.mmap = Mapping  # type: ignore[misc, assignment]  # for everyone who imports it
 
 
 def _is_open(descriptor: int) -> bool:
@@ -425,8 +427,8 @@ def main() -> None:
     """Serve as a template; in forked processes, evaluate one module."""
     os.dup2(0, worker.CHANNEL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(1, 2)  # until here standard error went to the server, to tell why this file was never reached
-    sys.modules["__main__"] = type(sys)("__main__")  # what candidates find under that name
+    os.dup2(1, 2)  # until here standard error went to the server, so that it could report why this file was not reached
+    sys.modules["__main__"] = type(sys)("__main__")  # candidates find this under that name
     _, *fields = worker.receive()
     try:
         parent = Parent(fields)
@@ -442,4 +444,4 @@ if __name__ == "__main__":
     except MemoryError:
         os._exit(worker.OUT_OF_MEMORY)
     finally:
-        os._exit(1)  # whatever broke this file, nothing that a candidate registered for the exit is to run
+        os._exit(1)  # whatever broke this file, exit handlers of a candidate must not run

@@ -1,4 +1,4 @@
-"""Pool of warm templates: few, each renewed when its imports change, and ended when idle."""
+"""Pool of a few warm templates. Each is renewed when its imports change, and ended when idle."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from adacoder.sandbox.wire import WorkerLine
 
 PAUSE_SECONDS = 0.01
-"""Time without any evaluation after which waiting processes may rehearse."""
+"""Seconds without any evaluation after which waiting processes may rehearse."""
 IDLE_SECONDS = 60.0
-"""Time for which an unused template is kept."""
+"""Seconds for which an unused template is kept."""
 MOST_TEMPLATES = 3
 GROWTH = 64 << 20
-"""Growth in bytes after which a template is renewed: the larger it is, the longer a fork takes."""
+"""Growth in bytes after which a template is renewed: a larger template takes longer to fork."""
 RECHECK_SECONDS = 1.0
-"""Time for which the files of installed packages are not checked again."""
+"""Seconds for which the files of installed packages are not checked again."""
 _CLOCK_TICK = 20_000_000
-"""Nanoseconds by which a file's time may lie before its change."""
+"""Maximum nanoseconds from a file's timestamp to its change."""
 _EVERY_SECONDS = 0.5
-"""Minimum interval between templates that only save imports: `check` goes through many files in a row."""
+"""Minimum seconds between new templates that only save imports: `check` goes through many files in a row."""
 _MOST_BOOTS = 3
-"""Number of boots after which a template does without imports."""
+"""Maximum number of boots of a template. The last one imports nothing."""
 
 
 class Templates:
-    """Provides processes for evaluations. To be used within one event loop, and closed."""
+    """Provides processes for evaluations. Use it within one event loop, and close it."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
-        """At most `evaluations` run at a time; `spares` are forked ahead of each template while none runs."""
+        """At most `evaluations` run at a time; `spares` are forked ahead from each template while none runs."""
         self._slots = 2 * evaluations + spares
         self._spares = spares
         self._keepers: list[_Keeper] = []
-        """In order of use, the last used at the end."""
+        """In order of use, most recent last."""
         self._retired: set[_Keeper] = set()
-        """No longer used; each ends with its last evaluation."""
+        """Keepers that are no longer used; each ends with its last evaluation."""
         self._refused: set[str] = set()
-        """Import statements that broke a template, or that left something that cannot be shared."""
+        """Import statements that broke a template, or had effects that cannot be shared."""
         self._ending: set[asyncio.Task[None]] = set()
         self._next_made = 0.0
-        """Time of the monotonic clock from which a better template may be made beside a usable one."""
+        """Monotonic time from which a better template may be made while a usable one exists."""
         self._closed = False
 
     def begin(self, recipe: Recipe) -> None:
@@ -68,9 +68,9 @@ class Templates:
         await self._keeper(recipe).ready()
 
     async def take(self, recipe: Recipe, begin: Begin) -> Taken:
-        """Take a process for an evaluation; it must be given back.
+        """Take a process for an evaluation. The caller must give it back.
 
-        `begin` may be called with the line to it, before it is locked down; what is sent there is read after that.
+        `begin` may be called with its connection before it is locked down. Messages sent then are read after that.
 
         Raises:
             SandboxError: the interpreter does not start.
@@ -82,13 +82,13 @@ class Templates:
             self._retire(keeper)
             if not keeper.booted:
                 raise
-        # The template was killed, or broke; a new one shows whether that is the rule.
+        # The template was killed, or broke. A new one shows whether that happens every time.
         return await self._keeper(recipe).take(begin)
 
     async def close(self) -> None:
         """End every process, for good."""
         self._closed = True
-        await asyncio.sleep(0)  # until what was just done with is given back
+        await asyncio.sleep(0)  # let pending callbacks give back their processes
         for keeper in [*self._keepers, *self._retired]:
             self._end(keeper)
         while self._ending:
@@ -110,7 +110,7 @@ class Templates:
         now = time.monotonic()
         if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
             self._next_made = now + _EVERY_SECONDS
-            self._add(recipe, beside=best)  # for the next
+            self._add(recipe, beside=best)  # for the next evaluation
         return best
 
     def _add(self, recipe: Recipe, beside: _Keeper | None = None) -> _Keeper:
@@ -122,7 +122,7 @@ class Templates:
         return keeper
 
     def _retire(self, keeper: _Keeper) -> None:
-        """Use a template no more."""
+        """Stop using a template."""
         if keeper in self._keepers:
             self._keepers.remove(keeper)
             self._retired.add(keeper)
@@ -130,10 +130,10 @@ class Templates:
             self._end(keeper)
 
     def _rested(self, keeper: _Keeper, is_idle: bool) -> None:
-        """Handle the end of a template's last evaluation, or after it the end of IDLE_SECONDS."""
+        """Handle the end of a template's last evaluation, and later the end of IDLE_SECONDS."""
         if is_idle or keeper in self._retired:
             self._end(keeper)
-        # What rehearses takes the processor from what runs, and more of its time than it saves.
+        # A rehearsal would slow down running evaluations, and take more processor time than it saves.
         if not any(each.running for each in (*self._keepers, *self._retired)):
             for each in self._keepers:
                 each.rehearse()
@@ -169,24 +169,24 @@ class Taken:
 
     @property
     def gone(self) -> bool:
-        """True if its template has ended, and it with it."""
+        """True if its template has ended, and the process with it."""
         return self._template.gone
 
     @property
     def holds(self) -> bool:
-        """True if nothing hidden came to light."""
+        """True if no hidden file came to light."""
         return self._template.holds
 
     @property
     def folder(self) -> Path | None:
-        """Folder on disk that it may write to; None if that is in memory, and limited."""
+        """Folder on disk that it may write to; None if the folder is in memory, and limited."""
         scratch = self._template.scratch_on_disk
         return None if scratch is None else scratch / str(self._evaluation.slot)
 
     async def status(self) -> int | None:
-        """Return how it ended, after it hung up: its exit status, or minus the signal that killed it.
+        """Return the end of a process that closed its connection: its exit status, or minus the signal that killed it.
 
-        None if it goes on without a line to us, as nothing but hostile code does, or if its template is gone.
+        None if it goes on without a connection, as only hostile code does, or if its template is gone.
         """
         if await self._evaluation.ended() and not self.gone:
             self._evaluation.kill()
@@ -197,7 +197,7 @@ class Taken:
 
     @property
     def threads(self) -> int:
-        """Number of its threads; 0 if the system does not tell."""
+        """Number of its threads; 0 if unknown."""
         return self._evaluation.threads()
 
     def has_too_much_memory(self) -> bool:
@@ -205,12 +205,12 @@ class Taken:
         return self._evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)
 
     def is_overfull(self) -> bool:
-        """True if it wrote more than an evaluation may to a real disk. It takes its time."""
+        """True if it wrote more than an evaluation may to a real disk. This takes some time."""
         folder = self.folder
         return folder is not None and is_overfull(str(folder), self._evaluation.pid)
 
     def end(self) -> None:
-        """Kill it, because it did too much."""
+        """Kill it because it exceeded a limit."""
         self._evaluation.kill()
 
     def give_back(self) -> None:
@@ -231,13 +231,13 @@ class _Keeper:
     def __init__(self, recipe: Recipe, refused: set[str], slots: int, spares: int, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
-        """Number of evaluations that have one of its processes, or wait for one."""
+        """Number of evaluations that have a process of this template, or wait for it."""
         self._refused = refused
         self._rested = rested
         self._most_spares = spares
         self._rehearsed: list[asyncio.Task[Evaluation]] = []
         self._bare: list[asyncio.Task[Evaluation]] = []
-        """Processes for later evaluations, rehearsed or not."""
+        """Processes for later evaluations, with and without a rehearsal."""
         self._stamps = _Stamps((), 0)
         self._size = 0
         self._grown = False
@@ -256,7 +256,7 @@ class _Keeper:
 
     @property
     def usable(self) -> bool:
-        """True if this template can serve: booting, or alive and not stale."""
+        """True if this template can serve: it is booting, or alive and not stale."""
         if not self._boot.done():
             return True
         template = self._boot.result() if self.booted else None
@@ -280,7 +280,7 @@ class _Keeper:
         await asyncio.shield(self._boot)
 
     async def take(self, begin: Begin) -> Taken:
-        """Take a process; it must be given back. `begin` is that of `Templates.take`.
+        """Take a process. The caller must give it back. `begin` is as in `Templates.take`.
 
         Raises:
             SandboxError: as `ready`, or the template broke since.
@@ -296,17 +296,17 @@ class _Keeper:
                 is_spare = bool(spares)
                 process = spares.pop(0) if spares else asyncio.create_task(template.fork(begin=begin))
                 if spares is self._bare and len(self._bare) < min(self.running, self._most_spares):
-                    # One evaluation follows the other: the next is not to wait for its process.
+                    # Evaluations often follow each other: the next one should not wait for its process.
                     self._bare.append(asyncio.create_task(template.fork()))
                 try:
                     evaluation = await asyncio.shield(process)
                 except asyncio.CancelledError:
-                    if process.cancelled():  # it was ended with its template, and not we
+                    if process.cancelled():  # the process was cancelled with its template, not this call
                         raise SandboxError("The sandbox was ended meanwhile.") from None
                     if is_spare:
                         spares.append(process)
                     else:
-                        self._put_away(template, await process)  # it was told what nobody wants any more
+                        self._put_away(template, await process)  # its first message is of no use any more
                     raise
                 if evaluation.alive or not is_spare:
                     return Taken(self, template, evaluation)
@@ -320,7 +320,7 @@ class _Keeper:
         if not (self.booted and self._boot.result().alive):
             return
         for process in [process for process in self._bare if process.done()]:
-            # Now, before anybody takes it: whoever awaits what is done goes on before its callbacks are called.
+            # Now, before it is taken: code that awaits a finished task resumes before the task's callbacks run.
             if not process.cancelled() and process.exception() is None:
                 process.result().line.rehearse()
             self._bare.remove(process)
@@ -369,7 +369,7 @@ class _Keeper:
         raise AssertionError("the last boot imports nothing")
 
     async def _warm(self, template: Template) -> bool:
-        """Run the imports; returns True if the template can be used afterwards."""
+        """Run the imports. Return True if the template can be used afterwards."""
         for statement in self.recipe.ahead.statements:
             if statement not in self._refused:
                 try:
@@ -382,7 +382,7 @@ class _Keeper:
         return await self._compile(template, self.recipe.ahead.files)
 
     async def _compile(self, template: Template, files: Iterable[Path]) -> bool:
-        """Compile files of the project; returns True if the template can be used afterwards."""
+        """Compile files of the project. Return True if the template can be used afterwards."""
         for file in files:
             if str(file) not in self._refused and file not in self._compiled:
                 self._compiled.add(file)
@@ -394,7 +394,7 @@ class _Keeper:
         return True
 
     def _put_away(self, template: Template, evaluation: Evaluation) -> None:
-        """Kill a process, and have its template reap it."""
+        """Kill a process, and let its template reap it."""
         evaluation.kill()
         self._put_aside.add(evaluation)
         task = asyncio.create_task(self._reap(template, evaluation))
@@ -402,7 +402,7 @@ class _Keeper:
         task.add_done_callback(self._tasks.discard)
 
     async def _reap(self, template: Template, evaluation: Evaluation) -> None:
-        with suppress(SandboxError):  # it is broken, which the next one notices
+        with suppress(SandboxError):  # the template is broken, which the next call notices
             await template.reap(evaluation)
             self._put_aside.discard(evaluation)
             self._grown = template.resident() > self._size + GROWTH
@@ -427,20 +427,20 @@ async def _rehearse(line: WorkerLine) -> None:
 
 
 Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
-"""Called when no evaluation of a template runs any more; True says that it may end."""
+"""Called when no evaluation of a template is running any more. True means that it may end."""
 
 
 class _Stamps:
-    """Detects changes of files since a moment before they were read, in nanoseconds of the system's clock."""
+    """Detects changes of files since a time before they were read, in nanoseconds of the system's clock."""
 
     def __init__(self, files: Iterable[Path], since: int) -> None:
         self._known = _stamps(files)
-        # What changed while it was read may have been read before that.
+        # A file that changed during the boot may have been read before its change.
         self._changed = any(stamp is not None and stamp[0] >= since - _CLOCK_TICK for stamp in self._known.values())
         self._due = time.monotonic() + RECHECK_SECONDS
 
     def changed(self) -> bool:
-        """True if one of the files has changed. They are checked at intervals."""
+        """True if a file has changed. The files are checked at intervals."""
         now = time.monotonic()
         if self._changed or now < self._due:
             return self._changed
@@ -454,7 +454,7 @@ def _stamps(files: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
-        found = os.stat(file)  # noqa: PTH116  # many of them, many times a minute
-    except (OSError, ValueError):  # a name may be impossible
+        found = os.stat(file)  # noqa: PTH116  # for many files, many times a minute
+    except (OSError, ValueError):  # a name may be invalid
         return None
     return found.st_ctime_ns, found.st_size, found.st_ino

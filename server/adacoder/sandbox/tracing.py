@@ -1,12 +1,12 @@
 """Runs in the *user's* interpreter, confined: traces an example through the target, with the values of locals.
 
-Standard library only, Python 3.8 and later; `worker.py` uses it. The thread that runs the example has a trace function
-for the target's code alone. No code of a value's own class runs to show it, `__repr__` included, so that none prints,
-hangs or changes anything; `reprlib` runs such code.
+Standard library only, Python 3.8 and later. Used by `worker.py`. The thread that runs the example has a trace function
+for the target's code only. Displaying a value runs no code of its class, not even `__repr__`, so that nothing is
+printed or changed, and nothing hangs. `reprlib` would run such code.
 
-Traced code can still tell that it is: by its frames' `f_trace`, by what an earlier `locals()` holds (before Python
+Traced code can still detect tracing: by its frames' `f_trace`, by the contents of an earlier `locals()` (before Python
 3.13), by objects that live until the next line, and by recursion that ends some calls earlier. A trace therefore
-decides nothing, and what observes the target knows nothing of it.
+decides nothing, and the observers of the target are unaware of it.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-# Ours alone: what a candidate does to the real ones does not reach this file.
+# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 SEEN_LIMIT = 10_000
 """Number of entries after which tracing stops, so that the rest runs at full speed."""
 MOST_KEPT = 200
-"""Number of entries that are sent: half from the beginning, half from the end."""
+"""Maximum number of entries sent: half from the beginning, half from the end."""
 TRACE_LIMIT = 64_000
 """Maximum length of all entries together; half of it for each half."""
 MOST_VALUES = 20
-"""Names in an entry; the rest comes with the next."""
+"""Maximum number of names in an entry. The rest follows in the next one."""
 NAME_LIMIT = 100
 VALUE_LIMIT = 200
 """Maximum length of a displayed value."""
 DEPTH_LIMIT = 5
-"""Maximum nesting of brackets in it."""
+"""Maximum nesting of brackets in a displayed value."""
 
 _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
-"""Code flags: locals are not a separate namespace; yielded values are not the code's own."""
+"""Code flags. The first: locals are not a separate namespace. The second: yielded values are not the code's own."""
 _CALLING = ("CALL", "PRECALL", "RAISE")
-"""Instructions for which StopIteration is an exception, and not the end of an iteration."""
+"""Instructions at which StopIteration is an exception, not the end of an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
 _OF_PYTHON = 0x200
-"""Flag of classes made at run time; the interpreter's own may keep anything."""
+"""Flag of classes created at run time. Built-in classes may store anything."""
 _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
 _SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented), range)))
-"""Types by identity: comparing types may run their code."""
+"""Types by identity, since comparing types may run their code."""
 _SHORT = 10**18
 _PLAIN: dict[Any, str] = {
     **dict.fromkeys((int, str, bytes, bytearray), ""),
@@ -86,10 +86,10 @@ class Tracer:
     def start(self) -> None:
         """Trace the following calls of this thread."""
         sys.gettrace = _gettrace_of_others
-        _settrace(self)  # type: ignore[arg-type]  # what it returns is another such function
+        _settrace(self)  # type: ignore[arg-type]  # it returns another such function
 
     def stop(self, *, ended: bool = True) -> None:
-        """End, and send what was traced, once."""
+        """Stop tracing, and send the trace once."""
         tell, self._tell = self._tell, None
         if tell is None:
             return
@@ -99,7 +99,7 @@ class Tracer:
         tell("yes" if ended else "", str(left_out), str(len(self._first)), *self._first, *self._last)
 
     def __call__(self, frame: FrameType, _event: str, _: object) -> object:
-        """Handle a call, or a generator that goes on; returns its trace function."""
+        """Handle a call or a resumed generator. Return its trace function."""
         if id(frame.f_code) not in self._ids:
             return None
         known = frame.f_trace
@@ -124,7 +124,7 @@ class Tracer:
 
 
 class _Call:
-    """Trace function of one frame. Nothing here refers to it, so that it lives no longer than untraced."""
+    """Trace function of one frame. It keeps no reference to the frame, which lives no longer than without tracing."""
 
     def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer = tracer
@@ -141,7 +141,7 @@ class _Call:
         if event == "exception":
             is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration))
             raised = "" if is_end and not operation.startswith(_CALLING) else shown(argument[1])
-            if raised and raised != self._raised:  # and not raised again by what cleans up
+            if raised and raised != self._raised:  # and not re-raised by clean-up code
                 self._keep(frame, "", raised)
                 self._raised = raised
             return self
@@ -154,7 +154,7 @@ class _Call:
     def _keep(self, frame: FrameType, gave: str, raised: str) -> None:
         values: list[str] = []
         found: Any = frame.f_locals
-        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # a class's may be anything
+        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # class bodies may use any mapping
         for name, value in dict(found).items() if is_plain else ():
             if type(name) is str and name.isidentifier() and len(name) <= NAME_LIMIT and name[:2] != "__":
                 text = shown(value)
@@ -165,7 +165,7 @@ class _Call:
 
 
 def _gettrace_of_others() -> Any:
-    """As `sys.gettrace`, which would show what traces."""
+    """As `sys.gettrace`, but without showing this tracer."""
     found = _gettrace()
     return None if type(found) is Tracer else found
 
@@ -178,15 +178,15 @@ def shown(value: object) -> str:
             text += part.replace("\n", " ")
             if len(text) > VALUE_LIMIT:
                 return text[: VALUE_LIMIT - 1] + "…"
-    except RecursionError:  # there is no room for the code either; and Python 3.8 may die of one that is caught so deep
+    except RecursionError:  # no stack is left to go on, and Python 3.8 may crash if it is caught so deep
         raise
-    except (RuntimeError, MemoryError, ValueError):  # as when another thread changes it
+    except (RuntimeError, MemoryError, ValueError):  # e.g. when another thread changes it
         text = text[: VALUE_LIMIT - 1] + "…"
     return text
 
 
 def _pieces(value: Any, depth: int) -> Iterable[str]:
-    """Pieces of a displayed value; most values are simple, and have one."""
+    """Pieces of a displayed value. Most values are simple, and have only one."""
     kind = type(value)
     if id(kind) in _SIMPLE or (kind is int and -_SHORT < value < _SHORT) or (kind is str and len(value) < VALUE_LIMIT):
         return (repr(value),)
@@ -194,7 +194,7 @@ def _pieces(value: Any, depth: int) -> Iterable[str]:
 
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """Pieces of any value; only methods of built-in types are called."""
+    """Pieces of any value. Only methods of built-in types are called."""
     kind = type(value)
     name = str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
     base: Any = next((each for each in _PLAIN if issubclass(kind, each)), None)
@@ -217,7 +217,7 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
-    """Pieces of a value of a built-in type, or a subclass."""
+    """Pieces of a value whose type is built-in, or a subclass of a built-in type."""
     if base is int:
         bits = int.bit_length(value)
         yield int.__repr__(value) if bits < 4 * VALUE_LIMIT else f"<int of {bits} bits>"
@@ -235,14 +235,14 @@ def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
 
 
 def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
-    """Pieces of an object's attributes, read from where they are stored."""
+    """Pieces of an object's attributes, read directly from their storage."""
     found: list[tuple[object, object]] = []
     for base in [each for each in reversed(_mro(type(value))) if _flags(each) & _OF_PYTHON]:
         for name, each in _class_dict(base).items():
             if type(each) is _SLOT:
                 try:
                     found.append((name, each.__get__(value)))
-                except AttributeError:  # nothing is in it
+                except AttributeError:  # the slot is empty
                     pass
             elif type(each) is _GETTER and type(name) is str and name == "__dict__":
                 found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)

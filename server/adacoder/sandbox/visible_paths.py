@@ -33,7 +33,7 @@ _LOADED = [
 ]
 """Modules that the template loads."""
 OUR_PYTHON = Path(sys.executable).resolve()
-"""Python for the launcher, without the virtual environment that AdaCoder may be installed in."""
+"""Python for the launcher, outside the virtual environment that AdaCoder may be installed in."""
 
 
 def _tools() -> Iterator[Path]:
@@ -46,27 +46,30 @@ def _tools() -> Iterator[Path]:
 
 
 TOOLS = tuple(dict.fromkeys(place for place in _tools() if place.exists()))
-"""Files that AdaCoder itself needs inside."""
+"""Files that AdaCoder itself needs inside the sandbox."""
 
 RECHECK_SECONDS = 0.5
-"""Time for which a cheap search (see `_CHEAP_SECONDS`) is not repeated before an evaluation, below the uppermost
-folders. After the evaluation it is repeated, and its results are discarded if it may have seen too much."""
+"""Seconds for which a cheap search (see `_CHEAP_SECONDS`) is not repeated before an evaluation, unless the root folder
+itself changed. After the evaluation the search is repeated. If the evaluation may have seen too much, its results are
+discarded.
+"""
 _CHEAP_SECONDS = 0.002
 _PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
-"""Factors of an expensive search's own time for which it is not repeated; the second is for installed files, which
-nobody is working on."""
+"""An expensive search is not repeated for this multiple of its duration. The second is for installed files, which are
+not being worked on.
+"""
 _SHORT_SECONDS = 0.0001
-"""Minimum time assumed for a search."""
+"""Minimum duration assumed for a search."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
-"""Depth of a search: packages may well have 50,000 files."""
+"""Maximum depth of a search. Packages may well have 50,000 files."""
 _MOST_LINKED = 5000
-"""Maximum number of entries that are searched for other names of a module's file, if it has any."""
+"""Maximum number of entries that are searched for hard links to a module's file, if it has any."""
 _KEPT = 32
 
 
 @dataclass(frozen=True, slots=True)
 class VisiblePaths:
-    """The user's files that a confined process may read. It may write none of them."""
+    """The user's files that a confined process may read. It may not write to any of them."""
 
     interpreter: Interpreter
     shown: tuple[Path, ...]
@@ -75,7 +78,7 @@ class VisiblePaths:
     """Exceptions from these: secrets, sockets, and folders too large to search."""
 
     def without(self, places: Iterable[Path]) -> VisiblePaths:
-        """Return a copy that hides everything at `places`, too."""
+        """Return a copy that also hides everything at `places`."""
         folders = [*self.shown, *self.interpreter.folders]
         return replace(self, hidden=tuple(sorted({*self.hidden, *_as_shown(places, folders)})))
 
@@ -85,8 +88,8 @@ def find_visible(
 ) -> VisiblePaths:
     """Find the files that `module`, which belongs to `workspace`, may see when `interpreter` runs it.
 
-    Equal as long as nothing changed, so that a process which was started in it can serve. `after`: whether it has, and
-    what it told is not to be believed if it may have seen too much.
+    The results are equal as long as nothing changed, so that a process started with an earlier result can serve.
+    `after`: True to check after a run, whose results must not be trusted if it may have seen too much.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
@@ -101,11 +104,11 @@ def find_visible(
 
 
 def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[Path]:
-    """Existing files with a module's source: itself, files compiled from it, its backups, and its copies that were
-    built in the workspace or installed among `packages`. Of a link it is what it leads to.
+    """Existing files with a module's source: the file itself, files compiled from it, its backups, and copies built in
+    the workspace or installed among `packages`. Links are replaced by their targets.
     """
     paths = {module.path, real(module.path)}
-    with suppress(ValueError):  # it lies elsewhere
+    with suppress(ValueError):  # the module lies elsewhere
         own = module.path.relative_to(module.root)
         built = (folder for base in {module.root, workspace} for folder in _built(base))
         paths |= {folder / own for folder in (*built, *packages)}
@@ -115,7 +118,7 @@ def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[
 
 
 def _with_copies(path: Path) -> Iterator[Path]:
-    """A file with its backups, and the files that Python compiled from it, in its folder and the cache there."""
+    """A file, its backups, and the files that Python compiled from it, in its folder and in the cache there."""
     name, compiled = re.escape(path.name), f"{path.stem}."
     beside = re.compile(rf"{name}(?:[ci~]|\..*)?|\.{name}\..*|#{name}#", re.DOTALL)
     with suppress(OSError, ValueError):
@@ -125,13 +128,13 @@ def _with_copies(path: Path) -> Iterator[Path]:
 
 
 def _built(base: Path) -> Iterator[Path]:
-    """Folders with the modules that setuptools built."""
+    """Folders of modules built by setuptools."""
     with suppress(OSError):
         yield from (base / "build").glob("lib*")
 
 
 def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
-    """Other names that hard links give to files, in a folder that is not too large."""
+    """Other names that hard links give to files, within a folder that is not too large."""
     linked: set[int] = set()
     for place in places:
         with suppress(OSError):
@@ -153,7 +156,7 @@ class _Found:
     """Result of a search of some folders."""
 
     shown: tuple[Path, ...] = ()
-    """Empty if they hold too much to be searched."""
+    """Empty if the folders contain too much to be searched."""
     hidden: tuple[Path, ...] = ()
 
 
@@ -170,20 +173,22 @@ class _Search:
         self._looked = self._took = 0.0
 
     def found(self, moment: float | None = None) -> _Found:
-        """Return the last result if it is recent enough, else search again; `moment` is the time allowed for a cheap
-        search."""
+        """Return the last result if it is recent enough, else search again.
+
+        `moment`: seconds for which the result of a cheap search is recent enough.
+        """
         if moment is None or self._took >= _CHEAP_SECONDS:
             moment = self._patience * max(self._took, _SHORT_SECONDS)
         began = time.monotonic()
         state = _changed(self._watched) if self._watched else 0
         known = self._known if began < self._looked + moment and state == self._state else None
-        # What is gone cannot be covered, and a mechanism that tries will fail.
+        # A path that is gone cannot be covered, and a mechanism that tries will fail.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
         busy, before = time.thread_time(), self._known
         self._known, self._state = self._look(), state
         self._looked = began
-        # What is new takes longer to be looked at than what is known.
+        # The first search of new files takes longer than later ones.
         self._took = time.thread_time() - busy if self._known == before else 0.0
         return self._known
 
@@ -211,7 +216,7 @@ def _project(root: Path, wishes: Wishes) -> _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _part(root: Path, package: str, wishes: Wishes) -> _Search:
-    """Search of the part of a root that one package (or folder) needs, where the root is too large."""
+    """Search of the part of a root that one package (or folder) needs, if the root is too large."""
 
     def look() -> _Found:
         own = _own_parts(root, package)
@@ -227,7 +232,7 @@ def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
     def look() -> _Found:
         secret: list[Path] = []
         for folder, levels in _looked_at(interpreter):
-            with suppress(TooLargeError):  # it is installed, and Python cannot do without it
+            with suppress(TooLargeError):  # installed files are needed by Python, however many there are
                 secret += hidden(folder, levels=levels)
         for folder in interpreter.added:
             secret += _secrets_of_other(folder, wishes)
@@ -243,7 +248,7 @@ def _looked_at(interpreter: Interpreter) -> Iterator[tuple[Path, int]]:
 
 
 def _changed(folder: Path) -> int:
-    """Time of the last change of a folder's entries, by the file system's clock; 0 if there is no such folder."""
+    """Time of the last change of a folder's entries, by the file system's clock; 0 if the folder is missing."""
     try:
         return os.stat(folder).st_ctime_ns  # noqa: PTH116  # at every evaluation
     except OSError:
@@ -251,8 +256,9 @@ def _changed(folder: Path) -> int:
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """Part of a root that a module needs: its package, or the modules beside it; no links, which would show their
-    targets."""
+    """Part of a root that a module needs: its package, or the modules in its folder. Links are left out, since they
+    would show their targets.
+    """
     with suppress(OSError):
         if (root / package).is_dir() and not (root / package).is_symlink():
             return [root / package]
@@ -271,7 +277,7 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
 
 
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
-    """Files to hide in a folder of another project; all of it if that project hides it."""
+    """Files to hide in a folder of another project. All of it if that project hides it."""
     try:
         found = hidden(project_of(folder) or folder, wishes)
     except TooLargeError:
@@ -280,7 +286,7 @@ def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
 
 
 def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Map paths of secrets to the paths in `folders` at which they can be seen; others are dropped."""
+    """Map paths of secrets to the paths in `folders` at which they can be seen. Others are dropped."""
     reals = [(folder, real(folder)) for folder in folders]
     found: dict[Path, None] = {}
     for path in secret:

@@ -1,7 +1,7 @@
-"""The server's end of the line to a worker: typed messages over a socket, in lockstep.
+"""The server's end of the connection to a worker: typed messages over a socket, in lockstep.
 
-The messages themselves are described in `worker.py`. Every command carries a fresh nonce that the answer must
-repeat: bytes that nobody asked for, wherever they stand, are read as the next answer and betray themselves.
+The messages are described in `worker.py`. Every command carries a fresh nonce that the answer must repeat. Unexpected
+bytes, whatever their position, are read as the next answer, and are detected because they lack its nonce.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
-"""Bytes of the largest answer that is read: room for the longest output beside the longest message."""
+"""Maximum bytes of an answer: room for the longest output and the longest message."""
 
 
 CHANGES = frozenset(
@@ -37,34 +37,34 @@ CHANGES = frozenset(
         *("the environment", "sys.path", "signal handlers"),
     }
 )
-"""Process state that an import may change, as `standing.py` names it."""
+"""Process state that an import may change, as named in `standing.py`."""
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_AHEAD = 1 << 15
-"""Characters of questions that are asked ahead: what a socket holds, whoever reads from it."""
+"""Maximum characters of questions asked ahead. A socket holds that many even if they are not read."""
 _RAN = {"yes": True, "no": False}
 
 
 class ProtocolError(Exception):
-    """The worker said what no worker says; the text is what was wrong with it."""
+    """The worker violated the protocol; the message says how."""
 
 
 class HungUpError(Exception):
-    """The worker closed the line, as it does when it dies."""
+    """The worker closed the connection, as it does when it dies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An exception as the worker describes it."""
+    """An exception as described by the worker."""
 
     message: str
     """`Type: message`, as `traceback.format_exception_only` gives it."""
     bases: frozenset[str]
-    """The built-in exception classes it belongs to."""
+    """Built-in exception classes that it belongs to."""
     line: int | None
-    """The innermost 1-based line of the candidate, in the module's text, that it came through."""
+    """Innermost line of the candidate that it passed through, 1-based in the module's text."""
     origin: str
-    """`example`: raised by a line of the example itself; `syntax`: it does not compile; else empty."""
+    """`example`: raised by a line of the example itself. `syntax`: the example does not compile. Else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,56 +82,56 @@ class Imported:
     """The module was imported, or its import raised."""
 
     missing: tuple[str, ...]
-    """Those of the suspects that nothing defines."""
+    """Suspects that nothing defines."""
     left_out: tuple[int, ...] = ()
     """1-based lines of syntax errors whose statements were left out."""
     defines: bool = True
     raised: Raised | None = None
     reachable: Reached = NOTHING
-    """Lines and branches of the target's code, if asked for."""
+    """Lines and branches of the target's code, if requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Output of an example, its value or exception; and what it ran."""
+    """Output of an example, its value or exception, and evidence of the code that it ran."""
 
     printed: str = ""
     shown: str = ""
-    """Representation of its value, ending in a newline; empty for None, and for statements."""
+    """Representation of its value, ending in a newline; empty for None and for statements."""
     raised: Raised | None = None
     plain: str = ""
-    """Representation of the value's plain copy; empty if there is none, or it was not asked for."""
+    """Representation of the value's plain copy; empty if there is none or it was not requested."""
     class_name: str = ""
-    """Type of the value, if asked for."""
+    """Type of the value, if requested."""
     ran: bool | None = None
-    """True if it ran the target, or used what came of it; None if that may be so."""
+    """True if it ran the target or used its results; None if that is uncertain."""
     instead: str = ""
-    """Function that ran instead, if names tell."""
+    """Function that ran instead, if names show it."""
     reached: Reached = NOTHING
-    """Lines and branches of the target's code that it reached, if asked for."""
+    """Lines and branches of the target's code that it reached, if requested."""
 
 
 class Channel:
-    """Messages over a socket that does not block, and is another's to close."""
+    """Messages over a non-blocking socket. The owner of the socket closes it."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._received = bytearray()
         self.sender: int | None = None
-        """The process that sent the first message, in our numbering; the kernel says so. None where it does not."""
+        """Process id of the first message's sender in the server's namespace; None if the kernel does not report it."""
 
     @property
     def hung_up(self) -> bool:
-        """True if the other end is closed, as it is as soon as its process died."""
+        """True if the other end is closed, as it is as soon as its process dies."""
         watch = select.poll()
-        watch.register(self._socket, 0)  # a hang-up is told unasked
+        watch.register(self._socket, 0)  # poll reports a hang-up even without being asked
         return bool(watch.poll(0))
 
     def is_silent(self) -> bool:
         """True if there is nothing to receive.
 
         Raises:
-            HungUpError: nor will there be.
+            HungUpError: the other end is closed.
         """
         if self._received:
             return False
@@ -146,20 +146,20 @@ class Channel:
         return False
 
     async def send(self, *texts: str, descriptor: int | None = None) -> None:
-        """Send a message, and a descriptor with it.
+        """Send a message, with a descriptor if given.
 
         Raises:
-            HungUpError: nobody will receive it, or this end is closed.
+            HungUpError: the other end or this one is closed.
         """
         await self.send_all([texts], descriptor)
 
     def send_at_once(self, *texts: str) -> None:
-        """Send a short message, for which there is room where nothing was sent before. Nobody may receive it."""
+        """Send a short message without waiting. It fits if it is the first. It is lost if the other end is closed."""
         with suppress(ConnectionError):
             self._socket.send(pack(texts))
 
     async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
-        """As `send`, of several messages at once."""
+        """Send several messages at once, as `send` does."""
         rest = memoryview(b"".join(map(pack, messages)))
         attached = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
         while rest:
@@ -168,15 +168,15 @@ class Channel:
                 attached = []
             except BlockingIOError:
                 await writable(self._socket.fileno())
-            except OSError:  # or our end was closed, by who ended it
+            except OSError:  # or our end was closed when the process was ended
                 raise HungUpError("it ended") from None
 
     async def receive(self) -> list[str]:
-        """The next message.
+        """Receive the next message.
 
         Raises:
-            HungUpError: there is none.
-            ProtocolError: it is none.
+            HungUpError: the other end is closed.
+            ProtocolError: the message is malformed.
         """
         size = int.from_bytes(await self._take(4), "little")
         if size > MESSAGE_LIMIT:
@@ -213,7 +213,7 @@ class Channel:
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """A connection for a Channel: our end, and the other's."""
+    """Connection for a Channel: our end, and the other one."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     if _KERNEL_NAMES_SENDERS:
@@ -226,7 +226,7 @@ _CREDENTIALS = struct.Struct("3i")  # struct ucred of unix(7)
 
 
 class WorkerLine:
-    """The line to the worker of one evaluation."""
+    """Connection to the worker of one evaluation."""
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
@@ -238,24 +238,24 @@ class WorkerLine:
 
         Raises:
             HungUpError: it ended instead.
-            ProtocolError: it said something else.
+            ProtocolError: it sent something else.
         """
         if await self.channel.receive() != ["ready"]:
             raise ProtocolError("it did not announce itself")
 
     def rehearse(self) -> None:
-        """Let it rehearse an evaluation before the first; to be told once, and before anything else."""
+        """Let it rehearse an evaluation before the first. Call this at most once, before anything else is sent."""
         self.channel.send_at_once("rehearse")
 
     async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
-        """Import the program's module; `seconds` of processor time are what the whole evaluation may use.
+        """Import the program's module. The whole evaluation may use `seconds` of processor time.
 
         Raises:
-            HungUpError, ProtocolError: so did whatever ran.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            starts = "1"  # as it stands the text is one piece, of which nothing is left out
+            starts = "1"  # treat the text as one piece, so that nothing is left out
             if not program.all_count:
                 text = Lines(program.text)
                 starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
@@ -274,19 +274,20 @@ class WorkerLine:
         raise ProtocolError("its answer to 'load' has no known form")
 
     async def ask_ahead(self, program: Program, seconds: int, sources: Iterable[tuple[str, bool]] = ()) -> None:
-        """Ask what `load` and `run` are going to ask, before they wait for the answers; also before it is ready.
+        """Send the questions of later calls of `load` and `run` without waiting for answers, even before the process is
+        ready.
 
-        With `sources`, those of the examples, each with whether it is by value, the answers must depend on nothing but
-        the code itself: who runs can read what it will be asked, as it can in the docstrings of its module. Each answer
-        still bears the nonce of its question, and comes in its turn.
+        `sources` are the sources of the examples, each with whether it is compared by value. With them, the answers
+        must depend only on the code itself: running code can read the later questions, as it can read the docstrings of
+        its module. Each answer still repeats the nonce of its question, and arrives in order.
 
         Raises:
-            HungUpError: nobody will receive it.
+            HungUpError: the other end is closed.
         """
         questions = [_load(program, seconds, ""), *(_run(source, by_value=by_value) for source, by_value in sources)]
         room = _MOST_AHEAD
         for question in questions:
-            if room < 0:  # more would wait in vain for an end whose own answers nobody reads yet
+            if room < 0:  # more would wait in vain for a process whose own answers are not read yet
                 break
             self._asked.append((secrets.token_hex(8), question))
             room -= sum(map(len, question))
@@ -296,10 +297,10 @@ class WorkerLine:
         return await self._ask(*_load(program, seconds, starts))
 
     async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """Import a module as it stands; returns how that went and what it changed, as `standing.py` tells.
+        """Import an unchanged module. Return the outcome and the changes it made, as described in `standing.py`.
 
         Raises:
-            HungUpError, ProtocolError: so did whatever ran.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         match await self._ask("import", name, path, text):
             case ((("there" | "imported" | "failed") as how), changes):
@@ -307,28 +308,28 @@ class WorkerLine:
         raise ProtocolError("its answer to 'import' has no known form")
 
     async def run(self, source: str, *, by_value: bool = False) -> Answer:
-        """Run one example; `by_value`: what it gives is compared by its value.
+        """Run one example. `by_value`: its result is compared by value.
 
         Raises:
-            HungUpError, ProtocolError: so did whatever ran.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         return _answer(await self._ask(*_run(source, by_value=by_value)))
 
     async def trace(self, source: str, *, by_value: bool = False, tell: Callable[[Trace], None]) -> Answer:
-        """As `run`; `tell` is told what the example executes, which is before its end where that takes long.
+        """Run one example as `run` does. `tell` gets its trace, before the end of the example if that takes long.
 
         Raises:
-            HungUpError, ProtocolError: so did whatever ran, or `tell`.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol, or `tell` raised it.
         """
         nonce = await self._send("trace", *_run(source, by_value=by_value)[1:])
         tell(_trace(await self._receive(nonce)))
         return _answer(await self._receive(nonce))
 
     async def end(self, program: Program) -> tuple[str, ...]:
-        """Make sure that nothing was said out of turn; returns the suspects that are still missing.
+        """Make sure that nothing was sent out of turn. Return the suspects that are still missing.
 
         Raises:
-            HungUpError, ProtocolError: so did whatever ran.
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         if not program.suspects:
             if not self.channel.is_silent():
@@ -432,6 +433,6 @@ def _reached(lines: str, branches: str) -> Reached:
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:
-    """The suspects among the names in `text`; a worker cannot accuse others."""
+    """The suspects among the names in `text`. A worker cannot report other names."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)

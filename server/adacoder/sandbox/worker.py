@@ -1,19 +1,18 @@
 """Runs in the *user's* interpreter, confined: imports a module with a candidate in place and runs its examples.
 
-Standard library only, Python 3.8 and later; all code of a process that `template.py` forked for one evaluation. It
-decides nothing: it answers with what an example printed, gave or raised, and the server compares.
+Standard library only, Python 3.8 and later. This is all the code of a process that `template.py` forked for one
+evaluation. It decides nothing: it answers with the output, value or exception of an example, and the server compares.
 
-A message is a list of texts, each with its length before it. Commands arrive on CHANNEL, answers leave on it, in
-lockstep:
+A message is a list of texts, each preceded by its length. Commands arrive on CHANNEL, answers leave on it, in lockstep:
 
     ready                                                         once the process is locked down
-    rehearse                                                      at most once, and first of all; it has no answer
+    rehearse                                                      at most once, as the first command; it has no answer
     load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS TEXT [PATH TEXT]…
       → loaded NONCE MISSING LINES BRANCHES [LINE]…               LINE: where a statement had to be left out
       → unparsed NONCE                                            send it again, with the lines where statements begin
       → broken NONCE LINE MESSAGE                                 the candidate is a syntax error
-      → unreadable NONCE LINE MESSAGE                             the module is one that cannot be left out
-      → lacking NONCE MISSING [LINE]…                             imported, and does not define the target
+      → unreadable NONCE LINE MESSAGE                             a syntax error that cannot be left out
+      → lacking NONCE MISSING [LINE]…                             imported, but it does not define the target
       → failed NONCE MISSING MESSAGE BASES LINE ORIGIN [LINE]…    its import raised
     trace NONCE SOURCE BY_VALUE                                   as `run`, and before its answer
       → traced NONCE ENDED LEFT_OUT KEPT [EXECUTED]…              once; before the example ends, if it runs long
@@ -23,22 +22,22 @@ lockstep:
     end   NONCE
       → ended NONCE MISSING
 
-SECONDS of processor time is what the evaluation may use. SUSPECTS and MISSING are names, STATEMENTS numbers, BASES the
-built-in classes of an exception, all separated by spaces. MESSAGE is what `traceback.format_exception_only` gives. LINE
-is 1-based in TEXT; as the place of an exception it is the innermost line of the candidate it came through, 0 if none.
+SECONDS is the processor time that the evaluation may use. SUSPECTS and MISSING are names, STATEMENTS numbers, and BASES
+the built-in classes of an exception, all separated by spaces. MESSAGE is the text of `traceback.format_exception_only`.
+LINE is 1-based in TEXT. For an exception it is the innermost line of the candidate that it passed through, 0 if none.
 ORIGIN is `example` if a line of the example itself raised the exception, `syntax` if the example does not compile, else
-empty. PRINTED is what was written to standard output, values that statements display among it; SHOWN the line that
+empty. PRINTED is the text written to standard output, including values that statements display. SHOWN is the line that
 displays the value of an expression, empty for None. If BY_VALUE is not empty, CLASS is the name of that value's class,
-and PLAIN displays its `plain` copy; it is empty where there is none.
+and PLAIN displays its `plain` copy, or is empty if it has none.
 
-RAN is `yes` if the example ran the target, or used what came of it, `no` if not, and empty if that may be so; INSTEAD
-says what ran in its place, if its names tell. If BY_LINE is not empty, LINES are those of the target's code, numbers
-separated by spaces, and BRANCHES the ways from one line to another that a test in it can take, such as `3>4`: in
-`loaded` all that there are, else those that the example took.
+RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if that is uncertain. INSTEAD
+names the function that ran in its place, if its names show it. If BY_LINE is not empty, LINES are line numbers of the
+target's code, separated by spaces, and BRANCHES the ways from one line to another that a test in it can take, such as
+`3>4`. In `loaded` these are all lines and branches, in answers to `run` only those taken by the example.
 
-ENDED is `yes` if the example was traced to its end. Of the EXECUTED the first KEPT came before LEFT_OUT others, which
-are not told. Each is lines of text: the numbers of the call and of the line, separated by a space; what was given; what
-was raised; then `name=value` for each local.
+ENDED is `yes` if the example was traced to its end. LEFT_OUT entries were not sent. The first KEPT of the EXECUTED came
+before them. Each EXECUTED consists of lines of text: the numbers of the call and of the line, separated by a space; the
+returned or yielded value; the raised exception; then `name=value` for each local.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ if TYPE_CHECKING:
 else:
 
     def _beside(name):
-        """A module beside this one, by its path, and in no list of modules: the user may have one of that name."""
+        """Load a module next to this file, not into `sys.modules`: the user may have a module of the same name."""
         module = type(sys)(name)
         SourceFileLoader(name, join(dirname(realpath(__file__)), name + ".py")).exec_module(module)
         return module
@@ -77,7 +76,7 @@ else:
     compiling, finders = _beside("compiling"), _beside("finders")
     names, observing, tracing = _beside("names"), _beside("observing"), _beside("tracing")
 
-# Ours alone: what a candidate does to the real ones does not reach this file.
+# A private copy: changes that a candidate makes to the real built-ins do not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
 
 # Bound early, so that a candidate that patches them breaks itself and not this file.
@@ -97,30 +96,30 @@ _name_of_class = type.__dict__["__name__"].__get__
 CHANNEL = 3
 
 OUTPUT_LIMIT = 1 << 20
-"""Characters of output kept for one example; what is printed beyond is dropped."""
+"""Maximum characters of output kept for one example. The rest is dropped."""
 PLAIN_LIMIT = 20_000
-"""Characters, digits and items of a value that can be compared by its value."""
+"""Maximum characters, digits and items of a value that can be compared by value."""
 PLAIN_DEPTH = 50
-"""Brackets within brackets in it."""
+"""Maximum nesting of brackets in such a value."""
 OUT_OF_MEMORY = 77
-"""Exit status when not even an answer could be built."""
+"""Exit status if memory does not even suffice for an answer."""
 
 
 # --- messages --------------------------------------------------------------------------------
 
 
 def pack(texts: Sequence[str]) -> bytes:
-    """A message as bytes: its size, then each text with its size; sizes are 4 bytes, little-endian."""
+    """Encode a message: its size, then each text with its size. Sizes are 4 bytes, little-endian."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     body = b"".join([len(item).to_bytes(4, "little") + item for item in encoded])
     return len(body).to_bytes(4, "little") + body
 
 
 def unpack(body: bytes, most: int = sys.maxsize) -> list[str]:
-    """The texts of a message, without its leading size; there may be `most` of them.
+    """Decode the texts of a message, at most `most`, without its leading size.
 
     Raises:
-        ValueError: it is no message.
+        ValueError: the message is malformed.
     """
     texts: list[str] = []
     position = 0
@@ -143,7 +142,7 @@ def send(*texts: str) -> None:
 
 
 def receive() -> list[str]:
-    """The server's next message; there is no life after its last one."""
+    """Receive the server's next message. The process exits if the server has closed the connection."""
     return unpack(receive_bytes(int.from_bytes(receive_bytes(4), "little")))
 
 
@@ -162,14 +161,14 @@ def receive_bytes(size: int) -> bytes:
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
-    """Tell whether a dotted name leads from a module's globals to something; no descriptor's code is run."""
+    """Return True if a dotted name leads from a module's globals to a value. No descriptor's code runs."""
     first, *rest = qualname.split(".")
     if first not in module:
         return False
     owner = module[first]
     for name in rest:
         if not isinstance(owner, type):
-            return True  # a decorator put something else in the class's place: only the examples can tell
+            return True  # a decorator replaced the class: only the examples can show the rest
         if name.startswith("__") and not name.endswith("__"):
             name = "_" + owner.__name__.lstrip("_") + name  # as the compiler mangles private names
         if name not in vars(owner):
@@ -186,15 +185,15 @@ class NotPlainError(Exception):
 
 
 def plain(value: object, room: list[int], depth: int = 0) -> object:
-    """Copy a value into the types that literals have, whatever it looks like, equals or says that it is.
+    """Copy a value into the types of literals, regardless of its representation, its equality and its claimed class.
 
-    What a subclass adds to them is left out: a Counter becomes a dict, a named tuple a tuple. Only methods of the types
-    themselves are called, so that nothing of the value's own class runs.
+    Additions of subclasses are left out: a Counter becomes a dict, a named tuple a tuple. Only methods of the built-in
+    types are called, so that no code of the value's own class runs.
 
-    `room`: how much more of it may be copied, as PLAIN_LIMIT counts.
+    `room`: remaining size that may be copied, counted as in PLAIN_LIMIT.
 
     Raises:
-        NotPlainError: it is something else, or holds too much.
+        NotPlainError: the value has another type, or is too large.
     """
     if value is None or value is True or value is False:
         return value
@@ -220,7 +219,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
         copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
     elif _is(value, set):
         copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
-        room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))  # what it tells apart no literal does
+        room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))  # it distinguishes items that are the same literal
     elif _is(value, dict):
         copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
         room[0] -= PLAIN_LIMIT * (len(copy) != dict.__len__(value))
@@ -232,7 +231,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
 
 
 def _is(value: object, kind: type[T]) -> TypeGuard[T]:
-    """As `isinstance`, which would believe what a value's `__class__` says."""
+    """As `isinstance`, but ignoring a fake `__class__` of the value."""
     return issubclass(type(value), kind)
 
 
@@ -255,7 +254,7 @@ class ModuleUnderTest:
     """The module under test."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
-        """`fields`: those of `load`; `is_installed` tells of a file whether it is, and not a part of the project."""
+        """`fields` are as in `load`. `is_installed`: True for an installed file, False for a file of the project."""
         (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts, text) = fields[:10]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
@@ -276,7 +275,7 @@ class ModuleUnderTest:
         sys.argv = [self._path]
 
     def load(self) -> list[str]:
-        """Import it; the answer to `load`, without the nonce, which comes second."""
+        """Import it. Return the answer to `load`, without the nonce, which comes second."""
         try:
             code, text, left_out = compiling.compile_around(
                 self._text, self._path, self._first, self._last, self._starts
@@ -290,14 +289,14 @@ class ModuleUnderTest:
         self._unsaved.keep(self._path, code)
         finders.read_sources(self._is_installed, self._unsaved)
         sys.meta_path.insert(0, finders.TextFinder(self._name, self._loader, self._unsaved))
-        _modules.pop(self._name, None)  # a module of the standard library may bear the same name
+        _modules.pop(self._name, None)  # a module of the standard library may have the same name
         notes = [str(line) for line in left_out]
         raised = None
-        gc.freeze()  # what is ours is left alone
+        gc.freeze()  # the collector ignores AdaCoder's own objects
         gc.enable()
         try:
             namespace = vars(import_module(self._name))
-        except BaseException as error:  # SystemExit too is only what the module did
+        except BaseException as error:  # even SystemExit is only an outcome of the module's code
             raised = error
         self._recursion_limit = _getrecursionlimit()
         regain()
@@ -306,12 +305,12 @@ class ModuleUnderTest:
         return self.begin(dict(namespace), notes)
 
     def observe(self, codes: Mapping[str, Sequence[CodeType]]) -> None:
-        """See from now on what of the target runs; `codes` are what was compiled of the module, by their names."""
+        """Observe the target from now on; `codes` is the module's compiled code, by name."""
         own = observing.code_of(codes, self._qualname, self._first, self._last)
         self._observer = observing.observer(own, by_line=self._by_line)
 
     def begin(self, namespace: dict[str, object], notes: list[str]) -> list[str]:
-        """Make ready to run examples in a module that is imported, with a copy of its names; as `load`."""
+        """Prepare to run examples in an imported module, with a copy of its globals. Return the answer to `load`."""
         if not _defines(namespace, self._qualname):
             return ["lacking", self.missing(), *notes]
         self._globals = namespace
@@ -324,12 +323,12 @@ class ModuleUnderTest:
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
     def missing(self) -> str:
-        """Those of the suspects that nothing defines."""
+        """Suspects that nothing defines."""
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
     def run(self, source: str, by_value: str, *, tell: Callable[..., None] | None = None) -> list[str]:
-        """Run one example as `doctest` does; the answer to `run`, without the nonce. `tell` is told of its trace."""
+        """Run one example as `doctest` does. Return the answer to `run`, without the nonce. `tell` gets its trace."""
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
@@ -346,7 +345,7 @@ class ModuleUnderTest:
             if tracer:
                 tracer.start()
             shown, plain_copy, class_name = self._execute(code, binds, output, by_value)
-        except BaseException as error:  # SystemExit too is only what the example did
+        except BaseException as error:  # even SystemExit is only an outcome of the example
             raised = error
         if tracer:
             tracer.stop()
@@ -357,7 +356,7 @@ class ModuleUnderTest:
         if raised is None:
             kind, answer = "done", [shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
         else:
-            observer.start()  # it may be the target that describes what was raised
+            observer.start()  # code of the target may run to describe the exception
             kind, answer = "raised", self._description(raised, name)
             regain()
         observer.stop()
@@ -365,7 +364,7 @@ class ModuleUnderTest:
         return [kind, *self._evidence(source, code, is_undisturbed, shows=shows, binds=binds), printed, *answer]
 
     def _compiled(self, source: str, name: str) -> tuple[CodeType, bool]:
-        """An example's code, and whether it is a statement instead of an expression."""
+        """Compile an example. Return its code, and True if it is a statement rather than an expression."""
         try:
             return compile(source, name, "eval", self._flags, True), False
         except SyntaxError:
@@ -374,7 +373,7 @@ class ModuleUnderTest:
     def _execute(
         self, code: CodeType, is_statement: bool, output: CapturedOutput, by_value: str
     ) -> tuple[str, str, str]:
-        """Run it; returns SHOWN, PLAIN and CLASS."""
+        """Run it. Return SHOWN, PLAIN and CLASS."""
 
         def shown(value: object) -> str:
             """Display a value as `sys.displayhook` does, whatever a candidate puts in its place."""
@@ -405,7 +404,7 @@ class ModuleUnderTest:
     def _evidence(
         self, source: str, code: CodeType | None, is_undisturbed: bool, *, shows: bool, binds: bool
     ) -> list[str]:
-        """RAN, INSTEAD, LINES and BRANCHES of the example that was observed."""
+        """RAN, INSTEAD, LINES and BRANCHES of the observed example."""
         observer = self._observer
         entered, reached = observer.entered, ["", ""]
         if self._by_line:
@@ -423,10 +422,10 @@ class ModuleUnderTest:
     def _description(self, error: BaseException, example: str) -> list[str]:
         """MESSAGE, BASES, LINE and ORIGIN of an exception, which loses its traceback."""
         line, innermost = self._trace(error.__traceback__)
-        error.__traceback__ = None  # its frames may hold all the memory that there is
+        error.__traceback__ = None  # its frames may hold all available memory
         try:
             parts = _describe(type(error), error)
-            if isinstance(error, SyntaxError):  # `doctest` compares none of the lines that show the code
+            if isinstance(error, SyntaxError):  # `doctest` does not compare the lines that show the code
                 parts = parts[next(i for i, part in enumerate(parts) if not part.startswith(" ")) :]
             message = "".join(parts)[:OUTPUT_LIMIT]
         except BaseException:  # the exception's own `__str__` may do anything
@@ -440,7 +439,7 @@ class ModuleUnderTest:
         return [message, " ".join(bases), str(line), origin]
 
     def _trace(self, trace: TracebackType | None) -> tuple[int, str]:
-        """The innermost line of the candidate, and the file of the innermost frame."""
+        """Innermost line of the candidate, and the file of the innermost frame."""
         line, file = 0, ""
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
@@ -456,7 +455,7 @@ def _reached(lines: Collection[int], branches: Collection[tuple[int, int]]) -> l
 
 
 def regain() -> None:
-    """Undo what a candidate may have done to the interpreter under this file's feet."""
+    """Undo changes that a candidate may have made to the interpreter and that affect this file."""
     _settrace(None)
     _setprofile(None)
     _setrecursionlimit(_RECURSION_LIMIT)
@@ -491,10 +490,10 @@ def f(values: Iterable[int], *, key=None) -> list[str]:
 
 
 def rehearse(is_installed: Callable[[str], bool]) -> None:
-    """Do once what an evaluation does, while nobody waits for it.
+    """Do once the work of an evaluation, before it is needed.
 
-    A process that was forked shares its memory with the one it came from, until it writes to it: then each page is
-    copied, and that takes the most of the time of an evaluation that is the first to do anything.
+    A forked process shares its memory with its parent until it writes to it. Then each page is copied, which takes most
+    of the time of the first evaluation in a process.
     """
     name = "adacoder_rehearsal"
     module = ModuleUnderTest(["", name, name + ".py", "f", "14", "25", "", "", "", REHEARSAL], is_installed)
@@ -511,7 +510,7 @@ def rehearse(is_installed: Callable[[str], bool]) -> None:
 
 
 def first(is_installed: Callable[[str], bool]) -> list[str]:
-    """The first command of an evaluation; before it, rehearse if that is wanted."""
+    """Receive the first command of an evaluation. Rehearse before it if requested."""
     command = receive()
     if command != ["rehearse"]:
         return command
@@ -520,7 +519,7 @@ def first(is_installed: Callable[[str], bool]) -> list[str]:
 
 
 def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest]) -> None:
-    """Serve one module, from its `load` to the end of the commands; `module_of` knows what its fields are of."""
+    """Serve one module, from its `load` to the end. `module_of` makes it from the fields of `load`."""
     _, nonce, *fields = load
     module = module_of(fields)
     kind, *answer = module.load()
@@ -538,20 +537,20 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
             kind, answer = "ended", [module.missing()]
 
 
-# --- what the template and the server need too ---------------------------------------------
+# --- shared with the template and the server -----------------------------------------------
 
 
 def lower_limit(kind: int, value: int) -> None:
-    """Lower a limit of this process for good; one that is lower already stays."""
+    """Lower a limit of this process for good. An already lower limit stays as it is."""
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))
 
 
 def empty(folder: str) -> bool:
-    """Remove all that is in a folder, which hostile code may have filled; returns whether it is empty.
+    """Remove everything in a folder, which hostile code may have filled. Return True if the folder is empty.
 
-    No link is followed, and no path becomes long: what lies deep is moved up before it is removed.
+    No link is followed, and no path becomes long: deep folders are moved up before they are removed.
     """
     pending = [folder]
     moved = 0

@@ -1,4 +1,4 @@
-"""Mechanisms that confine a template, one file each. `probe` proves which of them work here."""
+"""Mechanisms that confine a template, one in each file. `probe` proves which of them work on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
-    "LOGNAME": "user",  # there is no other way to tell
+    "LOGNAME": "user",  # the sandbox has no other source for it
     "PYTHONDONTWRITEBYTECODE": "1",
     # Each thread's arena and each BLAS thread reserves address space, which is limited.
     "MALLOC_ARENA_MAX": "2",
@@ -25,7 +25,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Environment of confined code, except for HOME and TMPDIR."""
 
 LIMITS: Mapping[str, int] = {
-    "AS": 8 << 30,  # address space; more than what it may fill, since libraries reserve much that they never use
+    "AS": 8 << 30,  # address space; more than the memory limit, since libraries reserve much that they never use
     "DATA": 2 << 30,
     "FSIZE": 16 << 20,
     "NOFILE": 256,
@@ -34,8 +34,9 @@ LIMITS: Mapping[str, int] = {
     "MSGQUEUE": 0,
     "SIGPENDING": 64,
 }
-"""`resource.RLIMIT_*` of a template, in bytes or counts; its evaluations lower some further. Not NPROC: the kernel
-counts all processes of the user for it."""
+"""`resource.RLIMIT_*` of a template, in bytes or counts. Its evaluations lower some further. NPROC is missing because
+the kernel counts all processes of the user for it.
+"""
 
 CONFIGURATION = tuple(
     f"/etc/{name}"
@@ -49,7 +50,7 @@ SCRATCH_SIZE = 64 << 20
 SCRATCH_FILES = 20_000
 """Maximum number of its files."""
 MOST_MEMORY = 1 << 30
-"""Maximum bytes of memory of one evaluation, or half of that beyond its template's if that is more."""
+"""Maximum bytes of memory of one evaluation, or half of that on top of its template's if that is more."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
@@ -60,29 +61,29 @@ class Stage:
     """Setup of one template."""
 
     wrapper: tuple[str, ...]
-    """Command that isolates the program after it; empty if the launcher does all of that."""
+    """Command that isolates the program that follows it; empty if the launcher does all the isolation."""
     confinement: tuple[str, ...]
-    """Instructions for the launcher before the interpreter starts."""
+    """Instructions for the launcher, carried out before the interpreter starts."""
     scratch: str
-    """Folder with one folder for each parallel evaluation, as the template sees it."""
+    """Folder with one folder for each concurrent evaluation, as the template sees it."""
     program: bytes = b""
     """Seccomp program of an evaluation; empty if there is none."""
     importing: bytes = b""
-    """Seccomp program of a process that imports a module as it stands, and forks its evaluations."""
+    """Seccomp program of a process that imports an unchanged module and forks its evaluations."""
     on_disk: bool = False
     """True if the scratch folder is on a real disk."""
     most_files: int = 0
-    """Maximum number of files of one evaluation, if the template is to count them and their bytes."""
+    """Maximum number of files of one evaluation, if the template has to count its files and bytes."""
     descriptors: tuple[int, ...] = ()
     """Descriptors that the command inherits."""
     holds: Callable[[], bool] = lambda: True
-    """False if something hidden came to light, so that code that ran since may have seen it."""
+    """False if a hidden file came to light, so that code may have seen it since."""
     is_current: Callable[[], bool] = lambda: True
-    """False if it no longer shows everything that it should."""
+    """False if it no longer shows all files that it should."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """The whole environment."""
+        """Complete environment."""
         return {**ENVIRONMENT, "HOME": self.scratch, "TMPDIR": self.scratch}
 
 
@@ -95,9 +96,9 @@ class Mechanism(Protocol):
         ...
 
     def stage(self, visible: VisiblePaths, slots: int = 1) -> AbstractContextManager[Stage]:
-        """Set up a template that sees `visible`; cleaned up at the end, when its processes must be gone.
+        """Set up a template that sees `visible`. The context's end cleans up, when its processes must be gone.
 
-        `slots`: how many evaluations of it there may be at a time.
+        `slots`: maximum number of concurrent evaluations.
 
         Raises:
             OSError: there is no place for its files.
@@ -106,6 +107,6 @@ class Mechanism(Protocol):
 
 
 def limits(scratch: str, slots: int) -> Iterable[str]:
-    """Common part of a Stage's `confinement`."""
+    """Part of a Stage's `confinement` that all mechanisms share."""
     yield from (f"limit:{name}={value}" for name, value in LIMITS.items())
     yield from (f"scratch={scratch}", f"slots={slots}")

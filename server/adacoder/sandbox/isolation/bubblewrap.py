@@ -1,7 +1,7 @@
-"""Isolation by bubblewrap: namespaces of its own for files, processes, users and the network (bwrap(1)).
+"""Isolation by bubblewrap: separate namespaces for files, processes, users and the network (bwrap(1)).
 
-A process in it sees the system's libraries, the interpreter and the project, all read-only, secrets left out.
-It can write to a small scratch folder in memory, and reach neither the network nor any process outside.
+A process in it sees the system's libraries, the interpreter and the project, all read-only and without secrets. It can
+write to a small scratch folder in memory. It can reach neither the network nor any process outside.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.isolation.locks import Locks
 
-SCRATCH = "/tmp"  # noqa: S108  # the sandbox's own
+SCRATCH = "/tmp"  # noqa: S108  # inside the sandbox
 
 _MOST_OPEN = 100
-"""Maximum number of covered files and folders that are kept open; a process may have 1,024 descriptors at most."""
+"""Maximum number of covered files and folders that are kept open. A process may have 1,024 descriptors at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Bubblewrap:
         confinement = (
             *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
-            # Its own evaluations are all that is left to keep apart, in SCRATCH.
+            # Only its own evaluations remain to be isolated from each other, in SCRATCH.
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
@@ -101,9 +101,9 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", "/proc")
         yield from ("--dev", "/dev")
-        if not self.locks.landlock:  # a mapping of it that can be written is memory that nothing counts
+        if not self.locks.landlock:  # a writable mapping of it is memory that nothing counts
             yield from ("--ro-bind", os.devnull, "/dev/zero")
-        for slot in range(slots):  # each is full by itself, and leaves room in the others
+        for slot in range(slots):  # each has its own limit, and leaves space for the others
             if self.features.size:
                 yield from ("--size", str(SCRATCH_SIZE))
             yield from ("--tmpfs", f"{SCRATCH}/{slot}")
@@ -127,7 +127,7 @@ class _Covers:
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
         for place in places:
-            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):  # it cannot be seen inside either
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):  # it is invisible inside as well
                 if len(self._known) < _MOST_OPEN:
                     cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
                 self._known[place] = _identity(place, is_open=len(self._known) < _MOST_OPEN)
@@ -155,7 +155,8 @@ def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
 def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
     """Identity of a file or folder, which changes when it is replaced.
 
-    As long as it is open its number is given to no other; else it may be, but not without the time of a change.
+    The inode number of an open file is not reused. A closed file's number may be, but then the time of the last change
+    differs.
     """
     found = os.lstat(place)
     return found.st_dev, found.st_ino, 0 if is_open else found.st_ctime_ns
@@ -163,7 +164,7 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 
 @contextmanager
 def _pipe(arguments: Iterable[str]) -> Iterator[int]:
-    """Pipe with the arguments for bubblewrap: its command line can be read inside, and would reveal names."""
+    """Pipe with the arguments for bubblewrap, whose command line can be read inside and would reveal names."""
     data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     read, write = os.pipe()
     try:
@@ -191,7 +192,7 @@ def _system() -> Iterator[str]:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """Paths that neither another of them nor a folder of the system contains, each once."""
+    """Paths without duplicates, and without paths inside another path or inside a folder of the system."""
     found: list[Path] = [Path(place) for place in SYSTEM if not Path(place).is_symlink()]
     system = len(found)
     for path in sorted(set(paths), key=lambda path: len(path.parts)):

@@ -1,6 +1,7 @@
-"""Programs that run outside isolation: only the system's own, in folders that root alone can change.
+"""Programs that run outside isolation: only the system's own, in folders that only root can change.
 
-PATH proves nothing of a program: an activated environment, `.`, or a folder of the project may be named in it.
+A program's place on PATH proves nothing, since PATH may contain an activated environment, `.`, or a folder of the
+project.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ _FOLDERS = (
     *("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"),
     *("/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin", "/run/current-system/profile/bin"),
 )
-"""Folders for the system's programs; the last are those of NixOS, of Nix for all users and of Guix. In a container,
-where root owns everything, these tell the system's programs from a project's."""
+"""Folders for the system's programs; the last ones are for NixOS, Nix for all users, and Guix. In a container, where
+root owns everything, these distinguish the system's programs from a project's.
+"""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -35,7 +37,7 @@ def program_of_others(name: str) -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """Whole environment of such a program."""
+    """Complete environment of such a program."""
     return {"PATH": os.defpath, "LANG": "C.UTF-8"}
 
 
@@ -48,19 +50,19 @@ def _is_program(path: Path) -> bool:
 
 
 def _is_roots(path: Path) -> bool:
-    """True if root alone can change a file, or the entries of a folder."""
+    """True if only root can change a file, or the entries of a folder."""
     with suppress(OSError):
         found = path.lstat()
-        # In a sticky folder, nobody but the owner of an entry can replace it; so is the store of Nix.
+        # In a sticky folder, only the owner of an entry can replace it. The store of Nix is sticky.
         kept = found.st_mode & stat.S_ISVTX and stat.S_ISDIR(found.st_mode) and not found.st_mode & stat.S_IWOTH
         return (found.st_uid == 0 or _is_nobodys(found.st_uid)) and bool(kept or not found.st_mode & _OTHERS_WRITE)
     return False
 
 
 def _is_nobodys(user: int) -> bool:
-    """True if `user` stands for all users unknown to this user namespace, so that nobody in it can be one of them.
+    """True if `user` stands for all users unknown to this user namespace, so that no process in it can run as `user`.
 
-    Root of the machine is among them in a container that an ordinary user started.
+    In a container started by an ordinary user, the machine's root is among the unknown users.
     """
     with suppress(OSError, ValueError):
         unknown = int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))

@@ -1,4 +1,4 @@
-"""Locks of Linux for processes without privileges: Landlock for files, seccomp for system calls."""
+"""Linux locks for unprivileged processes: Landlock for files, seccomp for system calls."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ class Locks:
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
-        """Part of a Stage's `confinement`. `files` and `processes` are True if nothing else protects those of
-        others."""
+        """Part of a Stage's `confinement`. `files` and `processes`: True if no other mechanism protects them."""
         if self.landlock:
             yield f"landlock={self.landlock}"
         signals = processes and self.landlock < _SIGNALS_SINCE

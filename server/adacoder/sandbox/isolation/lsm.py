@@ -1,7 +1,8 @@
-"""Isolation by Landlock and seccomp alone, where no namespaces can be made: in many containers, and on Ubuntu 24.04.
+"""Isolation by Landlock and seccomp alone, where no namespaces can be created: in many containers, and on Ubuntu 24.04.
 
-A process may read the system's libraries, the interpreter and the project but for its secrets, and write to a scratch
-folder of its own. It cannot reach the network nor any process outside. Names of files that it may not read it can see.
+A process may read the system's libraries, the interpreter and the project without its secrets, and write to its own
+scratch folder. It can reach neither the network nor any process outside. It can see the names of files that it may not
+read.
 """
 
 from __future__ import annotations
@@ -64,14 +65,14 @@ _Entries: TypeAlias = list[tuple[str, int]]
 
 
 def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Visible paths with their rights; `listed` receives the contents of folders that may only be listed."""
+    """Visible paths with their rights. `listed` receives the entries of folders that may only be listed."""
     hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
     for folder in (*unmoved(visible.interpreter.folders), *map(real, (*TOOLS, *visible.shown))):
         yield from _around(folder, hidden, listed)
 
 
 def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Rights for `place` without the `hidden` paths; Landlock can only allow."""
+    """Rights for `place` without the `hidden` paths. Landlock rules can only allow, not deny."""
     if is_within(place, hidden):
         return
     if not any(secret.is_relative_to(place) for secret in hidden):
@@ -84,10 +85,10 @@ def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -
 
 
 def _entries(folder: Path) -> _Entries:
-    """Names and inode numbers of a folder's entries, without links: a rule for a link is for its target.
+    """Names and inode numbers of a folder's entries, without links: a rule for a link applies to its target.
 
-    The rules are for what is there when they are made. What comes later, or takes the place of another file, as most
-    editors save one, can be read only by a process that is started anew.
+    Rules apply to the files that exist when the rules are made. A file that is created later, or that replaces another,
+    as most editors do when they save, can be read only by a process that is started afterwards.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         return sorted((entry.name, entry.inode()) for entry in entries if not entry.is_symlink())

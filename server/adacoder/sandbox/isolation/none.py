@@ -1,4 +1,4 @@
-"""No isolation: processes of their own with limits, an environment without secrets, and a scratch folder."""
+"""No isolation: separate processes with limits, an environment without secrets, and a scratch folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Unconfined:
 
     @contextmanager
     def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
-        """As `Mechanism.stage`; all of the file system is visible, whatever `visible` says."""
+        """As `Mechanism.stage`. The whole file system is visible, regardless of `visible`."""
         del visible
         with scratch() as folder:
             yield Stage((), tuple(limits(folder, slots)), folder, on_disk=True)

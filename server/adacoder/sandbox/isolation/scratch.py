@@ -1,6 +1,7 @@
 """Scratch folders on disk, for mechanisms that have none in memory.
 
-Who makes one holds a lock on it, which goes with its process however that ends: what can be locked was left behind.
+The process that makes a folder holds a lock on it, which is released however the process ends. So a folder that can be
+locked was left behind.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-SHORT = "/tmp"  # noqa: S108  # the path of a socket may be no longer than 107 bytes, whatever TMPDIR says
+SHORT = "/tmp"  # noqa: S108  # a socket's path may have at most 107 bytes, whatever TMPDIR says
 _PREFIX = "adacoder-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 """Names that `tempfile` makes from the prefix."""
 _FOLDER_BYTES = 4096
-"""Bytes that a folder takes on most file systems. To ask for the size of each would take too long."""
+"""Bytes that a folder takes on most file systems. Checking the size of each would take too long."""
 _MOST_SECONDS = 10.0
-"""Time that one start spends on removing old folders; the next goes on."""
+"""Seconds that one start spends on removing old folders. The next one continues."""
 
 
 @contextmanager
 def scratch(parent: str | None = None) -> Iterator[str]:
-    """Make a folder, and remove it at the end with all that hostile code put into it.
+    """Make a folder. At the end, remove it with everything that hostile code put into it.
 
-    `parent`: the folder to make it in, other than that for temporary files.
+    `parent`: folder to make it in; the default is the folder for temporary files.
     """
     folder, lock = _make(parent)
     try:
@@ -49,10 +50,10 @@ def scratch(parent: str | None = None) -> Iterator[str]:
 
 
 def _make(parent: str | None) -> tuple[str, int]:
-    """Make a folder; returns it with the descriptor of its lock."""
+    """Make a folder. Return it with the descriptor of its lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        # Until it is locked it may be taken for a left one.
+        # Until it is locked, another process may take it for an abandoned folder.
         with suppress(FileNotFoundError):
             lock = os.open(folder, os.O_RDONLY)
             if _is_locked(lock) and os.path.lexists(folder):
@@ -61,12 +62,12 @@ def _make(parent: str | None) -> tuple[str, int]:
 
 
 def _is_locked(folder: int) -> bool:
-    """Lock a new folder; returns True if it is this process's own."""
+    """Lock a new folder. Return True if it belongs to this process."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # this file system has no locks, and so nothing is removed from it either
+    except OSError:  # this file system has no locks, so nothing is removed from it either
         pass
     return True
 
@@ -77,7 +78,7 @@ def _remove(folder: str) -> None:
 
 
 def remove_left() -> None:
-    """Remove this user's scratch folders whose processes were killed. It takes its time."""
+    """Remove this user's scratch folders whose processes were killed. This takes some time."""
     end = time.monotonic() + _MOST_SECONDS
     for parent in {tempfile.gettempdir(), SHORT}:
         with suppress(OSError):
@@ -91,19 +92,19 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """True if nobody but their owners can replace entries of a folder."""
+    """True if only their owners can replace entries of a folder."""
     found = os.stat(folder)  # noqa: PTH116  # as all here
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _remove_if_left(folder: str) -> None:
-    """Remove a folder if it is this user's, and is not in use."""
-    with suppress(OSError):  # it is in use, or just went
+    """Remove a folder if it belongs to this user and is not in use."""
+    with suppress(OSError):  # it is in use, or was just removed
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return
-        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # code that nothing confined may have done that
+        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # unconfined code may have done that
             os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101  # as all here
         lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -114,8 +115,9 @@ def _remove_if_left(folder: str) -> None:
 
 
 def is_overfull(folder: str, pid: int | None) -> bool:
-    """True if an evaluation wrote more than it may: in the files of its slot's folder, and in deleted files that its
-    process `pid` holds. It takes its time.
+    """True if an evaluation wrote more than it may, in its slot's folder and in deleted files that process `pid` holds.
+
+    This takes some time.
     """
     size = 0 if pid is None else deleted_bytes(pid, str(Path(folder).parent))
     count = 0
@@ -137,7 +139,7 @@ def is_overfull(folder: str, pid: int | None) -> bool:
         except FileNotFoundError:
             continue
         except OSError:
-            return True  # too deep, or closed to us: nothing else makes such folders
+            return True  # too deep, or inaccessible: harmless code makes no such folders
     return False
 
 

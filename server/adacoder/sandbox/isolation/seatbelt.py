@@ -1,6 +1,6 @@
 """Isolation by macOS' own sandbox, sandbox-exec(1). Experimental: it has not been tried on that system yet.
 
-Like every mechanism it is used only where the probe's canary proves what it denies, and what it allows.
+Like every mechanism, it is used only if the probe's canary proves that it denies and allows the right things.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Seatbelt:
 
 
 def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
-    """Profile in the language of seatbelt; the last matching rule decides."""
+    """Profile in the language of seatbelt. The last matching rule decides."""
     shown = dict.fromkeys(
         [*map(Path, _SYSTEM), *TOOLS, *unmoved(visible.interpreter.folders), *visible.shown, Path(folder)]
     )
     yield "(version 1)"
     yield "(deny default)"
-    yield "(allow process-fork)"  # the template's; an evaluation may have no processes, by its limits
-    yield "(allow process-exec*)"  # of what can be read
+    yield "(allow process-fork)"  # for the template; limits prevent evaluations from starting processes
+    yield "(allow process-exec*)"  # of readable files
     yield "(allow signal (target self) (target children))"
     yield "(allow sysctl-read)"
     yield '(allow file-read-metadata (subpath "/"))'

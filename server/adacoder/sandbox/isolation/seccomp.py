@@ -1,13 +1,13 @@
 """Seccomp programs of the sandbox: the denied system calls, and the answer to each (seccomp(2)).
 
-Two programs, in classic BPF. The *template* filter holds for the user's interpreter and all that comes of it,
-from before it starts; the *child* filter, small because it is loaded once an evaluation, comes on top and takes
-from one evaluation's process what only its template needs. Here they are only written: as the array of
-`struct sock_filter` that prctl(PR_SET_SECCOMP) takes, for whatever machine. Of several filters' answers the
-kernel takes the strictest.
+The programs are in classic BPF. The *template* filter applies to the user's interpreter and all its descendants, from
+before its start. The *child* filter comes on top of it for the process of one evaluation, and denies what only its
+template needs. It is small because it is loaded for each evaluation. This module only writes the programs, as the array
+of `struct sock_filter` that prctl(PR_SET_SECCOMP) takes, for any supported machine. If several filters apply, the
+kernel uses the strictest answer.
 
-What is not denied is allowed, but for calls that the filters do not know yet. Locks on files are neither: they are
-reported as taken, and are not. The other answers tell what was denied:
+A call that is not denied is allowed, except for calls that the filters do not know yet. Locks on files are neither
+denied nor allowed: they are reported as taken, but are not. The other answers show the reason:
 
     EAFNOSUPPORT, ENETUNREACH   the network
     EAGAIN                      a new process or program
@@ -33,7 +33,7 @@ MACHINES = frozenset(syscalls.MACHINES)
 """Supported machines, as uname(2) names them."""
 
 OWN_PID = int.from_bytes(b"pid?", "little")
-"""Placeholder in the child filter, as 4 little-endian bytes and nowhere else, for the process's own id.
+"""Placeholder in the child filter for the process's own id, as 4 little-endian bytes that occur nowhere else.
 
 No process has this id, so a filter in which it was not replaced denies every signal.
 """
@@ -48,17 +48,17 @@ class UnsupportedMachine(SandboxError):
 
 
 def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
-    """Filter for the start of the user's interpreter; fork, exec and further locks stay allowed.
+    """Filter for the start of the user's interpreter. Fork, exec and further locks stay allowed.
 
-    `machine` is as in uname(2). `files` also denies changes to files that Landlock does not hold, for want of
-    read-only mounts, through open descriptors too; `signals` also denies every signal, for want of a process namespace
-    and of Landlock's scopes. Raises UnsupportedMachine.
+    `machine` is as in uname(2). `files` also denies changes to files that Landlock does not control, even through open
+    descriptors, in the absence of read-only mounts. `signals` also denies every signal, in the absence of a process
+    namespace and of Landlock's scopes. Raises UnsupportedMachine.
     """
     known = _machine(machine)
     denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
     return _assemble(
         *_foreign(known),
-        # First what is asked often and cannot be decided by its number alone.
+        # First the frequent calls that cannot be decided by number alone.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
         *_on(known, "mmap", _NO_SHARED_MEMORY),
@@ -75,8 +75,9 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
     """Filter of a process that imports a module, and then forks the evaluations of its examples.
 
-    It denies what an evaluation is denied but for what that takes. `signals`: whether nothing else keeps it from
-    sending them to others; then its evaluations, which it holds for too, can send none at all. As `child_filter`.
+    It denies the same calls as an evaluation's filter, except calls needed for importing and forking. `signals`: True
+    if it could otherwise send signals to other processes. In that case its evaluations, which the filter covers too,
+    cannot send any signals. Otherwise as `child_filter`.
     """
     known = _machine(machine)
     return _assemble(
@@ -90,13 +91,14 @@ def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) 
 
 
 def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
-    """Filter of an evaluation's process: no process but itself, neither as a child nor as the target of a signal.
+    """Filter of an evaluation's process: it may have no children, and send signals only to itself.
 
-    Nor does it change the attributes of a file that it cannot open: only Landlock knows which files are its own. With
-    `owns_devices` it changes none at all: device nodes can be opened, and root could close them to everybody.
+    It cannot change the attributes of a file that it cannot open, since only Landlock knows which files are its own.
+    With `owns_devices` it cannot change any attributes: device nodes can be opened, and root could deny everyone access
+    to them.
 
-    To be loaded last, over the template's and with OWN_PID replaced. `machine` is as in uname(2).
-    Raises UnsupportedMachine.
+    It must be loaded last, over the template's filter and with OWN_PID replaced. `machine` is as in uname(2). Raises
+    UnsupportedMachine.
     """
     known = _machine(machine)
     return _assemble(
@@ -140,11 +142,11 @@ class _Instruction:
     if_true: int = 0
     """Instructions to skip if the comparison holds, at most 255."""
     if_false: int = 0
-    """Instructions to skip if it does not, at most 255."""
+    """Instructions to skip if it does not hold, at most 255."""
 
 
 _Block: TypeAlias = tuple[_Instruction, ...]
-"""Instructions in a row; jumps stay within it or lead right behind it."""
+"""Consecutive instructions. Jumps stay within the block, or lead right behind it."""
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _IF_EQUAL, _IF_GREATER, _IF_AT_LEAST, _IF_ANY_BIT = 0x15, 0x25, 0x35, 0x45
@@ -164,7 +166,7 @@ _LOAD_ARCHITECTURE = _load(4)
 
 
 def _load_argument(index: int) -> _Block:
-    """Load the low word of a call's argument: the kernel reads no more of the arguments used here."""
+    """Load the low word of a call's argument. The kernel reads no more of the arguments used here."""
     return _load(16 + 8 * index)
 
 
@@ -180,18 +182,18 @@ def _answer(errno: Errno) -> _Block:
 _ALLOW: _Block = (_Instruction(_RETURN, 0x7FFF_0000),)
 _KILL_PROCESS: _Block = (_Instruction(_RETURN, 0x8000_0000),)
 
-# Each of these runs `then`, which must end the program, on a condition; else the program goes on behind it.
+# Each of these runs `then`, which must end the program, on a condition. Otherwise the program continues behind it.
 
 
 def _if_any(values: Iterable[int], then: _Block) -> _Block:
-    """If one of `values`, at least one, is loaded."""
+    """If one of the non-empty `values` is loaded."""
     *others, last = values
     tests = [_Instruction(_IF_EQUAL, value, if_true=len(others) - place) for place, value in enumerate(others)]
     return (*tests, _Instruction(_IF_EQUAL, last, if_false=len(then)), *then)
 
 
 def _unless(value: int, then: _Block) -> _Block:
-    """If anything but `value` is loaded."""
+    """If any value other than `value` is loaded."""
     return (_Instruction(_IF_EQUAL, value, if_true=len(then)), *then)
 
 
@@ -211,7 +213,7 @@ def _if_within(values: range, then: _Block) -> _Block:
     return (_Instruction(_IF_AT_LEAST, values.start, if_false=1 + len(then)), above, *then)
 
 
-# --- what is denied whatever its arguments ---------------------------------------------------
+# --- denied regardless of arguments ----------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,67 +225,67 @@ class _Denial:
 
 
 _ALWAYS = (
-    # No network. A pair of sockets that are connected from the start stays (below): asyncio wakes itself by one.
+    # No network. Socket pairs that are connected from the start stay allowed (below): asyncio uses one to wake itself.
     _Denial(Errno.EAFNOSUPPORT, "socket"),
     _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
-    # Their arguments lie in memory, where no filter sees them, or they do other calls' work unseen.
+    # Their arguments are in memory, invisible to filters, or they do the work of other calls unseen.
     _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
-    # No access to other processes' memory, descriptors or signals by ways that kill's rules do not reach.
+    # No access to other processes' memory, descriptors or signals by ways that the rules for kill do not cover.
     _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
     _Denial(Errno.EPERM, "pidfd_getfd pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # No namespaces and no mounts, which would undo the file system that the sandbox shows.
+    # No namespaces and mounts, which would undo the file system that the sandbox shows.
     _Denial(Errno.EPERM, "unshare setns chroot pivot_root mount umount2 mount_setattr"),
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
-    # No files but by their paths, which is what Landlock and mounts confine; and no device files.
+    # Files only by their paths, since these are confined by Landlock and mounts. No device files.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
-    # A lock would keep all others waiting, and who may open a file for reading may lock it. A file of the evaluation's
-    # own nobody else can open; so there is nobody from whom a lock that is not taken would not protect it.
+    # A lock would make all others wait, and any process that can open a file for reading can lock it. The evaluation's
+    # own files cannot be opened by others, so a lock that is not taken leaves no gap in anyone's protection.
     _Denial(Errno.SUCCESS, "flock"),
-    # No attributes that outlast their file's content, and no watching of what others do. Of watches a user has few.
+    # No attributes that outlast their file's content, and no watches on other activity. Watches per user are few.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
-    # No parts of the kernel that only administrators need, or that attacks on it often begin with.
+    # No parts of the kernel that only administrators need, or that attacks on it often start with.
     _Denial(Errno.EPERM, "bpf perf_event_open userfaultfd personality modify_ldt iopl ioperm lookup_dcookie syslog"),
     _Denial(Errno.EPERM, "init_module finit_module delete_module kexec_load kexec_file_load reboot vhangup"),
     _Denial(Errno.EPERM, "swapon swapoff acct quotactl quotactl_fd sethostname setdomainname"),
     _Denial(Errno.EPERM, "settimeofday clock_settime adjtimex clock_adjtime"),
-    # No other user, and no other rights than those that are left.
+    # No change of user, and no additional rights.
     _Denial(Errno.EPERM, "setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid"),
     _Denial(Errno.EPERM, "capset lsm_set_self_attr add_key request_key keyctl"),
     # No memory that its limit does not count, that cannot be swapped out, or that outlives the process.
     _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
     _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_create memfd_secret vmsplice"),
-    # No say in when and where processes run: these reach all of the user's.
+    # No influence on when and where processes run: these calls affect all of the user's processes.
     _Denial(Errno.EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     _Denial(Errno.EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
 )
 
 _FILES = (
-    # They need no right that Landlock grants or withholds: the user's own files can be changed.
+    # These need no right that Landlock controls: they could change the user's own files.
     _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
-    # Landlock knows it only from ABI 3 on.
+    # Landlock controls it only from ABI 3 on.
     _Denial(Errno.EPERM, "truncate"),
-    # A deleted file can stay in a message with its descriptor. Nothing counts its size there.
+    # A deleted file can stay in a message with its descriptor, where its size is not counted.
     _Denial(Errno.EPERM, "sendmsg"),
 )
 
 _SIGNALS = (
-    # An id may be any of the user's processes, and the template's filter cannot know each child's own.
+    # An id may belong to any of the user's processes, and the template's filter cannot know each child's own id.
     _Denial(Errno.EPERM, "kill tkill tgkill"),
 )
 
 _CHILD = (
-    # One process an evaluation, and it stays the one that was judged and is killed at the end.
+    # One process for each evaluation, so that the judged process is the one killed at the end.
     _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
 )
 
 _IMPORTER = (
     _Denial(Errno.EAGAIN, "execve execveat"),
-    # It stays in its session and its group, and gets no hold on other processes.
+    # It stays in its session and group, and gets no handle to other processes.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # A path leads to the folders of other evaluations too; to open a file takes a right that Landlock grants.
+    # A path may lead to the folders of other evaluations. Opening a file takes a right that Landlock grants.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
     # A Landlock rule keeps the file that it names, even after the file was deleted.
     _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),
@@ -302,9 +304,9 @@ def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction
 
 
 def _foreign(machine: Machine) -> _Block:
-    """Answer calls of other machines and unknown calls, and leave the number of a known one loaded.
+    """Answer calls of other machines and unknown calls. Leave the number of a known call loaded.
 
-    Another architecture's numbers mean other calls; the x32 calls of x86-64 have numbers above all others.
+    The numbers of another architecture mean other calls. The x32 calls of x86-64 have numbers above all others.
     """
     return (
         *_LOAD_ARCHITECTURE,
@@ -315,7 +317,7 @@ def _foreign(machine: Machine) -> _Block:
     )
 
 
-# --- what is denied for its arguments --------------------------------------------------------
+# --- denied because of arguments -------------------------------------------------------------
 
 
 def _on(machine: Machine, calls: str, then: _Block) -> _Block:
@@ -334,7 +336,7 @@ _THREADS = (
     *_unless(_CLONE_THREAD | _CLONE_FILES, _answer(Errno.EAGAIN)),
     *_ALLOW,
 )
-"""Only threads that share their descriptors, whose number is limited for each table of them."""
+"""Only threads that share their descriptors, since descriptors are limited for each table."""
 
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 _NO_SHARED_MEMORY = (
@@ -343,7 +345,7 @@ _NO_SHARED_MEMORY = (
     *_if_any([_MAP_SHARED | _MAP_ANONYMOUS], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""No shared memory without a file: a mapping of one page keeps all the rest, which no limit counts.
+"""No shared memory without a file: a mapping of a single page keeps all of it, and no limit counts it.
 
 MAP_SHARED_VALIDATE has the bit of MAP_SHARED; MAP_PRIVATE does not.
 """
@@ -362,7 +364,7 @@ _ADOPTING = (
     *_if_any([_SET_CHILD_SUBREAPER], (*_load_argument(1), *_if_any([0], _answer(Errno.EPERM)), *_ALLOW)),
     *_ALLOW,
 )
-"""The process goes on to adopt its orphans."""
+"""The process continues to adopt its orphans."""
 
 _UNIX, _DATAGRAM = 1, 2
 _CONNECTED_PAIRS = (
@@ -372,9 +374,9 @@ _CONNECTED_PAIRS = (
     *_if_bits(_DATAGRAM, _answer(Errno.EAFNOSUPPORT)),
     *_ALLOW,
 )
-"""Streams only: a datagram can be sent from its pair to any other socket, by sendto or sendmsg.
+"""Streams only: a datagram socket of a pair can send to any other socket, by sendto or sendmsg.
 
-The bit is set in SOCK_DGRAM and in SOCK_RAW, which means the same here; not in SOCK_STREAM and SOCK_SEQPACKET.
+SOCK_DGRAM has the bit, as does SOCK_RAW, which means the same here. SOCK_STREAM and SOCK_SEQPACKET do not.
 """
 
 _BY_DESCRIPTOR = (
@@ -384,7 +386,7 @@ _BY_DESCRIPTOR = (
     *_unless(0, _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""The times of an open file only: no path, in either word of that pointer."""
+"""Only the times of an open file: no path, so both words of that pointer must be 0."""
 
 _LOCKS = (6, 7, 37, 38)
 """F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
@@ -397,11 +399,11 @@ _COMMANDS = (
     *_if_any([_SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""No owner of a descriptor, who is sent any signal, even SIGKILL, when there is something to read.
+"""No owner of a descriptor: the owner is sent any signal, even SIGKILL, when there is something to read.
 
-No lease on a file, which makes whoever else opens it wait, no watch on a folder, and no more than its share of the
-memory that all pipes of a user may take. No hint on a file that is only read: the next evaluation could read the hint.
-Locks are as `flock`.
+No lease on a file, which makes others wait when they open it. No watch on a folder. No more than its share of the
+memory that all pipes of a user may take. No hint on a file that is only read, since the next evaluation could read the
+hint. Locks are as for `flock`.
 """
 
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
@@ -413,20 +415,20 @@ _CONTROLS = (
     *_mask(0xFF00),
     *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
 )
-"""No owner of a socket, as above, no typing into the terminal, and no file system's own calls. More tests can follow.
+"""No owner of a socket, as above, no typing into the terminal, and no calls of file systems. More tests can follow.
 
-Many of those change a file that is open for reading only, or its attributes. The second byte of a call's number tells
-whose it is: all file systems' (f, v, X), Btrfs's (0x94), F2FS's (0xf5). To clone a file into another needs write access
-and stays.
+Many of those calls change a file that is open only for reading, or its attributes. The second byte of a call's number
+shows its owner: all file systems (f, v, X), Btrfs (0x94), or F2FS (0xf5). Cloning a file into another needs write
+access and stays allowed.
 """
 
 _TRUNC, _ACCESS_MODE = 0o1000, 0o3
 
 
 def _truncation(flags: int) -> _Block:
-    """No O_TRUNC without write access, of which Landlock knows from ABI 3 on; `flags` is that argument's index.
+    """No O_TRUNC without write access, which Landlock controls only from ABI 3 on. `flags`: index of that argument.
 
-    Neither O_RDONLY nor 3 gives write access; 3 stands for no mode, but the kernel takes it.
+    Neither O_RDONLY nor 3 gives write access. 3 is not a defined mode, but the kernel accepts it.
     """
     truncating = (*_mask(_ACCESS_MODE), *_if_any([0, 3], _answer(Errno.EPERM)), *_ALLOW)
     return (*_load_argument(flags), *_if_bits(_TRUNC, truncating), *_ALLOW)

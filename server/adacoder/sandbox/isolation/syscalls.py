@@ -1,4 +1,4 @@
-"""Numbers of Linux's system calls that a seccomp filter here names.
+"""Numbers of Linux's system calls that the seccomp filters name.
 
 From the kernel's own tables, arch/x86/entry/syscalls/syscall_64.tbl and scripts/syscall.tbl, of Linux 6.18.
 """
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NEWEST = 469
-"""Last call, file_setattr, that the filters consider; from 424 on all machines use the same numbers."""
+"""Last call that the filters consider, file_setattr. From 424 on, all machines use the same numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Machine:
     architecture: int
     """Its AUDIT_ARCH of linux/audit.h."""
     unassigned: range
-    """Unassigned numbers: between the machine's own calls and those that all machines share."""
+    """Unassigned numbers between the machine's own calls and the calls that all machines share."""
     column: int
     """Column of the machine's numbers in the table."""
 
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Numbers of the calls of these names, without calls that the machine lacks."""
+        """Numbers of the calls with these names, without calls that the machine lacks."""
         numbers = [_SHARED.get(name) or _TABLE[name][self.column] for name in names]
         return tuple(number for number in numbers if number is not None)
 
