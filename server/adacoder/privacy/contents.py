@@ -1,8 +1,8 @@
 """Secrets by content: private keys, tokens of well-known services, and values that are secret by name and letters.
 
-Only this module knows what secrets look like. The forms are data, in `forms.txt` and `gitleaks.txt`. Each form has
-literal texts, one of which occurs in every match, and a bounded length. So the search is fast, and linear in the length
-of the text.
+Only this module knows how secrets look. The forms are data, in `forms.txt` and `gitleaks.txt`. Each form has a bounded
+length, and literal texts of which every match contains at least one. So the search is fast, and linear in the length of
+the text.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class _Form:
     entropy: float
     """Minimum entropy of a secret, in bits per character."""
     signs: tuple[str, ...]
-    """Literal prefilters in lower case; each match contains one of them."""
+    """Literal prefilters in lower case; each match contains at least one."""
     source: str
 
     @cached_property
@@ -152,7 +152,7 @@ class _Forms:
 
     @cached_property
     def names(self) -> re.Pattern[str]:
-        """Names whose values may have one of the `named` forms."""
+        """Names whose values may match a `named` form."""
         return re.compile("|".join({form.signs[0] for form in self.named}), re.IGNORECASE)
 
 

@@ -63,7 +63,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _opaque(text: str, runs: re.Pattern[str], readings: Readings, mask: Callable[[str], str]) -> str:
-    """Replace a run of letters by MASK if `mask` changes one of its readings."""
+    """Replace each run of letters by MASK if `mask` changes any of its readings."""
     read = "\n".join(each for run in runs.findall(text) for each in readings(run))
     if not read or mask(read) == read:
         return text

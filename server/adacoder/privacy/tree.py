@@ -237,7 +237,7 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """Path to hide for an entry: its own or, for a link, that of a private target. None if there is none."""
+    """Path to hide for an entry: the entry itself or, for a link, a private target. None if there is none."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many
