@@ -17,7 +17,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
 
 
 def items(text: str, most: int) -> tuple[str, ...]:
-    """Read at most `most` items: of a JSON array, else of a list with indented text, else all lines but headings."""
+    """Read at most `most` items: of a JSON array, else of a list with the text of each, else all lines but headings."""
     text = _FENCE.sub("", answer(text)).strip()
     found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
     stripped = (item.strip().strip("*").strip()[:_LONGEST] for item in found)

@@ -58,7 +58,7 @@ async def _run(request: Request) -> None:
 
 
 async def _probed(request: Request) -> None:
-    """After a pass on a single example, run designed tests. If one fails, rewrite once. This needs calls to be left."""
+    """After a pass on a single example, run designed tests, and rewrite once if one fails and calls are left."""
     best = request.best
     if best is None or not best.verdict.passed or best.verdict.total(request.target) != 1:
         return
