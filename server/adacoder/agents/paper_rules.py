@@ -29,7 +29,7 @@ def debugged(code: str, error: str | None, import_for: Callable[[str], str | Non
 
 
 def _filtered(code: str) -> str:
-    """Step 1: replace each four columns by a tab, indent more after a colon, and drop uses of the function."""
+    """Step 1: replace every four columns by a tab, indent deeper after a colon, and drop uses of the function."""
     lines = [_in_tabs(line) if line.strip() else line for line in code.split("\n")]
     for index in range(len(lines) - 1):
         if lines[index].endswith(":"):

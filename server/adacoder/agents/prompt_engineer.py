@@ -27,8 +27,8 @@ PLANNER = Role(
     prompt="plan",
     system="system_plan",
     read=_plan,
-    # The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No stop sequence marks
-    # the end of a plan, independent of its context: all that were tried on recorded replies cut some plans.
+    # The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. No stop sequence by
+    # itself marks the end of a plan: each sequence that was tried on recorded replies cut some plans.
     limits=Limits(one_in=8, most=512),
     enough=_until_complete,
 )

@@ -276,7 +276,7 @@ def _closers(text: str) -> str:
 
 
 def self_restored(candidate: Candidate, target: Target) -> Candidate:
-    """Add `self` to a method's calls of other methods of its class."""
+    """Add the missing `self` to a method's calls of methods of its own class."""
     function = find_function(candidate.function, target.name)
     ours = parameters(target.signature)
     is_static = "@staticmethod" in target.text[target.definition.start : target.header.start]

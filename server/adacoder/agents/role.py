@@ -83,4 +83,4 @@ class Role(Generic[T]):
     enough: Callable[[Target], Enough] = _never
     """Makes the function that decides when a growing reply can end."""
     was_stopped_short: Callable[[str, Target], bool] | None = None
-    """True if a reply that ended at a stop sequence is incomplete. The reply is then requested again without them."""
+    """True if a reply ended at a stop sequence too early. It is then requested again without stop sequences."""

@@ -43,9 +43,9 @@ class Wishes:
     the workspace."""
 
     hide: tuple[str, ...] = ()
-    """Names of more private files. Anybody may add these."""
+    """Patterns for additional private files. Anybody may add these."""
     show: tuple[str, ...] = ()
-    """Names of files that are never private. Only the user may set these."""
+    """Patterns for files that are never private. Only the user may set these."""
 
     def hides(self, parts: Sequence[str]) -> bool:
         """True if a path, or a folder above it, is named as private."""

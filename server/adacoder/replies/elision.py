@@ -65,7 +65,7 @@ def _halves(function: Definition) -> tuple[list[str], list[str]]:
 
 
 def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> int | None:
-    """Find where the omitted part after `written` begins: after the last line of `written` that is also `there`."""
+    """Find where the omitted part after `written` begins: after the last line that `there` has as well."""
     for back, line in enumerate(reversed(written)):
         if line.strip() and line in there:
             return (
@@ -77,7 +77,7 @@ def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> 
 
 
 def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) -> int | None:
-    """Find where the omitted part before `written` ends: at the first line of `written` that is also `there`.
+    """Find where the omitted part before `written` ends: at the first line that `there` has as well.
 
     Without such a line, it ends with the body or, if `written` begins with a `return`, before the last `return`.
     """

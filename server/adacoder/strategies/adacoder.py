@@ -16,7 +16,7 @@ from adacoder.models.base import Sampling
 from adacoder.strategies.strategy import Strategy
 
 PAPERS_SAMPLING = Sampling(temperature=0.2, top_p=0.9)
-"""Sampling of the paper's open models (released code). Without the planner, only chance makes writings differ."""
+"""Sampling of the paper's open models (released code). Used without the planner, when only chance varies the code."""
 _PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-Level Code Generation"
 
 

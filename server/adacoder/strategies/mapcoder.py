@@ -41,7 +41,7 @@ RETRIEVER: Role[tuple[str, ...]] = Role(
 )
 """Recalls `count` similar problems, each with a plan of its solution."""
 PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
-"""Plans after the solution of a similar `problem`."""
+"""Plans on the model of a similar `problem` and its solution."""
 UNAIDED = replace(PLANNER, doing="planning", prompt="self_planning_plan")
 """Plans if no problem was recalled."""
 VERIFIER: Role[float] = Role(

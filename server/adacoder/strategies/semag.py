@@ -91,7 +91,7 @@ class _Climb:
                     attempt = await self._pass(attempt)
 
     async def _plan(self) -> str:
-        """Level 2: make a plan, and correct it by working through the examples until it stays (eq. 3 and 4)."""
+        """Level 2: make a plan and correct it by working through the examples until it is stable (eq. 3 and 4)."""
         plan = await by.ask(self.request, by.PLANNER)
         for _ in range(self.which.verifications * self.which.verifies):
             mended, self.log = await by.ask(self.request, by.PLAN_VERIFIER, plan=plan)
