@@ -1,1 +1,1 @@
-"""The Agents: one file each. Those that ask a model are Roles; the others work by rule."""
+"""The Agents, one per file. Agents that ask a model are Roles; the others work by rule."""

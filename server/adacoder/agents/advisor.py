@@ -1,6 +1,6 @@
-"""Agents that say something about a candidate, and those that write by what they were told: two kinds of Roles.
+"""Two kinds of Roles: advisors, which say something about a candidate, and coders, which write by such advice.
 
-A strategy names its own, each with a prompt of its own.
+A strategy defines its own, each with a prompt of its own.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def said(reply: Reply, target: Target) -> str:
-    """Read all that a reply answers."""
+    """Return the whole answer of a reply."""
     return answer(reply.text).strip()
 
 
 def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512) -> Role[str]:
-    """Make a Role whose reply is read as it stands, of at most `most` tokens; a request can go on without its words."""
+    """Make a Role that answers in at most `most` tokens of text. A request can go on without its answer."""
     return Role(agent, action, doing, prompt, said, Limits(one_in=8, most=most), otherwise="")
 
 
 def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[Candidate]:
-    """Make a Role that writes the function; `thinks`: it is asked for words before the code, which opens a fence."""
+    """Make a Role that writes the function. `thinks`: its prompt asks for words first, so the code opens a fence."""
     stop = tuple(text for text in WRITER.limits.stop if not (thinks and text == FENCE))
     return replace(WRITER, agent=agent, doing=doing, prompt=prompt, limits=replace(WRITER.limits, stop=stop))
 
@@ -42,7 +42,7 @@ def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[
 async def by_plan(
     request: Request, role: Role[Candidate], plan: str, about: Mapping[str, Field] = NO_FIELDS
 ) -> Candidate:
-    """Ask `role` to write by a `plan`, or to repair what is told `about`; without one where none could be read."""
+    """Ask `role` to write by a `plan`, or to repair the attempt in `about`. If `plan` is empty, ask without one."""
     if plan:
         return await request.ask(role, about, plan=plan)
     if about:
@@ -51,12 +51,15 @@ async def by_plan(
 
 
 def code_of(attempt: Attempt) -> str:
-    """Word an attempt's code for a prompt, without keys."""
+    """Return an attempt's code for a prompt, without secrets."""
     return without_secrets(attempt.candidate.text).rstrip()
 
 
 def told(attempt: Attempt, error: Field | None = None, *, more: str = "") -> dict[str, Field]:
-    """Word an attempt for a prompt: its `code`, and its `error`; of a pass, `error`, or that it passed; and `more`."""
+    """Return prompt fields about an attempt: its `code` and its `error`.
+
+    If the attempt passed, its error is the given `error`, or else a note that all examples pass. `more` is appended.
+    """
     if attempt.verdict.failure is not None:
         error = described(attempt.verdict)
     error = error or "All examples pass."

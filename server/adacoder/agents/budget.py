@@ -1,4 +1,4 @@
-"""Limits of a request: its strategy's own bound, and those that a user sets for all of it; whichever ends first."""
+"""Limits of a request: its strategy's own bounds and the user's limits for the whole request. The first one ends it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Budget:
 
     rounds: int
     calls: int
-    """Most calls of a model. A reply that a server ended too early is asked for once more at no cost."""
+    """Maximum number of model calls. Asking again for a reply that a server ended too early does not count."""
     programs: int | None = None
-    """Most candidates evaluated on the docstring's Examples; None: as many as the calls give."""
+    """Maximum number of candidates evaluated on the docstring's Examples; None: as many as the calls give."""
 
     def of_start(self, max_iterations: int | None) -> Budget:
-        """Give what is left where there is a candidate to start from: without iterations no model is asked."""
+        """Return the budget if there is a candidate to start from: with 0 iterations no model is asked."""
         return replace(self, calls=0) if max_iterations == 0 else self
 
 
@@ -33,7 +33,7 @@ class BudgetSpent(Exception):
     """A strategy needs more than its Budget or a user's limit allows; the request ends with the best attempt so far."""
 
     def __init__(self, limit: Text | None = None) -> None:
-        """`limit` tells of the user's limit, if it was that."""
+        """`limit` describes the user's limit, if that was reached."""
         super().__init__(limit)
         self.limit = limit
 
@@ -49,16 +49,18 @@ class Ceiling:
 
     @classmethod
     def of(cls, settings: Settings) -> Ceiling:
-        """The limits that the settings have."""
+        """The limits in the settings."""
         return cls(settings.budget_calls, settings.budget_tokens, settings.budget_seconds, settings.budget_programs)
 
     def most_calls(self, calls: int, journal: Journal) -> int:
-        """Of the `calls` that a strategy may take, give those that the user's limit leaves."""
+        """Reduce the `calls` that a strategy may take to the number that the user's limit leaves."""
         return calls if self.calls is None else min(calls, max(self.calls - _calls(journal), 0))
 
     def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
-        """Name the first limit that a request has reached by what its Journal tells, for another call of a model, or
-        `by_program` for another program; None if there is none."""
+        """Name the first limit that, by the Journal, forbids another model call or (`by_program`) another program.
+
+        None if no limit does.
+        """
         steps = journal.steps
         tokens = sum((step.tokens for step in steps), Tokens())
         programs = {

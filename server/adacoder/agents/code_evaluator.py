@@ -1,7 +1,7 @@
 """The Code Evaluator (paper, section IV-C and Algorithm 2): runs the docstring's examples on a candidate in its place.
 
-Only the examples decide. The candidate is put into the module's current text, and the module is imported as itself, in
-isolation; nothing of it runs in our own process.
+Only the examples decide. The candidate is put into the module's current text, and the module is imported under its own
+name, in isolation. Its code never runs in our own process.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _SHOWN = "The module's code shows the output of an example outside docstrings: t
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The result of other tests than the docstring's Examples. It can rank a candidate, and never decide."""
+    """The result of tests other than the docstring's Examples. It can rank a candidate, but never decide."""
 
     results: tuple[ExampleResult, ...]
     """Results of the tests that ran, in order."""
     failure: Failure | None
-    """The first that failed, or why none could run."""
+    """The first failure, or the reason why no test could run."""
 
     @property
     def passed(self) -> int:
@@ -57,12 +57,12 @@ class Feedback:
 
 
 class CodeEvaluator:
-    """A rule-based Agent with a cache: the same candidate is not evaluated twice by the same examples."""
+    """A rule-based Agent with a cache: it never evaluates the same candidate twice on the same examples."""
 
     def __init__(
         self, host: Host, journal: Journal, *, overlays: Mapping[Path, str], timeout: float, covers: bool = False
     ) -> None:
-        """`covers`: also compute the coverage of what passes."""
+        """`covers`: also compute the coverage of candidates that pass."""
         self._host = host
         self._journal = journal
         self._overlays = overlays
@@ -71,7 +71,7 @@ class CodeEvaluator:
         self._verdicts: dict[tuple[Target, Candidate], Verdict] = {}
 
     async def ready(self, target: Target) -> None:
-        """Make ready for candidates of `target`.
+        """Prepare for candidates of `target`.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -80,16 +80,16 @@ class CodeEvaluator:
         await self._host.ready(self._program(target, _as_it_stands(target), text))
 
     async def with_class_examples(self, target: Target) -> Target:
-        """Add to `target` the examples of its class that were observed to run it in the module as it stands.
+        """Add to `target` the examples of its class that were observed to run it in the current module.
 
-        If not all of them end in the module as it stands, they run again with an empty body for the target.
+        If some of them do not end in the current module, all run again with an empty body for the target.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
         """
         if not target.of_class:
             return target
-        from adacoder.agents.prompt import bodiless  # much to import, and needed for candidates only
+        from adacoder.agents.prompt import bodiless  # a large import, needed only for candidates
         from adacoder.source.splice import splice
 
         every = replace(target, examples=target.of_class)
@@ -130,12 +130,12 @@ class CodeEvaluator:
             return Feedback(verdict.results, verdict.failure)
 
     async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
-        """Trace `example` on `candidate`, after the docstring's examples before it.
+        """Trace `example` on `candidate`, after running the docstring's earlier examples.
 
         Raises:
             SandboxError: as `evaluate`.
         """
-        from adacoder.source.splice import splice  # much to import, and not needed by `check` alone
+        from adacoder.source.splice import splice  # a large import that `check` alone does not need
 
         examples = target.examples
         before = examples[: examples.index(example)] if example in examples else ()
@@ -150,10 +150,10 @@ class CodeEvaluator:
             return found
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
-        """Run the examples of one docstring on the text as it stands.
+        """Run the examples of one docstring on the current text.
 
-        As in doctest all of them count, even if they do not run the function; one that shows no output must give none.
-        As with a candidate, a function with hard-coded answers has not passed. `once`: as `Checks.check`.
+        As in doctest, all examples count, even if they do not run the function. An example that shows no output must
+        give none. As with a candidate, a function with hard-coded answers does not pass. `once`: as in `Checks.check`.
 
         Raises:
             SandboxError: nothing could be run: no isolation, no interpreter.
@@ -171,14 +171,14 @@ class CodeEvaluator:
         return replace(await self._checked_by_line(verdict, target, placed, text), edits=placed.edits)
 
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
-        """Run the examples on a candidate; return its splice, if there is one, and the text that ran too."""
+        """Run the examples on a candidate. Also return its splice, if there is one, and the text that ran."""
         if not candidate.function:
             message = " ".join(candidate.notes) or f"The reply holds no function '{target.name}'."
             return _not_run(FailureKind.NO_FUNCTION, message), None, None
         if candidate.cut:
             message = "The reply broke off or left parts of the function out."
             return _not_run(FailureKind.CUT_OFF, message), None, None
-        from adacoder.source.splice import splice  # much to import, and not needed by `check` alone
+        from adacoder.source.splice import splice  # a large import that `check` alone does not need
 
         text = await aside(withheld, target)
         placed = await aside(splice, target, candidate)
@@ -188,7 +188,7 @@ class CodeEvaluator:
         standing = await self._run(target, _as_it_stands(target), (), text)
         if text is not None and not standing.imports:
             as_written = await self._run(target, _as_it_stands(target), (), None)
-            if as_written.imports:  # something that it imports reads docstrings, as decorators do
+            if as_written.imports:  # an imported module reads docstrings, as decorators may
                 text, standing = None, as_written
                 verdict = await self._run(target, placed, target.examples, text)
         failure = _failed_import(verdict)
@@ -205,7 +205,7 @@ class CodeEvaluator:
         run = self._host.check if once else self._host.evaluate
         verdict = await run(what, target.examples, timeout=self._timeout)
         if verdict.imports and not verdict.defines:
-            # It was deleted after it was defined, or defined on another condition: doctest does not see it.
+            # It was deleted after its definition, or its condition is false here, so doctest does not see it.
             not_run = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
             return replace(verdict, failure=None, results=not_run)
         failure = _failed_import(verdict)
@@ -218,13 +218,13 @@ class CodeEvaluator:
     async def _checked_by_line(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """Run a pass once more, observed by line: hard-coded answers fail, and the rest gets its coverage.
+        """Run a passing candidate again, observed by line: fail hard-coded answers, and add coverage to the rest.
 
-        If the second run fails, there is no coverage, and the verdict stands.
+        If the second run fails, the verdict stays, without coverage.
         """
         if not (verdict.passed and target.is_function and verdict.is_proved):
             return verdict
-        from adacoder.source.coverage import coverage  # much to import, and not needed by `check` alone
+        from adacoder.source.coverage import coverage  # a large import that `check` alone does not need
         from adacoder.source.memorised import memorised
 
         why = await aside(memorised, target, placed, verdict.proving)
@@ -244,8 +244,8 @@ class CodeEvaluator:
         return replace(verdict, coverage=await aside(coverage, placed, seen))
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
-        """Run `examples` on a spliced candidate; `text` as in `_program`, with a note if it is None."""
-        from adacoder.source.imports import undefined_names  # much to import, and not needed by `check` alone
+        """Run `examples` on a spliced candidate. `text` is as in `_program`; None adds a note to the verdict."""
+        from adacoder.source.imports import undefined_names  # a large import that `check` alone does not need
 
         suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
@@ -260,7 +260,7 @@ class CodeEvaluator:
     def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
         """Make the sandbox's Program for a spliced candidate.
 
-        `text`: the module's text without the wants, to which the edits are applied; None: it runs as it is written.
+        `text`: the module's text without the wants, to which the edits are applied; None: the module runs as written.
         """
         lines = CountedLines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
@@ -271,7 +271,7 @@ class CodeEvaluator:
             first_line=lines.line_at(placed.function.start) + 1,
             last_line=lines.line_at(placed.function.end) + 1,
             suspects=suspects,
-            # Its own file too: an example may import it under another dotted name.
+            # Overlay its own file as well: an example may import it under another dotted name.
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
         )
@@ -282,7 +282,7 @@ def _as_it_stands(target: Target) -> Splice:
 
 
 def _failed_import(verdict: Verdict) -> Failure | None:
-    """The failure of an import outside the target."""
+    """The failure of a verdict, if it is a failed import outside the target."""
     failure = verdict.failure
     if failure is None or failure.kind not in _AT_IMPORT or verdict.imports or failure.line is not None:
         return None
@@ -290,7 +290,7 @@ def _failed_import(verdict: Verdict) -> Failure | None:
 
 
 def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Verdict:
-    """Turn a failed import into a broken module, `whatever` was tried; denials by isolation keep their message."""
+    """Report a failed import as a broken module, `whatever` was tried. Denials by isolation keep their message."""
     message = failure.message
     if failure.kind is not FailureKind.DENIED:
         message = ", ".join(filter(None, ["The module cannot be imported", whatever])) + f": {failure.error}."
@@ -298,7 +298,7 @@ def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Ve
 
 
 def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
-    """Fail a verdict without failure if an example gave an output and shows none."""
+    """Fail a verdict without failure if an example gave an output but shows none."""
     unshown = next((result for result in verdict.results if not result.matched and not result.example.want), None)
     if verdict.failure is not None or unshown is None:
         return verdict

@@ -1,4 +1,4 @@
-"""One request's conversation with its model: asks in Roles, each call after the same briefing."""
+"""One request's conversation with its model. It asks in Roles, and each call begins with the same briefing."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _AGAIN = "The server ended the reply before the function was whole: it is asked 
 _STRIDE = 256
 """Growth of a reply, in characters, between two checks for repetition."""
 _SHORT = 4000
-"""Characters of a reply that is checked at each growth, at once; a longer one is checked off the event loop, and after
-growth by one part in `_GROWTH`, so that all checks together stay cheap."""
+"""Up to this length, in characters, a reply is checked at once whenever it grows. A longer reply is checked off the
+event loop, after growing by one part in `_GROWTH`, so that all checks together stay cheap."""
 _GROWTH = 16
 _LONGEST = 1_000_000
-"""Most characters of a reply."""
+"""Maximum length of a reply, in characters."""
 
 
 class _Looks:
@@ -38,11 +38,11 @@ class _Looks:
     def __init__(self, enough: Enough) -> None:
         self._enough = enough
         self._least = 0
-        """Length from which on the reply is checked again."""
+        """Length at which the reply is checked again."""
         self._look: asyncio.Future[bool] | None = None
 
     def are_enough(self, text: str) -> bool:
-        """True once a look found that the reply can end."""
+        """True once a check has found that the reply can end."""
         if len(text) <= _SHORT:
             return self._enough(text)
         if self._look is not None:
@@ -58,7 +58,7 @@ class _Looks:
 
 
 class Conversation:
-    """One request's calls of its model. The briefing is packed once, at the first call."""
+    """The model calls of one request. The briefing is packed once, at the first call."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Conversation:
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
         self._never_stops = False
-        """True if stop sequences are no longer used: the model does not write only what it is asked for."""
+        """True if stop sequences are no longer used, because the model writes more than it is asked for."""
 
     async def ask(self, role: Role[T], fields: Mapping[str, Field] = NO_FIELDS, sampling: Sampling | None = None) -> T:
         """Ask the model as `role`, with `fields` in its prompt, and read the reply.
@@ -107,7 +107,7 @@ class Conversation:
                     return role.otherwise
                 if is_thinking(reply.text):
                     raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)
-                self._never_stops = True  # perhaps it was to begin where the server stopped
+                self._never_stops = True  # the function may begin where the server stopped
                 return found  # type: ignore[return-value]  # only a Role with a default reads None
 
     async def _was_stopped_short(self, role: Role[T], call: Call, reply: Reply) -> bool:
@@ -121,7 +121,7 @@ class Conversation:
     ) -> tuple[Reply, Asked]:
         """Get the model's reply to `call`, and record it and its progress in `step`.
 
-        A reply that only repeats itself is ended too, and counts as one that broke off.
+        A reply that only repeats itself is ended as well, and counts as broken off.
         """
         looked = 0
         is_endless = False

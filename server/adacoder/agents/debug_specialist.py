@@ -1,7 +1,7 @@
 """The Debug Specialist (paper, section IV-D and Algorithm 3): fixes superficial errors by rule, without a model.
 
-It runs only after a failure. Its rules are in `repairs.py`; each is judged statically before the next one, and the Code
-Evaluator judges the result.
+It runs only after a failure. Its rules are in `repairs.py`. Each rule is judged statically before the next one, and the
+Code Evaluator judges the result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class DebugSpecialist:
     async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
         """Return the candidate as repaired by rules; the same object if they could fix nothing."""
         if verdict.failure is None or (candidate.cut and not target.has_wants):
-            # A repaired end is a guess; without an example that passes on it, it may not be offered.
+            # A repaired end is a guess. It may be offered only if an example passes on it.
             return candidate
 
         with self.journal.step("debug_specialist", "repair", "fixing by rule") as step:
@@ -45,7 +45,7 @@ class DebugSpecialist:
 def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
     """Apply the rules of `repairs.py` to the candidate."""
 
-    @cache  # the rules are judged by it, and the one for imports works by it
+    @cache  # used to judge each rule, and by the rule for imports
     def undefined(changed: Candidate) -> tuple[str, ...]:
         placed = splice(target, changed)
         return undefined_names(placed.text, [placed.function, *placed.added])
@@ -54,7 +54,7 @@ def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple
 
 
 def _by_the_paper(candidate: Candidate, failure: Failure, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
-    """Apply Algorithm 3 to the candidate's function; imports and helpers that came with it stay."""
+    """Apply Algorithm 3 to the candidate's function; its imports and helpers stay."""
     imports: list[str] = []
 
     def noted(name: str) -> None:

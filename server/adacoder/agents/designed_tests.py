@@ -1,6 +1,6 @@
 """Designed tests in a reply: asserts, doctests, a table, or calls with their results in prose; read as Examples.
 
-They are a model's opinion of what the docstring means: probes, which can send a candidate back or rank it.
+They are a model's opinion of the docstring's meaning. As probes, they can send a candidate back or rank it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from adacoder.source.informal import informal
 from adacoder.source.literal import Literal
 
 MOST_TESTS = 20
-"""Tests of one reply that are kept."""
+"""Maximum number of tests that are kept from one reply."""
 LONGEST_TEST = 1_000
-"""Characters of a test and its output: AgentCoder's "large" inputs have to fit into a prompt that tells of them."""
+"""Maximum length of a test and its output, in characters. AgentCoder's "large" inputs must fit into a prompt."""
 _MOST_COLUMNS = 8
-"""Of a table, from the left."""
+"""Maximum number of columns of a table that are read, from the left."""
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 _ASSERT_LINE = re.compile(
     r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*`?(?P<code>(?:assert|self\.assert\w+\()[^\n`]*)", re.MULTILINE
@@ -34,7 +34,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def designed_tests(text: str, target: Target) -> tuple[Example, ...]:
-    """Read the tests of `target` in a reply, in any of these forms; none that needs more than a call."""
+    """Read the tests of `target` in a reply, in any form listed above. Tests that need more than a call are skipped."""
     text = normalize(answer(text))
     asserts = [*_asserts(text, target)]
     found = [*suggested(text), *asserts, *_rows(text, target)]
@@ -59,7 +59,7 @@ def _asserts(text: str, target: Target) -> Iterator[Example]:
 
 
 def _claim(node: ast.AST) -> ast.expr | None:
-    """What an assert of Python or unittest claims to be true."""
+    """The expression that an assert of Python or unittest claims to be true."""
     if isinstance(node, ast.Assert):
         return node.test
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -74,7 +74,7 @@ def _claim(node: ast.AST) -> ast.expr | None:
 
 
 def _is_on_its_own(claim: ast.expr, target: Target) -> bool:
-    """Whether it needs only the target and what Python has built in."""
+    """True if the claim needs the target, and otherwise only Python's built-ins."""
     bound = {node.id for node in ast.walk(claim) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(claim) if isinstance(node, ast.arg)}
     known = _BUILTINS | bound | {target.qualname.partition(".")[0]}
@@ -87,7 +87,7 @@ def _attributes(claim: ast.expr) -> set[str]:
 
 
 def _example(claim: ast.expr) -> Example:
-    """A claim as an Example: a call with its result where it compares with a literal, else that it is true."""
+    """Turn a claim into an Example: a call and its result if it compares with a literal, else `bool(…)` and True."""
     if isinstance(claim, ast.Compare) and len(claim.ops) == 1 and isinstance(claim.ops[0], ast.Eq | ast.Is):
         left, right = claim.left, claim.comparators[0]
         if _is_literal(left):
@@ -98,9 +98,9 @@ def _example(claim: ast.expr) -> Example:
 
 
 def _rows(text: str, target: Target) -> Iterator[Example]:
-    """The tests in a table: of calls with their results, or of arguments, one a column or all in one, before them.
+    """Yield the tests in a table of calls and results, or of arguments (in one column or in several) and results.
 
-    A column before these, as of numbers, and others behind the results are passed over.
+    Columns before these, such as numbers, and columns after the results are skipped.
     """
     calls = Calls.of(target)
     for row in _ROW.finditer(text):
@@ -113,7 +113,7 @@ def _rows(text: str, target: Target) -> Iterator[Example]:
 
 
 def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
-    """The test of the cells `before` a result, if they are one call, or literals that a call takes."""
+    """The test of the cells `before` a result, if they hold one call, or literals that a call accepts."""
     is_call = f"{target.name}(" in before[0] and len(before) == 1
     call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
     tree = parsed(f"assert {call} == ({want})")
@@ -127,7 +127,7 @@ def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> E
 
 
 def _is_taken(call: ast.expr, calls: Calls | None) -> bool:
-    """Whether the function takes the arguments of a call, all of them literals."""
+    """True if the function accepts the arguments of a call, and all of them are literals."""
     if calls is None or not isinstance(call, ast.Call):
         return False
     arguments = tuple([(None, each) for each in call.args] + [(each.arg, each.value) for each in call.keywords])

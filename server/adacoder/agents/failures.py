@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from adacoder.traces import Executed, Trace
 
 _SHOWN = 20
-"""Length of a trace, in values of the greatest length."""
+"""Maximum length of a trace, as a multiple of the maximum length of a value."""
 _MOST_BLOCKS = 10
-"""Of more the first half and the last are shown (LDB's released code)."""
+"""Maximum number of blocks that are shown: half of them from the beginning, half from the end (LDB's released code)."""
 
 
 def described(verdict: Verdict) -> Field:
@@ -59,12 +59,12 @@ def describe(failure: Failure, most: int) -> str:
 
 
 def traced(trace: Trace) -> Field:
-    """Describe a trace for a prompt: each executed line, with the values that were new before it in a comment."""
+    """Describe a trace for a prompt: each executed line, after a comment with the new values."""
     return partial(_traced, trace)
 
 
 def _traced(trace: Trace, most: int) -> str:
-    """Show at most about `most` characters of each value, and bound the whole; keys and tokens are taken out."""
+    """Show at most about `most` characters of each value, and bound the whole. Keys and tokens are removed."""
     code = {line.number: without_secrets(line.text) for line in trace.code}
     shown = [line for each in trace.first for line in _executed(each, code, most)]
     shown += [f"[… {trace.left_out} steps …]"] if trace.left_out else []
@@ -73,7 +73,7 @@ def _traced(trace: Trace, most: int) -> str:
 
 
 def traced_in_blocks(trace: Trace) -> Field:
-    """Describe a trace for a prompt, as `traced`, block by block, of many the first and the last."""
+    """Describe a trace for a prompt as `traced` does, but by blocks. Of many blocks, show the first and the last."""
     return partial(_traced_in_blocks, trace)
 
 
@@ -91,10 +91,10 @@ def _traced_in_blocks(trace: Trace, most: int) -> str:
 
 
 def _blocks(entries: Iterable[Executed], code: Mapping[int, str]) -> Iterator[list[Executed]]:
-    """Split executed lines where they branch, go back, or are of another call."""
+    """Split executed lines where they branch, jump back, or belong to another call."""
     block: list[Executed] = []
     for entry in entries:
-        ends = bool(entry.gave or entry.raised)  # the line of the entry before it, and not another one
+        ends = bool(entry.gave or entry.raised)  # such an entry is about the line of the previous entry
         if block and (
             entry.call != block[-1].call
             or entry.line < block[-1].line
@@ -121,7 +121,7 @@ def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[s
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut the middle of `text`, and say how much, so that at most `most` of its characters are left."""
+    """Cut the middle out of `text`, and note how much, so that at most `most` of its characters are left."""
     if len(text) <= most:
         return text
     half = most // 2

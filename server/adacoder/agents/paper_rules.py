@@ -1,6 +1,6 @@
-"""The paper's own Debug Specialist (Algorithm 3 as printed), to compare `repairs.py` with.
+"""The paper's own Debug Specialist (Algorithm 3 as printed), for comparison with `repairs.py`.
 
-It rewrites the whole text blindly, whatever is broken in it. Chosen by the setting `rules = "paper"`.
+It rewrites the whole text blindly, whatever is broken in it. The setting `rules = "paper"` selects it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _COLUMNS = 4
 
 
 def debugged(code: str, error: str | None, import_for: Callable[[str], str | None]) -> str:
-    """Algorithm 3: `code` after its three steps.
+    """Apply the three steps of Algorithm 3 to `code`.
 
-    `error` is what the Code Evaluator found, as `Type: message`; `import_for` gives the statement that imports a
-    name, the paper's database. Line 4 of the algorithm, which forgets the error, is left out: it would disable the
-    third step.
+    `error` is the error from the Code Evaluator, as `Type: message`. `import_for` returns the statement that imports a
+    name; it replaces the paper's database. Line 4 of the algorithm, which forgets the error, is left out, because it
+    would disable the third step.
     """
     return _missing_import(_truncated(_filtered(code)), error, import_for)
 
 
 def _filtered(code: str) -> str:
-    """Step 1: whole levels of four columns, as tabs; after a colon one level deeper; uses of the function dropped."""
+    """Step 1: replace every four columns by a tab, indent deeper after a colon, and drop uses of the function."""
     lines = [_in_tabs(line) if line.strip() else line for line in code.split("\n")]
     for index in range(len(lines) - 1):
         if lines[index].endswith(":"):
@@ -52,7 +52,7 @@ def _tabs(line: str) -> int:
 
 
 def _truncated(code: str) -> str:
-    """Step 2: the last line taken off until the rest compiles, as long as there is more than one function."""
+    """Step 2: remove the last line until the rest compiles, as long as there is more than one function."""
     room = MOST_TRIED
     while room > 0 and parsed(code) is None and len(_FUNCTION.findall(code)) > 1:
         room -= len(code)
@@ -61,7 +61,7 @@ def _truncated(code: str) -> str:
 
 
 def _missing_import(code: str, error: str | None, import_for: Callable[[str], str | None]) -> str:
-    """Step 3: the import of the one name that the error is about."""
+    """Step 3: add the import of the name that the error reports."""
     found = _NAME_ERROR.search(error or "") if (error or "").startswith("NameError") else None
     statement = import_for(found[1]) if found else None
     return code if statement is None else f"{statement}\n{code}"

@@ -1,7 +1,7 @@
-"""Designed tests over a request: run on candidates, and set aside where the docstring's Examples speak against them.
+"""Designed tests during a request: run on candidates, and set aside if the docstring's Examples speak against them.
 
-A designed test is a model's opinion. It sends a candidate back, and ranks those that no Example proves.
-It never verifies.
+A designed test is a model's opinion. It sends a candidate back, and ranks candidates that no Example proves. It never
+verifies.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from adacoder.domain import Attempt, Example
 from adacoder.pytext import parsed
 
 _DISAGREEING = 2
-"""Different candidates that pass the docstring's Examples and fail a test, with none that passes both, before it is
-set aside: the first is sent back."""
+"""Set a test aside once this many different candidates pass the docstring's Examples and fail it, unless a candidate
+passed both. The first such candidate is sent back."""
 
 
 class Probes:
-    """The designed tests of one request that are believed so far."""
+    """The designed tests of one request that are still believed."""
 
     def __init__(self, request: Request, tests: Sequence[Example] = ()) -> None:
         self._request = request
@@ -34,7 +34,7 @@ class Probes:
         self._believe(tests)
 
     async def add(self, tests: Sequence[Example]) -> None:
-        """Believe more `tests`, and rank by them what was run before, too.
+        """Believe more `tests`, and also rank earlier attempts by them.
 
         Raises:
             SandboxError: as `run`.
@@ -44,7 +44,7 @@ class Probes:
                 await self.run(attempt)
 
     def _believe(self, tests: Sequence[Example]) -> bool:
-        """Add those that are new and that no Example of the docstring contradicts; any at all?"""
+        """Add new tests that no Example of the docstring contradicts. True if there were any."""
         new = [test for test in tests if test not in self.tests and test not in self._set_aside]
         wrong = [test for test in new if self._contradicts(test)]
         self.tests += tuple(test for test in new if test not in wrong)
@@ -56,7 +56,7 @@ class Probes:
         return self._shown.get(_call(test.source), want) != want
 
     async def run(self, attempt: Attempt) -> Feedback:
-        """Run the tests that are believed on the candidate of `attempt`, and prefer it by how many it passes.
+        """Run the believed tests on the candidate of `attempt`, and rank it by the number that it passes.
 
         Raises:
             SandboxError: nothing could be run.
@@ -72,7 +72,7 @@ class Probes:
         return feedback
 
     def _doubted(self, attempt: Attempt, feedback: Feedback) -> bool:
-        """Set aside the tests that no candidate agrees with which passes the docstring's Examples; any at all?"""
+        """Set aside tests that failed on enough passing candidates, and agreed with none. True if there were any."""
         doubtful: list[Example] = []
         for result in feedback.results:
             if result.matched:
@@ -93,7 +93,7 @@ class Probes:
 
 
 def _call(source: str) -> str:
-    """A call, however it is written."""
+    """A key for a call, the same for all its spellings."""
     tree = parsed(source)
     with suppress(RecursionError):
         return source if tree is None else ast.dump(tree)
@@ -101,7 +101,7 @@ def _call(source: str) -> str:
 
 
 def _result(want: str) -> object:
-    """The value of a result, however it is written; of what is no literal, its words."""
+    """The value of a result, the same for all its spellings; the words of a result that is not a literal."""
     match parsed(want.strip()):
         case ast.Module(body=[ast.Expr(value)]):
             with suppress(ValueError, TypeError, MemoryError, RecursionError):

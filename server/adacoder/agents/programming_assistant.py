@@ -1,6 +1,6 @@
 """The Programming Assistant (paper, section IV-B): writes the function, at first without a plan, later by one.
 
-It is never shown its earlier code: writing afresh is what the paper found to work, refining is what it found not to.
+It is never shown its earlier code. The paper found that writing from scratch works, and that refining does not.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models like to explain what they wrote, and to echo the module. A reply that a server ends comes with exact
-    # counts, and no stream has to be closed for it.
+    # Models like to explain their code and to echo the module. A reply that the server ends comes with exact counts,
+    # and needs no closing of a stream.
     limits=Limits(one_in=2, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,
 )
 """Writes the function without a plan."""
 WRITER_BY_PLAN = replace(WRITER, doing="writing the function by the plan", prompt="write_planned")
-"""Writes the function afresh by `plan`."""
+"""Writes the function from scratch by `plan`."""

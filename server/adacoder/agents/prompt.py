@@ -1,9 +1,9 @@
 """Pack prompts: one system text, the module's context, the task, and last the part that changes from call to call.
 
-All before the last paragraph is the same in every call of a request, so that a server with a prompt cache
-reads it once. The wording is in `prompts/*.md`.
+Everything before the last paragraph is the same in every call of a request, so a server with a prompt cache reads it
+once. The wording is in `prompts/*.md`.
 
-No chat is larger than the window: `Briefing` measures it before it is sent, and leaves context out that does not fit.
+No chat is larger than the window: `Briefing` measures it before it is sent, and leaves out context that does not fit.
 Plans and quotations in errors lose their middle only if the window is still too small.
 """
 
@@ -32,15 +32,15 @@ from adacoder.source.remarks import remarks
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
-"""Divisor of the window: the part left for a whole function, however large the task is."""
+"""Divisor of the window: the part that is always left for a whole function, however large the task is."""
 _NEARBY_TOKENS = 1024
-"""Most tokens for the rest of the module, which nothing points to: it costs time and distracts small models."""
+"""Maximum number of tokens for unreferenced parts of the module, which cost time and distract small models."""
 _QUOTED_CHARACTERS = 1500
-"""Most characters of each value that an error quotes, even where there is room for more."""
+"""Maximum number of characters of each value that an error quotes, even if there is room for more."""
 _CHANGING_TOKENS = (160, 1024)
-"""Least and most tokens kept free for a plan or an error."""
+"""Minimum and maximum number of tokens kept free for a plan or an error."""
 _CHANGING = 6
-"""Divisor of the window for the amount between the two."""
+"""Divisor of the window for an amount between these two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ class Briefing:
     """The part of the task that a model may repeat: the function and its examples."""
     window: Window
     reply_tokens: int
-    """Most tokens of a reply in any role."""
+    """Maximum number of tokens of a reply in any role."""
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        """The chat that asks for `instruction`. With a reply to it, it fits into the window."""
+        """The chat that asks for `instruction`. It fits into the window together with its reply."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
     def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> Call:
@@ -86,7 +86,7 @@ class Briefing:
         return Call(instruction, self._most(role), stop)
 
     def _most(self, role: Role[Any]) -> int:
-        """The tokens that a reply in this role may take."""
+        """Maximum number of tokens of a reply in this role."""
         return min(role.limits.tokens(self.window), self.reply_tokens)
 
 
@@ -99,10 +99,10 @@ def brief(
     instructions: str,
     others: Sequence[Candidate] = (),
 ) -> Briefing:
-    """Pack as many of the ranked `pieces` as the window leaves room for, for calls in any of `roles`.
+    """Pack as many of the ranked `pieces` as fit into the window, for calls in any of `roles`.
 
-    The task, the changing paragraph and a reply come first; `instructions` are the project's own wishes,
-    `others` candidates that there are already, of which the latest is shown: what is written shall differ from it.
+    The task, the changing paragraph and a reply have priority. `instructions` are the project's own wishes. `others`
+    are existing candidates: the latest is shown, and the new candidate shall differ from it.
 
     Raises:
         ContextOverflow: the task alone does not fit; the window's bound says what helps.
@@ -127,7 +127,7 @@ def brief(
 
 
 def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
-    """Tokens kept free for the last paragraph of a role: its fixed text, and something for its fields."""
+    """Tokens kept free for the last paragraph of a role: its fixed text, and some room for its fields."""
     fields = dict.fromkeys(_fields(role), "")
     least, most = _CHANGING_TOKENS
     variable = min(max(window.tokens // _CHANGING, least), most) if fields else 0
@@ -135,7 +135,7 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
-    """Pack the ranked `pieces` that fit into `room` tokens; one that does not fit is left out for lesser ones."""
+    """Pack the ranked `pieces` that fit into `room` tokens. A piece that does not fit makes room for lesser ones."""
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS
@@ -155,18 +155,18 @@ def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window)
 
 
 def _rounding(window: Window) -> int:
-    """Greatest excess of the measure of two joined texts over the sum of both."""
+    """Maximum excess of the measure of two joined texts over the sum of their measures."""
     return math.ceil(window.ratio)
 
 
 def _worded(role: Role[Any], name: str, fields: Mapping[str, Field], most: int) -> str:
-    """The last paragraph of a role, with at most `most` characters of each field, or of what one quotes."""
+    """The last paragraph of a role, with at most `most` characters of each field, or of each quotation in it."""
     texts = {key: shortened(value, most) if isinstance(value, str) else value(most) for key, value in fields.items()}
     return _fill(role.prompt, name=name, **texts)
 
 
 def _fields(role: Role[Any]) -> set[str]:
-    """Fields of its prompt."""
+    """Fields of a role's prompt, apart from `name`."""
     return {*_template(role.prompt).get_identifiers()} - {"name"}
 
 
@@ -186,12 +186,12 @@ def _task(target: Target) -> str:
 
 
 def _other(candidate: Candidate) -> str:
-    """A candidate that the one to be written shall differ from."""
+    """A candidate from which the new one shall differ."""
     return "\n" + _fill("another", code=shortened(candidate.function, 2 * _QUOTED_CHARACTERS))
 
 
 def _shown(target: Target) -> str:
-    """The function as a model is to see it: without a body, but for the comments of a stub."""
+    """The function as shown to a model: without its body, but with the comments of a stub."""
     indent = docstring_indent(target).removeprefix(target.indent)
     return "\n".join([bodiless(target), *(indent + remark for remark in remarks(target))])
 

@@ -1,11 +1,11 @@
-"""Repair rules of the Debug Specialist: each fixes one superficial error, and changes nothing else.
+"""Repair rules of the Debug Specialist. Each rule fixes one superficial error and leaves the rest unchanged.
 
-The paper's Algorithm 3 knows three (indentation, truncation, imports) and applies them blindly, which breaks
-programs that were fine. Here a rule is tried only on what is broken, and its result is kept only if it gets
-further, judged without running anything: more of it parses, it defines the target, fewer names are undefined.
-Every rule has a real reply that needs it, in `fixtures/replies.toml`.
+The paper's Algorithm 3 has three rules (indentation, truncation, imports) and applies them blindly, which breaks
+correct programs. Here a rule is tried only on broken code. Its result is kept only if it gets further, judged without
+running anything: more of it parses, it defines the target, or fewer names are undefined. Every rule has a real reply
+that needs it, in `fixtures/replies.toml`.
 
-Parsing is tried with our own Python, which may differ from the user's. So rules only propose: they run after a failure,
+Code is parsed with our own Python, which may differ from the user's. So rules only propose: they run after a failure,
 and the Code Evaluator, which runs the user's Python, compares the results.
 """
 
@@ -54,13 +54,13 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 DEEPEST = 100
-"""Most levels of indentation that Python reads."""
+"""Maximum number of indentation levels that Python reads."""
 MOST_TRIED = 300_000
-"""Most characters parsed in all while a text is shortened line by line."""
+"""Maximum number of characters parsed in total while a text is shortened line by line."""
 _MOST_NAMES = 40
-"""Most undefined names that are imported; with more, imports are not the problem."""
+"""Maximum number of undefined names that are imported; with more, imports are not the problem."""
 _PASSES = 3
-"""An error may hide another, which an earlier rule fixes."""
+"""Number of passes over the rules: an error may hide another one, which an earlier rule fixes."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,10 +71,10 @@ class _Standing:
     line: float
     """The line of the function's first syntax error."""
     sound: int
-    """The imports and definitions that do not parse, negative."""
+    """Negated number of imports and definitions that do not parse."""
     defines: bool
     known: int
-    """The undefined names, negative."""
+    """Negated number of undefined names."""
     whole: bool
 
 
@@ -86,8 +86,8 @@ def repaired_by_rules(
 ) -> tuple[Candidate, tuple[str, ...]]:
     """Repair `candidate`, and name the rules that were kept; return the same object if none helps.
 
-    `undefined` gives the names that nothing defines once a candidate is in place. What a lazy reply left out
-    (`# rest of code`) no rule can bring back.
+    `undefined` returns the names that are undefined once a candidate is in place. No rule can restore code that a lazy
+    reply left out (`# rest of code`).
     """
     function = find_function(candidate.function, target.name)
     if candidate.cut and function is not None and is_lazy(function, target):
@@ -100,7 +100,7 @@ def repaired_by_rules(
     kept: list[str] = []
     for _ in range(_PASSES):
         before = best
-        # Two errors may stand in one line: what got no further may yet do so together with a later rule.
+        # A line may have two errors: a result that got no further may do so together with a later rule.
         waiting: list[tuple[Candidate, list[str]]] = []
         for rule in (*RULES, imports_added):
             for base, names in [(best, []), *waiting]:
@@ -135,8 +135,8 @@ def _standing(candidate: Candidate, target: Target, undefined: Callable[[Candida
 
 
 def realigned(candidate: Candidate, _: Target) -> Candidate:
-    """Lines at a column that no block has: a reply indented as a whole, a first line that lost its
-    indentation, a dedent between two levels (LlmFix's Inconsistent Indentation)."""
+    """Realign lines at a column that no block has: a reply indented as a whole, a first line that lost its indentation,
+    a dedent between two levels (LlmFix's Inconsistent Indentation)."""
     if _parses(candidate):
         return candidate
     text = dedent(candidate.function)
@@ -166,7 +166,7 @@ def _levels(text: str) -> Iterator[int]:
 
 
 def body_indented(candidate: Candidate, target: Target) -> Candidate:
-    """A body, or the rest of one, that stands at the column of its `def`."""
+    """Indent a body, or the rest of a body, that is at the column of its `def`."""
     function = find_function(candidate.function, target.name)
     if _parses(candidate) or function is None:
         return candidate
@@ -180,8 +180,11 @@ def body_indented(candidate: Candidate, target: Target) -> Candidate:
 
 
 def paper_indentation(candidate: Candidate, _: Target) -> Candidate:
-    """The paper's own rule (Algorithm 3, lines 6-25): whole levels of four columns, rounded down; a line
-    after a colon that is not deeper goes one level deeper."""
+    """Apply the paper's own rule (Algorithm 3, lines 6-25).
+
+    It rounds indentation down to whole levels of four columns. If a line after a colon is not deeper, it goes one level
+    deeper.
+    """
     if _parses(candidate):
         return candidate
     lines = candidate.function.split("\n")
@@ -200,8 +203,8 @@ def paper_indentation(candidate: Candidate, _: Target) -> Candidate:
 
 
 def without_broken_parts(candidate: Candidate, _: Target) -> Candidate:
-    """Imports and definitions around the function that do not parse; where the reply broke off in one of
-    them, the function is whole."""
+    """Remove imports and definitions around the function that do not parse. If the reply broke off in a removed part,
+    the function is whole."""
     imports = tuple(text for text in candidate.imports if parsed(dedent(text)))
     kept = tuple(text for text in candidate.definitions if parsed(dedent(text)))
     if (imports, kept) == (candidate.imports, candidate.definitions):
@@ -210,8 +213,10 @@ def without_broken_parts(candidate: Candidate, _: Target) -> Candidate:
 
 
 def brackets_closed(candidate: Candidate, _: Target) -> Candidate:
-    """Brackets and strings that a statement leaves open: closed at its end. Where the reply broke off in one, its
-    content is unknown; `truncated` removes it."""
+    """Close brackets and strings at the end of the statement that leaves them open.
+
+    If the reply broke off inside brackets or a string, their content is unknown, and `truncated` removes it.
+    """
     if candidate.cut or _parses(candidate):
         return candidate
     text = candidate.function
@@ -223,9 +228,9 @@ def brackets_closed(candidate: Candidate, _: Target) -> Candidate:
 
 
 def truncated(candidate: Candidate, target: Target) -> Candidate:
-    """An incomplete end: removed line by line, with open brackets closed, until the rest parses.
+    """Remove an incomplete end line by line, and close open brackets, until the rest parses.
 
-    The header and one statement stay. Of a reply that did not break off only the last statement may go.
+    The header and one statement stay. If the reply did not break off, only its last statement may go.
     """
     function = find_function(candidate.function, target.name)
     if _parses(candidate) or function is None:
@@ -242,13 +247,13 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
         closers = _closers(text)
         if _is_whole(text + closers):
             return replace(_with_function(candidate, text + closers), cut=False)
-        # Where nothing is left open, no shorter text is right as long as it holds the line of the error.
+        # If nothing is left open, no shorter text is right as long as it holds the line of the error.
         end = end - 1 if closers else min(end, error_line(text) or end) - 1
     return candidate
 
 
 def _is_whole(text: str) -> bool:
-    """Tell whether `text` is a function with a statement."""
+    """True if `text` is a function with a statement."""
     tree = parsed(text)
     if tree is None or not tree.body or not isinstance(tree.body[-1], DEFINITIONS):
         return False
@@ -257,7 +262,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _closers(text: str) -> str:
-    """Close the brackets and the string that `text` leaves open."""
+    """Return the text that closes the brackets and the string left open in `text`."""
     brackets: list[str] = []
     for match in _TOKEN.finditer(text):
         if bracket := match["bracket"]:
@@ -271,7 +276,7 @@ def _closers(text: str) -> str:
 
 
 def self_restored(candidate: Candidate, target: Target) -> Candidate:
-    """Calls of methods of its own class that a method makes without `self`."""
+    """Add the missing `self` to a method's calls of methods of its own class."""
     function = find_function(candidate.function, target.name)
     ours = parameters(target.signature)
     is_static = "@staticmethod" in target.text[target.definition.start : target.header.start]
@@ -284,7 +289,7 @@ def self_restored(candidate: Candidate, target: Target) -> Candidate:
 
 
 def _methods(target: Target) -> frozenset[str]:
-    """The functions that the target's class defines, the target among them, and the module does not."""
+    """The functions that the target's class defines (including the target) and the module does not."""
     owner = target.qualname.rpartition(".")[0]
     found = definitions(target.text)
     methods = {each.name for each in found if not each.is_class and each.qualname.rpartition(".")[0] == owner}
@@ -292,7 +297,7 @@ def _methods(target: Target) -> frozenset[str]:
 
 
 def _with_owner(text: str, owner: str, names: frozenset[str]) -> str:
-    """`text` with the calls of `names` made on `owner`, where our own Python can tell which are calls."""
+    """Return `text` with the calls of `names` made on `owner`, if our own Python can parse it."""
     tree = parsed(text)
     if tree is None:
         return text
@@ -306,13 +311,13 @@ def _with_owner(text: str, owner: str, names: frozenset[str]) -> str:
 
 
 def _offset(lines: Lines, name: ast.Name) -> int | None:
-    """Offset of `name` in a text; None inside an f-string, of which older Pythons tell it wrong."""
+    """Offset of `name` in a text; None inside an f-string, where older Pythons report a wrong offset."""
     place = offset_at(lines, name.lineno - 1, name.col_offset, "utf-8")
     return place if lines.text.startswith(name.id, place) else None
 
 
 def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: ImportFor) -> Candidate:
-    """Imports for all undefined names with a known import (LlmFix's Missing Import)."""
+    """Add imports for all undefined names with a known import (LlmFix's Missing Import)."""
     code = candidate.text
     found = [statement for name in undefined[:_MOST_NAMES] if (statement := import_for(name, code)) is not None]
     return replace(candidate, imports=(*candidate.imports, *found)) if found else candidate
@@ -327,7 +332,7 @@ RULES: tuple[Rule, ...] = (
     truncated,
     self_restored,
 )
-"""In the order in which they are tried: columns first, since they tell where the function ends."""
+"""Rules in the order in which they are tried: columns first, because they show where the function ends."""
 
 
 def _parses(candidate: Candidate) -> bool:

@@ -1,9 +1,9 @@
-"""A request, as its strategy sees it: what it works on, and all that it may do.
+"""A request as seen by its strategy: its target and everything that the strategy may do.
 
-A strategy asks Roles, has candidates evaluated, repaired, probed and traced, and returns nothing: whatever it does,
-only what the docstring's Examples made of a candidate decides, and only the service concludes. `probe`, `prefer`,
-`branch`, `trace` and `sampling` are for workflows with designed tests, tree search or traces, one of each kind in
-`tests/integration/strategies/test_door.py`.
+A strategy asks Roles, and has candidates evaluated, repaired, probed and traced. It returns nothing: only the results
+of the docstring's Examples decide, and only the service concludes. `probe`, `prefer`, `branch`, `trace` and `sampling`
+are for workflows with designed tests, tree search or traces. `tests/integration/strategies/test_door.py` has an example
+of each kind.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Request:
-    """One request. It belongs to one strategy, and one run of that."""
+    """One request. It belongs to a single run of one strategy."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class Request:
         self._ceiling = ceiling
         self._rounds = self._calls = 0
         self._attempts: dict[Candidate, Attempt] = {}
-        """By candidate, in the order of their first evaluation."""
+        """Attempts by candidate, in the order of their first evaluation."""
         self._versions: dict[Candidate, list[Attempt]] = {}
         """Attempts of one reply, by the candidate that was taken."""
         self._replaced: set[Candidate] = set()
         """Versions that passed and lost to a later version of the same reply."""
         self._extra = 0
-        """Attempts that count for no program of the budget: further versions in a reply."""
+        """Number of attempts that do not count as programs of the budget: further versions in a reply."""
         self._values: dict[Candidate, float] = {}
 
     @property
@@ -88,11 +88,11 @@ class Request:
 
     @property
     def goes_on(self) -> bool:
-        """True if there may be another round: the budget has one, and no verdict leaves nothing more to be done."""
+        """True if there may be another round: the budget has one, and no verdict so far is final."""
         return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
 
     def rounds(self, *, past_a_pass: bool = False) -> Iterator[int]:
-        """Count the rounds, from 1, as long as it `goes_on`; `past_a_pass`: also after a candidate that passed."""
+        """Count the rounds, from 1, as long as the request `goes_on`; `past_a_pass`: even after a candidate passed."""
         while self.goes_on_past_a_pass if past_a_pass else self.goes_on:
             self._rounds += 1
             self._journal.begin_round()
@@ -100,21 +100,21 @@ class Request:
 
     @property
     def goes_on_past_a_pass(self) -> bool:
-        """True if there may be another round, also after a candidate that passed: nothing failed outside of one."""
+        """True if there may be another round, even after a candidate passed: nothing outside a candidate failed."""
         outside = (each.verdict.final and not each.verdict.passed for each in self._attempts.values())
         return self.has_rounds and not any(outside)
 
     def branch(self, *names: str) -> AbstractContextManager[None]:
-        """Record what is done inside the `with` block as a branch of a search, or a branch of a branch."""
+        """Record the steps inside the `with` block as a branch of a search, or a branch of a branch."""
         return self._journal.branch(*names)
 
     def note(self, agent: str, action: str, message: str) -> None:
-        """Record what a strategy decided by itself."""
+        """Record a decision that the strategy made by itself."""
         with self._journal.step(agent, action, message) as step:
             step.details = Noted(message)
 
     def share(self, attempt: Attempt) -> float:
-        """Give the share of the docstring's Examples that an attempt passed, and not from memory, from 0 to 1."""
+        """Share of the docstring's Examples, from 0 to 1, that an attempt passed, without hard-coded answers."""
         total = attempt.verdict.total(self.target)
         return attempt.verdict.examples_proved / total if total else float(attempt.verdict.passed)
 
@@ -134,10 +134,10 @@ class Request:
         sampling: Sampling | None = None,
         **fields: Field,
     ) -> T:
-        """Ask a model as `role`, with what is told `about` an attempt and other `fields` in its prompt.
+        """Ask a model as `role`, with the fields `about` an attempt and other `fields` in its prompt.
 
         Raises:
-            BudgetSpent: there are no more calls, or what is written could not be evaluated any more.
+            BudgetSpent: no calls are left, or a new candidate could not be evaluated any more.
             ModelError: the model could not reply.
         """
         if self._calls >= self.budget.calls:
@@ -156,7 +156,7 @@ class Request:
         return await self.ask(role, sampling=sampling) if self.start is None else self.start
 
     async def evaluate(self, candidate: Candidate) -> Attempt:
-        """Run the docstring's Examples on a candidate: the only thing that decides.
+        """Run the docstring's Examples on a candidate. Only they decide.
 
         A reply may hold several versions. The last version is tried first, and the first pass is returned. If none
         passes, the attempt that got furthest is returned.
@@ -189,7 +189,8 @@ class Request:
     async def repaired(self, attempt: Attempt) -> Attempt:
         """Fix superficial errors by rule and evaluate the result; return the attempt that got further.
 
-        Versions below a pass in the same reply are repaired too, the last version first. The first pass is returned.
+        Versions below a pass in the same reply are repaired as well, the last version first. The first pass is
+        returned.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -209,7 +210,7 @@ class Request:
         return best
 
     async def probe(self, candidate: Candidate, tests: Sequence[Example]) -> Feedback:
-        """Run designed tests on a candidate. What they tell can send it back or rank it, never verify it.
+        """Run designed tests on a candidate. Their results can send it back or rank it, but never verify it.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -217,7 +218,7 @@ class Request:
         return await self._evaluator.probe(self.target, candidate, tests)
 
     async def trace(self, candidate: Candidate, example: Example) -> Trace:
-        """Trace an Example on a candidate, with the values of its locals; this decides nothing.
+        """Trace an Example on a candidate, with the values of its locals. A trace decides nothing.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -225,7 +226,7 @@ class Request:
         return await self._evaluator.trace(self.target, candidate, example)
 
     def prefer(self, attempt: Attempt, value: float) -> None:
-        """Rank an attempt among those of equal reach: the greatest value is the best.
+        """Rank an attempt among attempts of equal reach; the greatest value is the best.
 
         Values are opinions of a model. They never replace an attempt that passed and is proved.
         """

@@ -1,7 +1,7 @@
 """A model-based Agent as data: its name, its prompt, and how its reply is read.
 
-A Role and its prompt in `prompts/*.md` are all that a new Agent takes. The Conversation asks, the Journal records, and
-progress and stories show it by the words that stand in the Role.
+A new Agent needs only a Role and its prompt in `prompts/*.md`. The Conversation asks, the Journal records, and progress
+and stories show the Agent in the Role's own words.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Field: TypeAlias = "str | Callable[[int], str]"
-"""Value of a prompt field: a text, whose middle is cut if the window is too small; or a function of
-the most characters to quote of each thing."""
+"""Value of a prompt field: a text, whose middle is cut if the window is too small; or a function of the maximum number
+of characters of each quotation."""
 
 FENCE = "\n```\n"
-"""End of the only code block that a reply should hold. After prose it may also open one, and of several blocks
-it closes the first: then the reply is requested again without it."""
+"""End of the only code block that a reply should hold. After prose it may also open a block, and if there are several
+blocks, it closes the first. Then the reply is requested again without this stop sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,22 @@ class Limits:
     """Length of a reply in a Role, and its stop sequences."""
 
     one_in: int
-    """Divisor of the window: the part that a reply may take at most."""
+    """Divisor of the window: the maximum part that a reply may take."""
     most: int | None = None
-    """Most tokens; None: no other limit than the part."""
+    """Maximum number of tokens; None: limited only by the part."""
     stop: tuple[str, ...] = ()
-    """Stop sequences, except those that the prompt shows, which the model may have to write. All that is shown is in a
-    fence, so for `FENCE` only the function and its examples count. Servers take at most four, the model's own included:
-    the first ones count."""
+    """Stop sequences. A sequence that the prompt shows is not used, because the model may have to write it. The prompt
+    shows everything in a fence, so for `FENCE` only the function and its examples count. Servers take at most four stop
+    sequences, including the model's own, so the first ones count."""
 
     def tokens(self, window: Window) -> int:
-        """The tokens that a reply may take."""
+        """Maximum number of tokens of a reply."""
         part = window.tokens // self.one_in
         return part if self.most is None else min(part, self.most)
 
 
 def always(found: object) -> bool:
-    """True of whatever was read, be it 0 or no."""
+    """True for any result, even 0 or False."""
     return True
 
 
@@ -56,29 +56,31 @@ def _never(target: Target) -> Enough:
 
 @dataclass(frozen=True, slots=True)
 class Role(Generic[T]):
-    """A model-based Agent and one of its actions; its functions are of modules, since prompts are packed in another
-    process, too."""
+    """A model-based Agent and one of its actions.
+
+    Its functions must be defined at module level, because prompts may be packed in another process.
+    """
 
     agent: str
     """Its name in the Journal: `programming_assistant`."""
     action: str
     """Its action in the Journal: `write`."""
     doing: str
-    """Its action for people who wait: "writing the function"."""
+    """Its action as shown to waiting users: "writing the function"."""
     prompt: str
-    """The prompt file with the chat's last paragraph; the target's `$name` is filled in, and the fields of a call."""
+    """The prompt file with the chat's last paragraph. The target's `$name` and the fields of a call are filled in."""
     read: Callable[[Reply, Target], T | None]
     """Reads any reply; a module-level function, since it may run in another process."""
     limits: Limits
     system: str = ""
     """The prompt file with its part of the system text; Roles may share one. Empty: none."""
     has_found: Callable[[T], bool] = bool
-    """True if the reply held a result. One that holds only thoughts instead is an error."""
+    """True if the reply held a result. A reply with only thoughts is an error."""
     otherwise: T | None = None
-    """Default where nothing could be read, if the request can go on by it; the Journal tells so."""
+    """Default if nothing could be read, for a Role whose default lets the request go on. The Journal notes its use."""
     tests: Callable[[T], tuple[Example, ...]] | None = None
-    """The tests in what was read, of a Role that designs any; the Journal keeps them."""
+    """Returns the tests in a result, for a Role that designs tests; the Journal keeps them."""
     enough: Callable[[Target], Enough] = _never
-    """Makes the function that says when a growing reply can end."""
+    """Makes the function that decides when a growing reply can end."""
     was_stopped_short: Callable[[str, Target], bool] | None = None
-    """True if a reply that ended at a stop sequence is incomplete; it is then requested again without one."""
+    """True if a reply ended at a stop sequence too early. It is then requested again without stop sequences."""

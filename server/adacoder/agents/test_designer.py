@@ -1,7 +1,7 @@
 """The Test Designer: suggests examples for a docstring that has none, or too few.
 
-The name and the role are AgentCoder's. Its suggestions are a model's opinion of what the docstring means, so they
-never decide: a person reads the examples before they enter the docstring.
+The name and the role are AgentCoder's. Its suggestions are a model's opinion of the docstring's meaning, so they never
+decide. A person reads the examples before they enter the docstring.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ DESIGNER = Role(
 
 
 def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]:
-    """Those that show an output, are not in the docstring of `target` yet, and can stand there."""
+    """Select examples that show an output, are not yet in the docstring of `target`, and fit into a docstring."""
     known = {example.source for example in target.examples}
     return tuple(example for example in examples if example.has_want and example.source not in known and _fits(example))
 
 
 def _fits(example: Example) -> bool:
-    """True if the example can stand in any docstring, also in a raw one, where nothing can be escaped."""
+    """True if the example fits into any docstring, even a raw one, where nothing can be escaped."""
     text = example.source + example.want
     return '"""' not in text and "'''" not in text and not text.rstrip().endswith("\\")

@@ -1,6 +1,6 @@
-"""Trace of an attempt's failing example, observed in the sandbox; and the measures of SEMAG's equations 10 and 11.
+"""Traces of an attempt's failing example, recorded in the sandbox, and the measures of SEMAG's equations 10 and 11.
 
-No model is asked to add prints. What hostile code may have told is text like any other.
+No model is asked to add prints. Hostile code may have forged a trace, which is only text like any other.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def failing(attempt: Attempt) -> Example | None:
-    """The example that an attempt fails, if its code ran so far."""
+    """The example that an attempt fails, if its code ran that far."""
     failure = attempt.verdict.failure
     return failure.example if failure is not None and attempt.verdict.imports else None
 
 
 async def observed(request: Request, attempt: Attempt, example: Example | None = None) -> Trace:
-    """Trace `example`, or else the failing one, on an attempt; an empty trace where its code did not run.
+    """Trace `example`, or else the failing one, on an attempt. The trace is empty if the code did not run.
 
     Raises:
         SandboxError: nothing could be run.
@@ -39,20 +39,23 @@ async def observed(request: Request, attempt: Attempt, example: Example | None =
 
 
 def shown(trace: Trace, *, in_blocks: bool = False) -> Field:
-    """Word a trace for a prompt; an empty one as such."""
+    """Describe a trace for a prompt; an empty trace is described as such."""
     if not trace.executed:
         return "Nothing could be traced."
     return traced_in_blocks(trace) if in_blocks else traced(trace)
 
 
 async def likeness(one: Trace, other: Trace) -> float:
-    """Compare two traces (SEMAG, eq. 10): 1 less their edit distance over the longer one's length; 1 for two empty."""
+    """Similarity of two traces (SEMAG, eq. 10): 1 minus their edit distance divided by the length of the longer one.
+
+    It is 1 for two empty traces.
+    """
     return await aside(_likeness, one, other)
 
 
 async def complexity(attempt: Attempt) -> float:
-    """Measure a program for eq. 11, which does not say how: a tenth for each place where it branches or loops, so that
-    δ of a program with ten of them falls as eq. 11 has it for 1."""
+    """Complexity of a program in eq. 11. The paper does not define it; here it is a tenth per branch or loop, so a
+    program with ten of them has complexity 1."""
     return await aside(_complexity, attempt.candidate.text)
 
 
@@ -69,7 +72,7 @@ def _complexity(text: str) -> float:
 
 
 def _entries(trace: Trace) -> list[tuple[object, ...]]:
-    """What each entry did to values. Line numbers tell nothing: another program has others."""
+    """Effects of each entry on values. Line numbers are left out, because they differ between programs."""
     return [(each.call, each.values, each.gave, each.raised) for each in trace.executed]
 
 

@@ -1,4 +1,4 @@
-"""Privacy of a project's files: what is private is never shown to code that runs, read for a prompt, or sent anywhere.
+"""Privacy of a project's files: private files are never shown to running code, read for a prompt, or sent anywhere.
 
-On the ground, since every reader of the user's files asks it.
+It belongs to the ground, because every reader of the user's files asks it.
 """

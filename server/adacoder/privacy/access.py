@@ -1,8 +1,7 @@
-"""Access to the files around a workspace: the one place that decides if a file may be read, shown or sent, and that
-opens files for that.
+"""Access to the files around a workspace.
 
-The real path decides: where a link leads, and not what it is called. That a file has a second name somewhere else, as
-a hard link gives it, cannot be told of it.
+Only this module decides if a file may be read, shown or sent, and only it opens files for these purposes. The real
+path decides: a link counts as its target. A hard link cannot be recognised as a second name of a file elsewhere.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Access:
     """Permission to read files for one request in a workspace."""
 
     def __init__(self, folders: Iterable[Path], wishes: Wishes = NO_WISHES) -> None:
-        """`folders` are the workspace and what else belongs to it; their real paths count."""
+        """`folders` are the workspace and the other folders that belong to it; their real paths count."""
         self._tops = frozenset(Path(os.path.realpath(folder)) for folder in folders)
         self._wishes = wishes
         self._reals: dict[str, str] = {}
@@ -43,8 +42,7 @@ class Access:
 
     @classmethod
     def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
-        """Return the Access for `module` in `workspace`: to the workspace, to the module's package if that is larger,
-        and to `others`."""
+        """Return the Access to `workspace`, to the package of `module` if it is not inside it, and to `others`."""
         package = module.root / module.name.partition(".")[0]
         own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
         return cls((*own, *others), wishes)
@@ -52,7 +50,7 @@ class Access:
     def refusal(self, path: Path) -> str | None:
         """Reason why a file, which need not exist, may not be read, shown or sent for the workspace; None if it may.
 
-        What is in it is not looked at: `read` does that.
+        Its contents are not checked here; `read` does that.
         """
         try:
             return self._refusal(os.path.realpath(path))
@@ -96,11 +94,11 @@ class Access:
             return None
         if any(map(self._wishes.hides, places)):
             return HIDDEN_BY_WISH
-        # The innermost folder tells: in what that lies is no matter.
+        # Only the innermost folder counts, not the folders around it.
         return privacy_reason(min(places, key=len))
 
     def _places(self, real: str) -> list[tuple[str, ...]]:
-        """Parts of a real path, relative to each folder that it lies in."""
+        """Parts of a real path, relative to each of the folders that contains it."""
         path = Path(real)
         return [path.relative_to(top).parts or (path.name,) for top in self._tops if path.is_relative_to(top)]
 
@@ -143,7 +141,7 @@ def leads_out(path: Path, workspace: Path) -> bool:
 
 
 def _read(real: str, most: int) -> bytes:
-    """Read the regular file at a path without links: that very file, or none."""
+    """Read the regular file at a path without links, but no other file that took its place."""
     handle = _opened(real)
     try:
         if os.fstat(handle).st_size > most:
@@ -159,14 +157,14 @@ def _read(real: str, most: int) -> bytes:
 
 
 def _opened(real: str) -> int:
-    """Open the regular file at a path without links: that very file, or none."""
-    # A named pipe or a device is not even opened, unless it took the file's place just now: then nothing waits for it.
+    """Open the regular file at a path without links, but no other file that took its place."""
+    # Do not open named pipes and devices. If one takes the file's place right after this check, opening does not block.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is no regular file")
     handle = os.open(real, READING)
     try:
         found = os.fstat(handle)
-        # A folder above may have become a link since: then the path has another real one now, or leads elsewhere.
+        # A parent folder may have become a link since. Then the real path has changed, or leads to another file.
         if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
             raise AccessDenied(f"{real} is no regular file, or was moved just now")
     except BaseException:

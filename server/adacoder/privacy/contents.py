@@ -1,7 +1,8 @@
-"""Secrets by content: private keys, tokens of well-known services, and values whose names and letters tell.
+"""Secrets by content: private keys, tokens of well-known services, and values that are secret by name and letters.
 
-The one place that knows what these look like. The forms are data, in `forms.txt` and `gitleaks.txt`. Each has a text
-that is in every match and a bounded length, so the search is fast, and linear in the length of the text.
+Only this module knows how secrets look. The forms are data, in `forms.txt` and `gitleaks.txt`. Each form has a bounded
+length, and literal texts of which every match contains at least one. So the search is fast, and linear in the length of
+the text.
 """
 
 from __future__ import annotations
@@ -21,37 +22,37 @@ from adacoder.privacy.encodings import MASK, decoded
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""Flags for opening a file without following links or waiting, as far as the system knows them."""
+"""Flags for opening a file without following links or waiting, as far as the system supports them."""
 
 MOST_BYTES = 64 * 1024
-"""Only the beginning of a file is searched; longer files are data."""
+"""Number of bytes that are searched at the beginning of a file; longer files are data."""
 LARGEST = 4 * 1024 * 1024
-"""Maximum size of a file that is searched at all."""
+"""Maximum size of a file that is searched at all, in bytes."""
 _MOST_KEPT = 50_000
 _LISTS = ("forms.txt", "gitleaks.txt")
 _TELLS_OF_THE_REST = frozenset({"a secret of Kubernetes", "a vault of Ansible"})
-"""Kinds whose match is only a mark: the secret follows it."""
+"""Kinds whose match is only a marker; the secret follows it."""
 _BEGIN = r"\b"
 _ESCAPED = re.compile(r"\\[abfnrtv]\Z|%[0-9A-Fa-f]{2}\Z|\\x[0-9A-Fa-f]{2}\Z|\\u[0-9A-Fa-f]{4}\Z")
-"""An escape sequence, after which a word may begin: as `\\n` and `%3D` stand in quoted text."""
+"""An escape sequence after which a word may begin, such as `\\n` or `%3D` in quoted text."""
 _LONGEST_ESCAPE = 6
 
 _WORDS = re.compile(r"[A-Za-z0-9_.~+/=:|%@?&!*,;-]{16,}")
-"""Words that are long enough for a token, with what may stand in one."""
+"""Words long enough for a token, made of characters that a token may contain."""
 _LONGEST_WORD = 3000
-"""A longer word is data, of which the rest is not searched for forms."""
+"""Number of characters of a word that are searched for forms; a longer word is data."""
 _TELLING = re.compile(r"[0-9A-Z]|[a-z]{20}")
-"""What is in each word that may be a token."""
+"""A part of every word that may be a token."""
 
 _GIVEN = re.compile(
     r"(?:[=:>]|(?<=[\"']),(?=[ \t]{0,9}[rRbBuUfF]{0,2}[\"']))[ \t]{0,9}(?:[rRbBuUfF]{1,2}(?=[\"']))?(?:\\?[\"'`]){0,3}"
     r"(?P<value>[^\s\"'`\\,;<>()\[\]{}]{8,500})"
 )
-"""A value, after what separates it from its name."""
+"""A value and the separator between its name and it."""
 _NAME_BACKWARDS = re.compile(
     r"[ \t]{0,9}(?:[\"'`\])>\\]{1,4}[ \t]{0,9})?(?:[\w\[\], |.]{1,40}:[ \t]{0,9})?([A-Za-z0-9_.-]{2,60})"
 )
-"""The name before that, read from its end; there may be an annotation between."""
+"""The name before the separator, spelt backwards; an annotation may come between them."""
 _LONGEST_NAMING = 130
 _STRONG = frozenset(
     {
@@ -85,42 +86,42 @@ _OPEN = frozenset(
         *("fingerprint", "id", "name", "path", "file", "url", "uri", "type", "field", "column", "regex", "pattern"),
     }
 )
-"""Words beside which a name tells of something else."""
+"""Words that show that a name does not mean a secret."""
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _MADE_UP = re.compile(
     r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"
     r"|foobar|^(?:none|null|true|false|password|secret|token|string|str|bytes|pass|user|test)\d{0,4}$|^\$|^%|\{\{|^<)"
 )
-"""Values that stand where a secret would."""
+"""Placeholders for a secret."""
 _PATH = re.compile(r"(?:\.{0,2}/|[A-Za-z]:[/\\])|[\w.-]{0,80}/[\w./-]{0,200}\Z|[\w-]{1,80}\.[a-z]{2,4}\Z")
 _QUERY = re.compile(r"([^&]{1,500})&[\w.-]{1,100}=")
 _NAMED = re.compile(r"(?=[A-Za-z0-9]{0,500}[._])[A-Za-z_][\w.]{0,500}\Z")
-"""What is a name rather than a password."""
+"""An identifier with dots or underscores, rather than a password."""
 _MIXED = re.compile(r"[0-9!@#$%^&*+?~]|[a-z][A-Z]")
 _LETTERS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_MIXED = 2
-"""Least number of digits, small letters and capitals in what is random."""
+"""Minimum number of kinds (digits, small letters, capitals) in a random string."""
 _LEAST_KINDS = 3
-"""Least number of kinds of letters in a password."""
+"""Minimum number of kinds of characters in a password."""
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
-"""What is as well an example, if it is a word."""
+"""This may be an example, so `found_in` reports it only if its letters look like a password."""
 _CALLED = "a value that is called secret"
 _SHORTEST = {True: 8, False: 16}
-"""Least length of a value: after a strong name, and after another."""
+"""Minimum length of a value, by whether its name is a strong one."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
-"""A string without a blank in it, as long as a key."""
+"""A string without blanks that is as long as a key."""
 
 
 @dataclass(frozen=True)
 class _Form:
     what: str
     entropy: float
-    """Least entropy of a secret, in bits a character."""
+    """Minimum entropy of a secret, in bits per character."""
     signs: tuple[str, ...]
-    """Texts in small letters of which one is in each match."""
+    """Literal prefilters in lower case; each match contains at least one."""
     source: str
 
     @cached_property
@@ -141,17 +142,17 @@ class _Form:
 
 @dataclass(frozen=True)
 class _Forms:
-    """The data."""
+    """The forms of all lists, by section."""
 
     words: tuple[_Form, ...]
-    """Forms that stand in one word."""
+    """Forms of secrets within one word."""
     passages: tuple[_Form, ...]
     named: tuple[_Form, ...]
-    """Whole values of names that are their sign, a pattern."""
+    """Forms of whole values. Their sign is a pattern for the name of the value."""
 
     @cached_property
     def names(self) -> re.Pattern[str]:
-        """Names that may have such a value."""
+        """Names whose values may match a `named` form."""
         return re.compile("|".join({form.signs[0] for form in self.named}), re.IGNORECASE)
 
 
@@ -179,12 +180,12 @@ def _begins_word(text: str, at: int) -> bool:
 
 
 def entropy(text: str) -> float:
-    """Entropy of the letters of `text`, in bits a character."""
+    """Entropy of the characters of `text`, in bits per character."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 
 def is_random(text: str) -> bool:
-    """True for letters and digits without words between them, as keys are made of."""
+    """True for letters and digits that form no words, as in keys."""
     if "/" in text and not _IS_BASE64.match(text):  # a path
         return False
     parts = _CAMEL.findall(text)
@@ -193,7 +194,7 @@ def is_random(text: str) -> bool:
 
 
 def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the places of secrets in `text` as it is written, with their kinds; some may overlap."""
+    """Yield the places and kinds of secrets that are not encoded in `text`; some may overlap."""
     low = text.lower()
     for form in _forms().passages:
         if any(sign in low for sign in form.signs):
@@ -208,7 +209,7 @@ def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the places of values that are secret by their names and letters."""
+    """Yield the places and kinds of values that are secret by name and letters."""
     at = 0
     while match := _GIVEN.search(text, at):
         start, end = match.span("value")
@@ -228,7 +229,7 @@ def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _kind(name: str, value: str) -> str | None:
-    """Return what a value of this name is; None if it is no secret."""
+    """Kind of secret that a value of this name is; None if it is not secret."""
     forms = _forms()
     if forms.names.search(name):
         for form in forms.named:
@@ -247,7 +248,7 @@ def _kind(name: str, value: str) -> str | None:
 
 
 def secrecy_of(name: str) -> bool | None:
-    """True if `name` calls a value secret, False if it may: as a key or token; else None."""
+    """True if `name` calls a value secret, False if it might, as for keys and tokens; else None."""
     parts = [part.lower() for part in _CAMEL.findall(name)]
     if not _OPEN.isdisjoint(parts) and (parts[-1] in _OPEN or _STRONG.isdisjoint(parts)):
         return None
@@ -259,7 +260,7 @@ def secrecy_of(name: str) -> bool | None:
 def found_in(data: bytes) -> str | None:
     """Kind of secret in `data`, the beginning of a file in any encoding; None if there is none."""
     if b"\0" in data:
-        data = data.replace(b"\0", b"")  # as UTF-16 has them
+        data = data.replace(b"\0", b"")  # UTF-16 has them
     text = data.decode("latin-1")
     for start, end, what in _plain_spans(text):
         if what != _IN_ADDRESS or _kind("password", text[start:end]):
@@ -268,9 +269,9 @@ def found_in(data: bytes) -> str | None:
 
 
 def without_secrets(text: str, also: Callable[[str], str] = str) -> str:
-    """Mask the keys and tokens in `text`, real or made up, and strings that look random; also where they are encoded.
+    """Mask keys and tokens in `text`, real or made up, and strings that look random, even in encoded text.
 
-    `also` takes out more, in all the same places.
+    `also` removes more, from plain and encoded text alike.
     """
     return decoded(text, lambda part: _masked(also(part)))
 
@@ -295,12 +296,12 @@ def found_in_file(path: str) -> str | None:
             return None
         return _found_in_state(path, status.st_dev, status.st_ino, status.st_ctime_ns, status.st_size)
     except OSError:
-        return None  # what cannot be read here cannot be read in confinement either
+        return None  # a file that is unreadable here is unreadable in confinement as well
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _found_in_state(path: str, *state: int) -> str | None:
-    del state  # in another state it is looked at again
+    del state  # only a cache key: a file with a new state is read again
     handle = os.open(path, READING)
     try:
         return found_in(os.read(handle, MOST_BYTES)) if stat.S_ISREG(os.fstat(handle).st_mode) else None

@@ -1,4 +1,4 @@
-"""Texts within texts: what is URL-encoded, escaped, in hexadecimal or in base64, and what that holds."""
+"""Texts within texts: URL-encoded, escaped, hexadecimal and base64 texts, and the texts inside those."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 MASK = "…"
 _DEEPEST = 3
-"""Encodings around each other that are undone."""
+"""Number of nested encodings that are undone."""
 _WORD = re.compile(r"[^\s\"'`<>]{8,}")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}|[abfnrtv/\\])")
@@ -23,13 +23,13 @@ _LATIN = 256
 _READABLE = re.compile(r"[\x20-\x7e\n]{4,}")
 
 Readings: TypeAlias = Callable[[str], Iterator[str]]
-"""Returns the texts that a run of letters may stand for."""
+"""Yields the texts that a run of letters may encode."""
 
 
 def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str:
-    """Return `text` masked, and without the words that hold in an encoding what `mask` takes out.
+    """Apply `mask` to `text` and to the texts encoded in its words, through up to `depth` nested encodings.
 
-    Of `depth` encodings around each other all are undone.
+    A word changes only if `mask` changes its decoded text.
     """
     text = mask(text)
     if depth:
@@ -40,7 +40,7 @@ def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str
 
 
 def _word(word: str, mask: Callable[[str], str], depth: int) -> str:
-    """Return a word as it is, or without its escapes and masked."""
+    """Return a word unchanged, or unescaped and masked if `mask` changes its plain text."""
     plain = word
     if "%" in plain and _PERCENT.search(plain):
         plain = unquote(plain, errors="replace")
@@ -63,7 +63,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _opaque(text: str, runs: re.Pattern[str], readings: Readings, mask: Callable[[str], str]) -> str:
-    """Return `text` without those runs of letters of which a reading holds what `mask` takes out."""
+    """Replace each run of letters by MASK if `mask` changes any of its readings."""
     read = "\n".join(each for run in runs.findall(text) for each in readings(run))
     if not read or mask(read) == read:
         return text
@@ -91,5 +91,5 @@ def _of_base64(run: str) -> Iterator[str]:
 
 
 def _text(data: bytes) -> str:
-    """Return what can be read of bytes, also in UTF-16."""
+    """Return the readable characters of bytes, UTF-16 included."""
     return "\n".join(_READABLE.findall(data.replace(b"\0", b"").decode("latin-1")))

@@ -1,4 +1,4 @@
-"""Privacy by name of files and folders. The names are data, in `names.txt`."""
+"""Privacy of files and folders by name. The names are data, in `names.txt`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LIST = Path(__file__).with_name("names.txt")
 _LONGEST_NAME = 255
-"""Maximum length of a name that is looked at: no file system has longer ones."""
+"""Maximum length of a name that is checked. No file system has longer names."""
 _GLOB = re.compile(r"[*?\[]")
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -39,13 +39,13 @@ class Secrecy(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Additions to the list and exceptions from it: patterns of names, or with a slash of paths relative to the
-    workspace."""
+    """Additions to the list and exceptions from it: patterns of names. A pattern with a slash is for a path relative to
+    the workspace."""
 
     hide: tuple[str, ...] = ()
-    """Private too. Anybody may add these."""
+    """Patterns for additional private files. Anybody may add these."""
     show: tuple[str, ...] = ()
-    """Not private in any case. Only the user may say this."""
+    """Patterns for files that are never private. Only the user may set these."""
 
     def hides(self, parts: Sequence[str]) -> bool:
         """True if a path, or a folder above it, is named as private."""
@@ -56,7 +56,7 @@ class Wishes:
         return bool(self.show) and _names(self.show, parts)
 
     def reaches_into(self, parts: Sequence[str]) -> bool:
-        """True if something in a private folder may be named as not private."""
+        """True if a `show` pattern may name something in this private folder."""
         return any(f"{parts[-1].lower()}/" in pattern.lower() for pattern in self.show)
 
 
@@ -151,7 +151,7 @@ def _words(name: str) -> list[str]:
 
 
 def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
-    """A name and its words, and those of the file that it may be a copy of."""
+    """Yield a name with its words, and the name of the file that it may be a copy of, with its words."""
     yield name.lower(), _words(name)
     core = name.removeprefix(".#").strip("#").rstrip("~").strip()
     if core.lower().startswith("copy of "):
@@ -211,7 +211,7 @@ class _Patterns:
         self._other = _any_of(sorted(others))
 
     def matches(self, name: str) -> bool:
-        """True if one of them matches the whole of `name`, in lower case."""
+        """True if a pattern matches the whole of `name`, which must be in lower case."""
         if name in self._whole or name.endswith(self._endings) or name.startswith(self._begins):
             return True
         return self._other is not None and self._other.match(name) is not None
@@ -224,7 +224,7 @@ class _Known:
     files: _Patterns
     stores: _Patterns
     entries: Mapping[str, _Patterns]
-    """By parent folder."""
+    """Patterns by parent folder."""
     harmless: _Patterns
     folders: frozenset[str]
     importable: frozenset[str]

@@ -1,8 +1,8 @@
-"""Search of folder trees for what a confined interpreter must not see: private files, and sockets and pipes of
+"""Search of folder trees for files to hide from a confined interpreter: private ones, and sockets and pipes of
 programs.
 
-Names decide, and for files of which they say nothing what they hold. What a program imports is never hidden for its
-name, and neither are the templates that projects keep beside what is private.
+Names decide. If a name says nothing, the contents of the file decide. Importable files are never hidden for their
+names, and neither are templates that projects keep next to their private files.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _NOT_WALKED = frozenset(
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs"),
     }
 )
-"""Folders that are installed from elsewhere or can be made anew: large, and no place for secrets."""
+"""Folders that are installed from elsewhere or can be recreated. They are large and not a place for secrets."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 MOST_ENTRIES = 200_000
-"""Maximum number of entries in a tree: less than a second's work, once."""
+"""Maximum number of entries in a tree. The first search of so many takes less than a second."""
 MOST_IN_FOLDER = 5_000
-"""Maximum number of entries in a folder; one with more is data, and is hidden as a whole."""
+"""Maximum number of entries in a folder. A larger folder is data, and is hidden as a whole."""
 MOST_READ = 3_000
-"""Maximum number of files of a tree that are read, the uppermost first."""
+"""Maximum number of files that are read in a tree, topmost first."""
 LOOK_AGAIN_SECONDS = 10.0
 """Time for which the contents of files are not checked again while their folder does not change."""
 _UNSETTLED_NS = 2_000_000_000
@@ -64,11 +64,11 @@ class TooLargeError(Exception):
 
 
 def hidden(folder: Path, wishes: Wishes = NO_WISHES, *, levels: int | None = None) -> Mapping[Path, str]:
-    """Paths to hide in `folder` and below it, in order, each with the reason; links that lead out of it are resolved.
+    """Sorted paths to hide in `folder` and below it, each with the reason. Links that lead out of it are resolved.
 
-    `levels` is for installed files: the number of levels of folders to search, by names only; large folders are not
-    hidden then. Links are not followed. A second search only looks at what changed: it costs one `stat` for each
-    folder, and at times one for each file that was read.
+    `levels` is for installed files: search only so many levels of folders, only by name, and hide no large folders.
+    Links are not followed. A repeated search looks only at changes: it costs one `stat` per folder and, at times, one
+    per file that was read.
 
     Raises:
         TooLargeError: there is too much to search.
@@ -81,21 +81,21 @@ class _Listing:
     """Relevant entries of one folder."""
 
     state: tuple[int, int, int] | None
-    """State by which a change is noticed; None: list it again."""
+    """State that changes with the folder; None: always list the folder again."""
     size: int = 0
     folders: Mapping[str, Secrecy] = field(default_factory=dict)
     """Folders to walk, each with the secrecy of its contents."""
     hidden: Mapping[str, str] = field(default_factory=dict)
     """Entries to hide, each with the reason."""
     readable: tuple[str, ...] = ()
-    """Files that only their contents can tell."""
+    """Files whose contents must be checked."""
     is_hidden: bool = False
-    """True if nothing of it may be seen."""
+    """True if the folder is hidden as a whole."""
 
 
 @lru_cache(maxsize=_KEPT)
 class _Tree:
-    """A folder tree with its last listings."""
+    """A folder tree with its latest listings."""
 
     def __init__(self, folder: str, wishes: Wishes, levels: int | None) -> None:
         self._folder = folder
@@ -107,7 +107,7 @@ class _Tree:
         self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
-        """As `hidden`."""
+        """See the function `hidden`."""
         listings: dict[str, _Listing] = {}
         found: dict[str, str] = {}
         held: dict[str, dict[str, str]] = {}
@@ -154,7 +154,7 @@ class _Tree:
             state = _state(path)
             return known if known is not None and known.state == state else self._listed(path, state, parts, within)
         except OSError:
-            return _Listing(None)  # it is gone, or what cannot be read here cannot be read in confinement either
+            return _Listing(None)  # it is gone, or unreadable, and then it is unreadable in confinement as well
 
     def _listed(self, path: str, state: tuple[int, int, int], parts: tuple[str, ...], within: Secrecy) -> _Listing:
         settled = state if time.time_ns() - state[2] > _UNSETTLED_NS else None
@@ -228,7 +228,7 @@ def _kind(entry: os.DirEntry[str]) -> _Kind:
             return _Kind.FOLDER
         return _Kind.FILE if entry.is_file(follow_symlinks=False) else _Kind.DOOR
     except OSError:
-        return _Kind.FILE  # it is gone; what takes its place changes the folder
+        return _Kind.FILE  # it is gone; a replacement would change the state of the folder
 
 
 def _is_walked(name: str, parent: str) -> bool:
@@ -237,7 +237,7 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """Path to hide for an entry: the target of a link, if that is private."""
+    """Path to hide for an entry: the entry itself or, for a link, a private target. None if there is none."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many

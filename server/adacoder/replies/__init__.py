@@ -1,20 +1,20 @@
-"""A model's words: where the code or the plan stands in them, and whether it is whole.
+"""Reading of a model's reply: finds the code or the plan in it, and decides if it is complete.
 
-Its doors are `extract` and `completion` for code, `steps` for plans, and `repetition`, which tells of any reply whether
-it only repeats itself. In the order in which a reply with code goes through it:
+The entry points are `extract` and `completion` for code, `steps` for plans, and `repetition`, which detects replies
+that only repeat themselves. A reply with code passes through these modules in this order:
 
-    filters       takes off what a server or a model put around the whole reply: thinking, control tokens
-    blocks        what is marked as code (fences; JSON by `structured`), cut where prose stands between
-    patches       a diff, SEARCH/REPLACE or `*** Begin Patch`, applied to the target's module
-    transcript    a block as Python would have it: without line numbers, prompts and a typesetter's characters
-    passages      a block as something in which a function can be found: echoes, uses and lost signatures taken care of
-    find          the versions of the target in the passages: by name, as a body, by another name
-    elision       what `# ... existing code ...` in a version stands for
-    dependencies    what comes with it: imports, helpers, constants
-    decorators      which decorators come along
-    extract       all that as a Candidate, with the other versions
+    filters         removes the wrapping of a server or a model around the whole reply: thinking, control tokens
+    blocks          finds text marked as code (fences; JSON by `structured`), and cuts it at prose
+    patches         applies a diff, SEARCH/REPLACE or `*** Begin Patch` to the target's module
+    transcript      removes line numbers, prompts and typographic characters from a block
+    passages        prepares a block to find a function in: handles echoes, uses and lost signatures
+    find            finds the versions of the target in the passages: by name, as a body, by another name
+    elision         fills in the code omitted by `# ... existing code ...` in a version
+    dependencies    finds the imports, helpers and constants to include
+    decorators      selects the decorators to include
+    extract         makes a Candidate of all that, with the other versions
 
-`names` and `laziness` answer what names a piece uses, and whether a function was really written. Text is changed only
-where no Python could read it: Python that our own can parse is taken as it is, and what it cannot parse is not thrown
-away, since the user's may be newer. What is read is what models were recorded to write: `fixtures/replies.toml`.
+`names` finds the names that a piece of code uses. `laziness` detects functions that were not really written. Text is
+changed only if no Python could read it: code that our own Python can parse stays unchanged. Code that it cannot parse
+is kept, because the user's Python may be newer. The forms come from recorded replies: `fixtures/replies.toml`.
 """

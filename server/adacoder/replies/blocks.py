@@ -1,4 +1,4 @@
-"""Blocks of code in a reply: what is marked as code, and the runs of code between its prose."""
+"""Blocks of code in a reply: text marked as code, and the runs of code between prose."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Block:
 
     text: str
     ended: bool
-    """True if something stands behind it, so that it cannot go on: a closing fence, prose."""
+    """True if a closing fence or prose follows, so that the block cannot go on."""
     is_marked: bool = True
     """False for text between fences, which is mostly prose."""
     notes: tuple[str, ...] = ()
@@ -29,13 +29,15 @@ _PATCH = re.compile(r"^(?:@@(?: |$)|<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b|--- .*\n\+
 
 
 def is_patch(text: str) -> bool:
-    """Tell whether `text` holds a patch, whose lines are halves of several pieces of code."""
+    """True if `text` holds a patch, which mixes parts of several pieces of code."""
     return _PATCH.search(text) is not None
 
 
 def code_blocks(text: str) -> list[Block]:
-    """Find what is marked as code in `text`, by fences or else as a text in JSON, and the unmarked text between
-    fences; a patch without a fence is one block."""
+    """Find the text marked as code by fences, or else as JSON strings, and the unmarked text between fences.
+
+    A patch without a fence is one block.
+    """
     blocks = _fenced(text)
     if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):
         blocks = [block for code in texts_in_json(text) for block in fenced_blocks(code) or [_whole(code)]]
@@ -45,7 +47,7 @@ def code_blocks(text: str) -> list[Block]:
 
 
 def marked_blocks(text: str) -> list[Block]:
-    """Find what is marked as code in `text`; patches are left out."""
+    """Find the text marked as code in `text`, without patches."""
     return [block for block in code_blocks(text) if block.is_marked and not is_patch(block.text)]
 
 
@@ -113,13 +115,13 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def _contents(text: str, *, ended: bool) -> list[Block]:
-    """The block of a fence, or where it holds JSON the code in there."""
+    """The block of a fence or, if it holds JSON, the code in the JSON."""
     codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
     return [_whole(code) for code in codes] or [Block(text if is_patch(text) else readable(text), ended)]
 
 
 def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool, int]:
-    """The lines of the block from line `begin` on, whether its fence is closed, and the line to go on from."""
+    """Return the lines of the block at `begin`, True if its fence is closed, and the line to continue from."""
     triple = ""
     first_in_string: int | None = None
     for index in range(begin, len(lines)):
@@ -148,7 +150,7 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Triple quote that is open at the end of `line`, if `triple` is at its beginning; empty if none is."""
+    """Triple quote that is open at the end of `line`, if `triple` is open at its start; empty if there is none."""
     position = 0
     while True:
         if triple:
@@ -190,14 +192,14 @@ _PROSE = re.compile(
 
 
 def is_prose(line: str) -> bool:
-    """Tell whether a line at column 0 is a sentence, or a mark of Markdown, and no Python."""
+    """True if a line at column 0 is a sentence or a mark of Markdown, and not Python."""
     return _PROSE.match(line) is not None
 
 
 def runs(block: Block) -> list[Block]:
-    """The runs of code in `block`, cut where prose stands at column 0; the prose is left out.
+    """The runs of code in `block`, cut at prose in column 0; the prose is left out.
 
-    Behind a string that is never closed it may belong to that: then nothing says that the code has ended.
+    After a string that is never closed, the prose may belong to the string. Then the run does not count as ended.
     """
     found: list[Block] = []
     begin = position = 0

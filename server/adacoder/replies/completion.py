@@ -1,5 +1,4 @@
-"""Completeness of a reply: one that still streams is ended once it holds the whole function; one that a server ended
-may lack it."""
+"""Completeness of a reply. A stream is ended once it holds the whole function. A server may end a reply too early."""
 
 from __future__ import annotations
 
@@ -23,30 +22,30 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""Empty lines at the end of a reply by which a model shows that it is done but cannot stop."""
+"""Empty lines at the end of a reply: the model is done but cannot stop."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )
-"""The end of words that a block of code may have followed."""
+"""End of a text that a block of code may have followed."""
 _IS_DRAFT = re.compile(
     r"\b(?:draft|sketch|first (?:attempt|try|version|cut|idea)|na[iï]ve|brute[- ]force|wrong|incorrect|hmm|wait)\b",
     re.IGNORECASE,
 )
-"""Words before code that another version will follow: in 4 of 733 recorded replies of chats."""
+"""Words that announce a draft, before a better version. They occur in 4 of 733 recorded replies of chats."""
 _EAGER = 8
-"""Looks at a reply whenever its code may have ended; after these it must have grown."""
+"""Number of checks that are made whenever the code may have ended; later checks wait until the reply has grown."""
 _LONGEST = 100_000
-"""Characters of a reply in which a function is expected to end; others are waited for, to spare all looks at them."""
+"""Maximum length of a reply that is checked, in characters; longer replies are not ended early, to save the checks."""
 _GROWTH = 8
-"""Growth before the next look, as one part in this many, so that all looks together stay cheap."""
+"""Divisor of the length: growth before the next check, so that all checks together stay cheap."""
 
 
 def completion(target: Target) -> Callable[[str], bool]:
-    """A function that says of a growing reply whether the target stands in it, finished, with all it needs.
+    """Return a function that reports if a growing reply holds the finished target, with all it needs.
 
-    Finished means: its fence is closed, or prose, a use of it or something else follows at its column. What the
-    model may still add then is talk, or another version. It looks only when a line has ended that can end code,
-    so it may be asked for every token; when in doubt it says no. One such function follows one reply.
+    The target is finished if its fence is closed, or if prose, a use of it or anything else follows at its column.
+    After that the model can only add talk, or another version. The function checks only after a line that can end code,
+    so it may be called for every token. If in doubt, it returns False. Each reply needs its own function.
     """
     seen = looks = least = 0
 
@@ -69,10 +68,10 @@ def completion(target: Target) -> Callable[[str], bool]:
 
 
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
-    """Tell whether a reply lacks the function, or what it needs, and ends where a server was told to stop: in thoughts,
-    inside a block, or in words that a block may have followed.
+    """True if a stop sequence ended a reply before it held the function and all it needs.
 
-    Names that nothing defines, but which are `is_known`, are not waited for.
+    Such a reply ends in thoughts, inside a block, or in words that a block may have followed. Undefined names do not
+    count as missing if they are `is_known`.
     """
     text = normalize(text)
     if is_thinking(text):
@@ -87,8 +86,8 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
 
 
 def _may_hold(text: str, target: Target) -> bool:
-    """Tell whether the target is defined, or `text` begins with a body. A block that only reads like a body may be
-    any example."""
+    """True if the target is defined, or `text` begins with a body. A block that only looks like a body may be any
+    example."""
     return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
 
 
@@ -102,7 +101,7 @@ def _is_complete(text: str, target: Target) -> bool:
 
 
 def _is_draft(text: str, target: Target) -> bool:
-    """Tell whether the words before the first block announce that another version follows it."""
+    """True if the words before the first block announce that another version follows it."""
     words = re.split(
         rf"^[ \t]*(?:`{{3,}}|~{{3,}})|\bdef[ \t]+{re.escape(target.name)}\b", text, maxsplit=1, flags=re.MULTILINE
     )
@@ -112,14 +111,14 @@ def _is_draft(text: str, target: Target) -> bool:
 def _is_whole(
     found: Found, others: Sequence[Block], target: Target, is_known: Callable[[str], bool] = lambda name: False
 ) -> bool:
-    """Tell whether what was found is the target, finished, with all it needs."""
+    """True if `found` is the finished target with all it needs."""
     if not found.is_sound or found.name != target.name:
         return False
     return all(map(is_known, _missing(candidate(found, others, Ended.STOP, target), target)))
 
 
 def _is_followed(found: Found, target: Target) -> bool:
-    """Tell whether something else than another version follows the function, or nothing for long."""
+    """True if the function is followed by anything but another version, or by many empty lines."""
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)
     if line is None:
@@ -131,9 +130,9 @@ def _is_followed(found: Found, target: Target) -> bool:
 
 
 def _missing(found: Candidate, target: Target) -> Iterator[str]:
-    """The names that the body of the function and its helpers use, and that nothing seems to define yet.
+    """Yield the names that the function's body and its helpers use, but that nothing seems to define yet.
 
-    Its decorators and annotations count for nothing: in the end those are the target's own.
+    Decorators and annotations do not count, because in the end the target's own are used.
     """
     if parsed(found.function) is None:
         return

@@ -19,7 +19,7 @@ _YIELDS = re.compile(r"^[ \t]*(?:.*=[ \t]*)?(?:\([ \t]*)?yield\b", re.MULTILINE)
 
 
 def decorators_of(function: str) -> list[str]:
-    """The decorators in the text of a function, one a string."""
+    """The decorators in the text of a function, one per string."""
     found = definitions(function)[:1]
     if not found:
         return []
@@ -34,13 +34,13 @@ def new_decorators(function: str, target: Target) -> list[str]:
 
 
 def may_be_kept(decorator: str, brought: frozenset[str]) -> bool:
-    """Tell whether a decorator may be inserted: it is known, or the reply defines it."""
+    """True if a decorator may be inserted, because it is known or the reply defines it."""
     name = _name(decorator)
     return name.rpartition(".")[2] in _KEPT or name.partition(".")[0] in brought
 
 
 def changes_results(decorator: str, function: str, target: Target) -> bool:
-    """Tell whether a cache would hand out the same list, set or iterator again: then it may change what callers see."""
+    """True if the decorator is a cache that could change results: callers would share a list, set or iterator."""
     is_cache = _name(decorator).rpartition(".")[2] in _CACHES
     return is_cache and (_MUTABLE.search(target.signature) or _YIELDS.search(function)) is not None
 

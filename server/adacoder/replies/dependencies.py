@@ -27,7 +27,7 @@ _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Characters of an assignment, up to its sign, that are looked at."""
+"""Number of characters of an assignment that are searched for its `=`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Dependency:
 
     text: str
     binds: frozenset[str]
-    """The names it gives a meaning; empty if they cannot be read."""
+    """The names that it binds; empty if they cannot be read."""
     is_import: bool
     place: Span
     """Its place in the passage."""
 
 
 def dependencies(text: str) -> list[Dependency]:
-    """The imports and definitions at the top level of `text`; calls, tests and the like are none."""
+    """The imports and definitions at the top level of `text`, without calls, tests and the like."""
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Dependency] = []
     for place in statements(text):
@@ -61,7 +61,7 @@ def dependencies(text: str) -> list[Dependency]:
 
 
 def _made(statement: str) -> frozenset[str]:
-    """The names that another statement gives a value or may change: a loop that fills a table, `try:` around an import,
+    """The names that any other statement binds or may change: a loop that fills a table, `try:` around an import,
     `table[key] = …`, `table.extend(…)`, `fill(table)`."""
     tree = parsed(statement)
     waiting: list[ast.AST] = [*(() if tree is None else tree.body)]
@@ -87,7 +87,7 @@ def _made(statement: str) -> frozenset[str]:
 
 
 def _owner(node: ast.expr) -> Iterator[str]:
-    """The name that `name.attribute[key]` begins with."""
+    """Yield the name at the beginning of `name.attribute[key]`."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     if isinstance(node, ast.Name):
@@ -112,13 +112,13 @@ def _imported(statement: str) -> frozenset[str]:
 
 
 def is_in_module(name: str, target: Target) -> bool:
-    """Tell whether the target's module defines `name` at its top level, as far as its lines show."""
+    """True if the target's module defines `name` at its top level, judged by its lines."""
     return _first_line_in_module(name, target) is not None
 
 
 def is_as_in_module(dependency: Dependency, target: Target) -> bool:
-    """Tell whether the target's module has the same definition: the same assignment, a class of that name, or a
-    function with the same parameters. One that differs is another thing of the same name."""
+    """True if the target's module has the same definition: the same assignment, a class of that name, or a function
+    with the same parameters. A different definition is another thing of the same name."""
     lines = (_first_line_in_module(name, target) for name in dependency.binds)
     return any(line is not None and _are_alike(dependency.text, line) for line in lines)
 
@@ -133,16 +133,16 @@ def _are_alike(ours: str, line: str) -> bool:
 
 
 def _first_line_in_module(name: str, target: Target) -> str | None:
-    """The first logical line of what defines `name` at the top level of the target's module."""
+    """The first logical line of the definition of `name` at the top level of the target's module."""
     text = normalize(target.text)
     start = _definitions_in(text).get(name)
     line = None if start is None else next(logical_lines(text, start), None)
     return None if line is None else text[line.start : line.code_end]
 
 
-@lru_cache(maxsize=2)  # it is asked name after name
+@lru_cache(maxsize=2)  # called name after name
 def _definitions_in(text: str) -> Mapping[str, int]:
-    """Map each name to its first definition at the top level of a text, as far as its lines show."""
+    """Map each name to its first definition at the top level of a text, judged by its lines."""
     starts: dict[str, int] = {}
     for match in _DEFINITION.finditer(text):
         starts.setdefault(match["defined"] or match["assigned"], match.start())

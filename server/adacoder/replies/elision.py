@@ -1,6 +1,6 @@
 """Elisions: parts of a function that a reply replaces by `# ... existing code ...`.
 
-4 of 7,037 recorded replies have such a comment. Agents and chats that edit files write it.
+Agents and chats that edit files write such comments; 4 of 7,037 recorded replies contain one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _MOST_LINES = 200
-"""Most lines of the reply's body and the present body together."""
+"""Maximum number of lines of the reply's body and the present body together."""
 _TELLING = 80
-"""Characters of a line that are compared."""
+"""Number of characters of a line that are compared."""
 _ALIKE = 0.6
-"""Likeness of two lines from which on one may replace the other."""
+"""Similarity of two lines above which one may replace the other."""
 _LEAVES = ("return", "raise")
 
 
@@ -55,7 +55,7 @@ def filled(function: Definition, target: Target) -> str | None:
 
 
 def _halves(function: Definition) -> tuple[list[str], list[str]]:
-    """Split a function behind its docstring, or its header, into lines."""
+    """Split a function after its docstring, or else after its header, and return both parts as lines."""
     text = dedent(function.span.of(function.text))
     own = definitions(text)[0]
     begin = own.header.end if own.docstring is None else own.docstring.end
@@ -65,7 +65,7 @@ def _halves(function: Definition) -> tuple[list[str], list[str]]:
 
 
 def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> int | None:
-    """Find where a part begins that `written` precedes: behind the last line that both have."""
+    """Find where the omitted part after `written` begins: after the last line that `there` has as well."""
     for back, line in enumerate(reversed(written)):
         if line.strip() and line in there:
             return (
@@ -77,8 +77,10 @@ def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> 
 
 
 def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) -> int | None:
-    """Find where a part ends that `written` follows: at the first line that both have; at the end, or at the last
-    `return` where `written` begins with another."""
+    """Find where the omitted part before `written` ends: at the first line that `there` has as well.
+
+    Without such a line, it ends with the body or, if `written` begins with a `return`, before the last `return`.
+    """
     for index, line in enumerate(written):
         if line.strip() and line in there:
             return there.index(line) if there.count(line) == 1 and _are_new(written[:index], there) else None
@@ -90,7 +92,7 @@ def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) ->
 
 
 def _are_new(written: Sequence[str], there: Sequence[str]) -> bool:
-    """Tell whether no line of `written` may replace a line of `there`."""
+    """True if no line of `written` may replace a line of `there`."""
     return not any(
         SequenceMatcher(None, one.strip()[:_TELLING], other.strip()[:_TELLING]).ratio() > _ALIKE
         for one in written

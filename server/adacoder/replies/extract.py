@@ -1,7 +1,7 @@
-"""From a model's Reply to a Candidate: the target function as the model wrote it, with what it brings along.
+"""From a model's Reply to a Candidate: the target function as the model wrote it, with its dependencies.
 
-Everything is found by line structure, so a reply that does not parse gives a Candidate too. Nothing here raises,
-whatever the reply says.
+Everything is found by line structure, so even a reply that does not parse gives a Candidate. Nothing here raises,
+whatever the reply contains.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 
 _MOST = 200
-"""Most imports, and most definitions, that come with a function."""
+"""Maximum number of imports, and of definitions, that are included with a function."""
 _MOST_TOLD = 5
-"""Most names in a note."""
+"""Maximum number of names in a note."""
 _MOST_VERSIONS = 8
-"""Most versions of a function that are tried: each failure costs an evaluation."""
+"""Maximum number of versions of a function that are tried. Each failure costs an evaluation."""
 _MOST_READ = 2 * _MOST_VERSIONS
-"""Most versions that are read, duplicates included."""
+"""Maximum number of versions that are read, duplicates included."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
 _FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MULTILINE)
 
 
 def extract(reply: Reply, target: Target) -> Candidate:
-    """The target as `reply` has it; a Candidate without function where the reply holds no such thing.
+    """Return the target as written in `reply`; a Candidate without a function if the reply does not hold it.
 
-    A model that shows a draft first ends with its answer, so of several whole versions the last is taken, and those
-    above it are its `others`. What stands behind a version comes along if it is named, and other passages lend what
-    its own lacks. A body alone gets the target's own signature.
-    The Candidate is `cut` where the reply broke off in it, or leaves parts of the function out.
+    A model may show a draft before its answer, so the last complete version is taken. The versions above it become its
+    `others`. Code after a version is included if the version names it. Other passages supply what its own passage
+    lacks. A bare body gets the target's own signature. The Candidate is `cut` if the reply broke off in it, or leaves
+    parts of the function out.
     """
     text = unwrapped(reply.text)
     found, passages = find(text, target)
@@ -72,7 +72,7 @@ def extract(reply: Reply, target: Target) -> Candidate:
 
 
 def _decorated(made: Candidate, target: Target) -> list[Candidate]:
-    """A candidate with the decorators that it brings, and without them; the first is tried first."""
+    """Return the candidate with its new decorators and without them, in the order in which to try them."""
     found = new_decorators(made.function, target)
     brought = frozenset(each.name for text in made.definitions for each in definitions(text)[:1])
     kept = [each for each in found if may_be_kept(each, brought)]
@@ -91,8 +91,8 @@ def _decorated(made: Candidate, target: Target) -> list[Candidate]:
 
 
 def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
-    """Name the functions and classes of a reply that are not inserted: `function` does not need them, or the module has
-    its own."""
+    """Name the functions and classes of a reply that are not inserted, because `function` does not need them or the
+    module has its own."""
     module = {each.qualname: each for each in definitions(normalize(target.text))}
     offered = [each for passage in passages for each in dependencies(passage.text) if not each.is_import]
     needed = {name for each in _needed(offered, [function]) for name in each.binds}
@@ -115,13 +115,16 @@ def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple
 
 
 def _is_empty(text: str) -> bool:
-    """Tell whether a reply consists of nothing but white space, invisible characters and fences."""
+    """True if a reply consists only of white space, invisible characters and fences."""
     return _BLANK.fullmatch(_FENCE_LINES.sub("", text)) is not None
 
 
 def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
-    """Order the passages that may lend a helper to `found`. A helper may have several versions as well: the nearest
-    passages above the next version of the function come first."""
+    """Order the passages that may supply a helper to `found`.
+
+    A helper may have several versions as well, so the nearest passages above the next version of the function come
+    first.
+    """
     if len(versions) == 1 or not found.is_sound:
         return passages
     places = [index for index, each in enumerate(passages) if any(other.passage is each for other in versions)]
@@ -131,7 +134,7 @@ def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block])
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
-    """Make a Candidate of what was found, with what it needs of its own passage and of `others`."""
+    """Make a Candidate of `found`, with its dependencies in its own passage and in `others`."""
     text = found.passage.text
     chosen, end = _chosen(found, others, target)
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
@@ -149,10 +152,10 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
 
 
 def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Dependency], int]:
-    """Choose the dependencies of the function; return the end of what it uses of its own passage too.
+    """Choose the dependencies of the function. Also return the end of the code that it uses in its own passage.
 
-    That is what stands before it; and what it, or what comes with it, names: first what stands behind it, then
-    what other passages have.
+    Everything before the function is chosen. Code after it, and then code in other passages, is chosen only if the
+    function or another chosen dependency names it.
     """
     function = dedent(found.span.of(found.passage.text))
     own = _offered(found.passage.text, found, target)
@@ -173,7 +176,7 @@ def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list
 
 
 def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
-    """Dependencies in a passage, without other versions of the function and what the target's module has already."""
+    """Dependencies in a passage, without other versions of the function and definitions that the module already has."""
     ours = (found.name, target.name)
     return [
         each
@@ -183,7 +186,7 @@ def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
 
 
 def _needed(offered: list[Dependency], by: list[str]) -> list[Dependency]:
-    """Select what the texts in `by` name, and what that names in turn."""
+    """Select the dependencies that the texts in `by` name, directly or through other dependencies."""
     offers: dict[str, list[int]] = {}
     for index, each in enumerate(offered):
         for name in each.binds:

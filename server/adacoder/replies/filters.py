@@ -1,7 +1,7 @@
-"""Filters that take the wrapping off a model's reply: an ordered list of small steps, each a pure function of a text.
+"""Filters that unwrap a model's reply: an ordered list of small steps, each a pure function of a text.
 
-Filters unwrap and choose; they never change what is Python as it stands. What they do change could not have
-been Python for anyone: tags, tokens and prompts around it, and characters that no Python accepts in code.
+Filters unwrap and choose; they never change valid Python. They change only text that no Python could read: tags, tokens
+and prompts around code, and characters that no Python accepts in code.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ Filter = Callable[[str], str]
 
 
 LONGEST_ANSWER = 250_000
-"""Characters of a reply, its thoughts apart, that are read; what follows is cut off."""
+"""Number of characters of a reply, without its thoughts, that are read; the rest is cut off."""
 _LONGEST = 1_000_000
-"""Characters of a reply with its thoughts."""
+"""Number of characters of a reply with its thoughts that are read."""
 
 
 def answer(text: str) -> str:
-    """Answer in a reply, without the thoughts before it, and cut at a limit."""
+    """Return the answer in a reply, without the thoughts before it, and cut at `LONGEST_ANSWER`."""
     return without_thinking(text[:_LONGEST])[:LONGEST_ANSWER]
 
 
 def unwrapped(text: str) -> str:
-    """Take off what a server or a model put around a reply; line endings become `\\n`.
+    """Remove the wrapping that a server or a model put around a reply; line endings become `\\n`.
 
-    Prose and code fences are still there.
+    Prose and code fences stay.
     """
     text = text if len(text) <= LONGEST_ANSWER else answer(text)
     text = normalize(text.replace("\r\r\n", "\r\n"))  # a line ending that was translated twice
@@ -37,7 +37,7 @@ def unwrapped(text: str) -> str:
 
 
 def filtered(text: str, filters: Iterable[Filter]) -> str:
-    """Apply `filters` to `text`, one after the other, until it is Python."""
+    """Apply `filters` to `text` in order, until it is Python."""
     if is_python(text):
         return text
     for change in filters:
@@ -49,7 +49,7 @@ def filtered(text: str, filters: Iterable[Filter]) -> str:
 
 
 def is_python(text: str) -> bool:
-    """Tell whether our own Python can parse `text`, as a module or as an indented body."""
+    """True if our own Python can parse `text`, as a module or as an indented body."""
     return parsed(f"if 1:\n{text}" if text[:1] in (" ", "\t") else text) is not None
 
 
@@ -65,11 +65,11 @@ _CHANNEL = re.compile(CHANNEL)
 
 
 def without_thinking(text: str) -> str:
-    """`text` without what the model thought before it answered.
+    """Return `text` without the model's thinking before its answer.
 
-    Thinking whose opening tag is missing (a template wrote it) ends at the last closing tag outside of fences that
-    anything follows. Thinking that is never closed loses its tag only: a model that forgets to close it has often gone
-    on to answer.
+    If the opening tag is missing, because a template wrote it, thinking ends at the last closing tag that is outside of
+    fences and has text after it. Thinking that is never closed loses only its tag, because a model that forgets to
+    close it has often gone on to answer.
     """
     text = _from_last_channel(text)
     position = 0
@@ -86,7 +86,7 @@ def without_thinking(text: str) -> str:
 
 
 def is_thinking(text: str) -> bool:
-    """Tell whether `text`, the beginning of a reply, ends in the middle of thinking."""
+    """True if `text`, the beginning of a reply, ends in the middle of thinking."""
     channels = [channel["name"] for channel in _CHANNEL.finditer(text)]
     if channels:
         return "final" not in channels
@@ -95,17 +95,17 @@ def is_thinking(text: str) -> bool:
 
 
 def is_inside_fence(text: str) -> bool:
-    """Tell whether `text` ends in a fence that has not been closed."""
+    """True if `text` ends in a fence that has not been closed."""
     return len(_FENCE_LINE.findall(text)) % 2 == 1
 
 
 def ends_in_fence_line(text: str) -> bool:
-    """Tell whether the last line of `text` is a fence."""
+    """True if the last line of `text` is a fence."""
     return _FENCE_LINE.match(text.rstrip().rpartition("\n")[2]) is not None
 
 
 def _from_last_channel(text: str) -> str:
-    """Text of the channel for the answer, else of the last one."""
+    """Text of the answer's channel, or else of the last channel."""
     channels = list(_CHANNEL.finditer(text))
     final = next((channel for channel in channels if channel["name"] == "final"), None)
     last = final or (channels[-1] if channels else None)
@@ -129,8 +129,8 @@ _ENDS = re.compile(rf"(?<![\"'`]){_ENDING}(?![\"']|`(?!``))(?P<fence>\s*^[ \t]*(
 def without_control_tokens(text: str) -> str:
     """`text` without the tokens of a chat template or of fill-in-the-middle at its ends.
 
-    A token that ends a text ends this one too: what comes after it is another text. A closing fence right
-    behind it still counts.
+    A token that marks the end of a text ends this text, and anything after it is another text. A closing fence right
+    after the token is kept.
     """
     if before := _CONTROLS_BEFORE.match(text):
         text = text[before.end() :]
@@ -145,4 +145,4 @@ def without_control_tokens(text: str) -> str:
 
 
 UNWRAPPING: tuple[Filter, ...] = (without_thinking, without_control_tokens)
-"""Filters for a whole reply, in this order, while it is no Python."""
+"""Filters for a whole reply, applied in this order until it is Python."""

@@ -1,4 +1,4 @@
-"""The function for a Target in a reply's text: found by its name, or by what else speaks for it."""
+"""Find the function for a Target in a reply's text, by its name or by other signs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _ELSEWHERE = 2
-"""The rank of a function that stands neither where the target does nor alone."""
+"""Rank of a function that is neither in the target's place nor at top level."""
 _DEFINES_OR_IMPORTS = re.compile(r"@|(?:async[ \t]+)?def\b|class\b|import\b|from\b")
 _TESTS = re.compile(r"main|check|run_tests|test\w*")
 _OPENS_BLOCK = re.compile(r"(?:async[ \t]+)?(?:def|for|with)\b|(?:class|if|elif|else|while|try|except|finally)\b")
@@ -43,7 +43,7 @@ _BELONGS_INSIDE = re.compile(r"(?:return|yield|break|continue|elif|else|except|f
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The function that a passage of a reply holds for a target."""
+    """A version of the target's function in a passage of a reply."""
 
     passage: Block
     span: Span
@@ -52,22 +52,21 @@ class Found:
     is_closed: bool
     """True if its strings and brackets are closed, and its last line opens no block."""
     is_in_place: bool
-    """True if it stands alone or where the target does, with its body indented."""
+    """True if it is at top level or in the target's place, with its body indented."""
     is_lazy: bool
 
     @property
     def is_sound(self) -> bool:
-        """True if nothing is missing, as far as its lines show."""
+        """True if nothing is missing, judged by its lines."""
         return self.is_closed and self.is_in_place and not self.is_lazy
 
 
 def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
-    """Find the versions of the target's function in the unwrapped text of a reply, and all passages among which they
-    were found.
+    """Find the versions of the target's function in the unwrapped text of a reply; also return the passages searched.
 
-    Sound versions come first, the last of them before those above it; the others follow in the order of the reply.
-    Sought in this order: by name, in marked code and the text between it, then in the whole text; as a body that
-    returns; as a function with another name; as a body that returns nothing.
+    Sound versions come first, from last to first; the others follow in the order of the reply. The first search that
+    succeeds decides: by name in marked code and the text between, by name in the whole text, for a body that returns,
+    for a function with another name, or for a body that returns nothing.
     """
     by_name = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
     blocks = [block for block in code_blocks(text) if block.is_marked or by_name.search(block.text)]
@@ -105,13 +104,13 @@ def _passages(of: Iterable[Block], target: Target) -> list[Block]:
 
 
 def _ranked(found: Iterable[Found]) -> list[Found]:
-    """Sound versions, the last one first; then the others in their order."""
+    """Sound versions from last to first, then the others in order."""
     every = list(found)
     return [each for each in reversed(every) if each.is_sound] + [each for each in every if not each.is_sound]
 
 
 def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
-    """Find the target by its name: all whole versions in each passage, else the closest version."""
+    """Find the target by its name: all sound versions in each passage, or else the closest version."""
     for passage in candidates:
         if target.name not in passage.text:
             continue
@@ -138,7 +137,7 @@ def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> 
 
 
 def _rank(definition: Definition, target: Target) -> int:
-    """Distance of a function from the target's own place."""
+    """Rank of a function by its distance from the target's place, which has rank 0."""
     if definition.qualname == target.qualname:
         return 0
     return _ELSEWHERE if definition.parents else 1
@@ -206,7 +205,7 @@ def _is_closed(definition: Definition) -> bool:
 
 
 def _end_with_lost_lines(definition: Definition) -> int:
-    """The end of a function at column 0 together with the lines of its body that lost their indentation."""
+    """End of a function at column 0, including lines of its body that lost their indentation."""
     end = definition.span.end
     if definition.parents or definition.header_line.width:
         return end

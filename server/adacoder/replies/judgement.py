@@ -27,7 +27,7 @@ _JUDGES = re.compile(
 def score(text: str, most: int) -> float | None:
     """Read a score from 0 to `most`: "Score: 4", "**4/5**", "I give it a three"; None if there is none.
 
-    The last one counts: models weigh before they conclude. Of a number in words up to five is read.
+    The last score counts, because models weigh before they conclude. Numbers in words are read up to five.
     """
     lines = [line.strip(_MARKS) for line in answer(text).splitlines() if line.strip(_MARKS)]
     for form in (_NAMED, _OUT_OF, _SHARE):
@@ -44,7 +44,7 @@ def score(text: str, most: int) -> float | None:
 
 
 def _scaled(found: re.Match[str], most: int) -> float | None:
-    """The number of a match on the scale to `most`; None if it lies outside."""
+    """The number of a match, scaled to `most`; None if it is out of range."""
     word = found["number"].lower()
     value = float(_WORDS[word]) if word in _WORDS else float(word)
     groups = found.groupdict()
@@ -55,7 +55,7 @@ def _scaled(found: re.Match[str], most: int) -> float | None:
 
 
 def is_accepted(text: str) -> bool | None:
-    """Read a yes or a no: the last word of that kind on the last line that has one; None if there is none."""
+    """Read a yes or a no. The last word of that kind decides; None if there is none."""
     for line in reversed(answer(text).splitlines()):
         found = [*_JUDGES.finditer(line)]
         if found:

@@ -39,7 +39,7 @@ _MAY_DO_NOTHING = re.compile(r"except\b|finally\b|class\b|(?:async[ \t]+)?def\b|
 
 
 def is_lazy(function: Definition, target: Target) -> bool:
-    """Tell whether `function` leaves out its body, all (`pass`, `# your code here`) or a part (`# rest of code`)."""
+    """True if `function` omits its whole body (`pass`, `# your code here`) or a part of it (`# rest of code`)."""
     statements = _statements(function)
     comments = _comments(function)
     if any(_LEFT_OUT.fullmatch(comment) for comment in comments):
@@ -55,12 +55,12 @@ def is_lazy(function: Definition, target: Target) -> bool:
 
 
 def leaves_out(line: str) -> bool:
-    """Tell whether a line only stands for code that is not written: `# ... existing code ...`, `...`."""
+    """True if a line is only a placeholder for omitted code: `# ... existing code ...`, `...`."""
     return line.strip() == "..." or _LEFT_OUT.fullmatch(line.strip()) is not None
 
 
 def _statements(function: Definition) -> list[str]:
-    """The statements of the body itself, of a compound one its first line; without docstring and comments."""
+    """The statements of the body, without docstring and comments. A compound statement gives only its first line."""
     text = function.text
     docstring = function.docstring
     begin = function.header.end if docstring is None else docstring.end
@@ -71,7 +71,7 @@ def _statements(function: Definition) -> list[str]:
 
 
 def _leaves_out(function: Definition) -> Iterator[bool]:
-    """Test each line of the body for `... rest of code`, or dots as a whole block."""
+    """Test each line of the body for `... rest of code`, or for dots as a whole block."""
     text = function.text
     opener = function.header_line
     for line in function.body_lines:
@@ -82,7 +82,7 @@ def _leaves_out(function: Definition) -> Iterator[bool]:
 
 
 def _comments(function: Definition) -> list[str]:
-    """The comments that stand on lines of their own and are short enough to stand for code."""
+    """The comments on lines of their own that are short enough to be placeholders for code."""
     text = function.span.of(function.text)
     if "#" not in text:
         return []

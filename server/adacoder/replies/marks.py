@@ -9,13 +9,13 @@ from adacoder.replies.filters import answer
 from adacoder.replies.judgement import score
 
 _MARK = re.compile(r"^\W*(?:[A-Za-z]+[ \t]+)?(?P<number>\d{1,2})[\"*_ \t]*[.):|=-]+(?P<mark>.*\d.*)$")
-"""A line on a thing: "2. 90", "Proposal 2: 90%", "| 2 | 90 |"."""
+"""A line with a numbered mark: "2. 90", "Proposal 2: 90%", "| 2 | 90 |"."""
 _LIST = re.compile(r"(?<![\d,])\d{1,3}(?:[ \t]*,[ \t]*\d{1,3}){2,}(?![\d,])")
-"""Marks without numbers, in one line."""
+"""Unnumbered marks in one line."""
 
 
 def marks(text: str, most: int) -> Mapping[int, float]:
-    """Read marks from 0 to `most`, by the number of what they are for, from 1; where none is numbered, in order."""
+    """Read marks from 0 to `most`, by the number of the marked thing, from 1. Unnumbered marks count in order."""
     text = answer(text)
     if listed := _LIST.search(text):
         return {number: min(float(each), most) for number, each in enumerate(listed[0].split(","), 1)}

@@ -1,4 +1,4 @@
-"""Names that a piece of code binds, and names that it takes from around it."""
+"""Names that a piece of code binds, and names that it takes from its surroundings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def words(text: str) -> frozenset[str]:
-    """All that may be a name in `text`, strings and comments included."""
+    """All words in `text` that may be names, even in strings and comments."""
     return frozenset(_WORD.findall(text))
 
 
 def free_names(text: str) -> frozenset[str]:
-    """The names that `text`, as a module, uses and does not bind; where our own Python cannot read it, its words."""
+    """The names that `text`, as a module, uses but does not bind; all its words if our own Python cannot parse it."""
     module = symbols(text)
     if module is None:
         return words(text)
@@ -34,7 +34,7 @@ def free_names(text: str) -> frozenset[str]:
 
 
 def _used(module: SymbolTable) -> Iterator[str]:
-    """The names of the module that it, or any scope in it, refers to."""
+    """Yield the module's names that the module or any scope in it refers to."""
     waiting = [module]
     while waiting:
         table = waiting.pop()
@@ -45,7 +45,7 @@ def _used(module: SymbolTable) -> Iterator[str]:
 
 
 def parameters(signature: str) -> list[str] | None:
-    """The names of a signature's parameters, those with stars last; None if it cannot be read."""
+    """The parameter names of a signature, starred ones last; None if it cannot be parsed."""
     tree = parsed(f"{normalize(signature)} pass")
     function = tree.body[0] if tree else None
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,4 +1,4 @@
-"""The passages of a reply: code in which a Target's function may stand, in a shape in which it can be found."""
+"""Passages of a reply: code that may hold a Target's function, prepared so that the function can be found."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
     r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Characters of an assignment, up to its sign, that are looked at."""
+"""Number of characters of an assignment that are searched for its `=`."""
 _USES = re.compile(
     r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
     r"|(?:main|check|test\w*|run_tests)\(\)"
@@ -41,10 +41,10 @@ _OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]
 
 
 def passages(run: Block, target: Target) -> Iterator[Block]:
-    """The passages of a run of code, at column 0, cut where the target is used: by a test, or for show.
+    """Yield the passages of a run of code, at column 0, cut where the target is used in a test or a demonstration.
 
-    What follows its use is another version of it, or unrelated. A run that goes on where the
-    target's docstring ends gets the target's signature.
+    Code after such a use is another version, or unrelated. A run that continues after the target's docstring gets the
+    target's signature.
     """
     text = run.text[blank.end() :] if (blank := _BLANK_LINES.match(run.text)) else run.text
     text = with_signature(text, target) if goes_on(text, target) else _without_lambda(_moved_left(text), target)
@@ -57,7 +57,7 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
 
 
 def _without_lambda(text: str, target: Target) -> str:
-    """`text` with `name = lambda …: …`, where that is the target's name, written as a function."""
+    """Return `text` with `name = lambda …: …` rewritten as a function, if the name is the target's."""
     assigned = re.search(rf"^{re.escape(target.name)}[ \t]*(?::[^=\n]+)?=[ \t]*\(?lambda\b", text, re.MULTILINE)
     line = None if assigned is None else next(logical_lines(text, assigned.start()), None)
     if line is None:
@@ -74,7 +74,7 @@ def _without_lambda(text: str, target: Target) -> str:
 
 
 def _moved_left(text: str) -> str:
-    """`text` with its first part at column 0, up to a line that stands further left."""
+    """Return `text` with its first part moved to column 0, up to a line that is further left."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -84,7 +84,7 @@ def _moved_left(text: str) -> str:
 
 
 def without_echo(text: str, target: Target) -> str:
-    """`text` without the end of the target's own signature and docstring, where a model begins by repeating it."""
+    """Return `text` without the end of the target's signature and docstring, if the model begins by repeating it."""
     head = Span(target.header.start, target.docstring_span.end).of(target.text)
     first, *others = (line.strip() for line in head.splitlines())
     lines = {first, *others}
@@ -106,7 +106,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Tell whether `text` begins inside the target's body: indented, and with more than definitions and strings."""
+    """True if `text` begins inside the target's body: indented, and with more than definitions and strings."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -128,7 +128,7 @@ def _defines(statement: str, target: Target) -> bool:
 
 
 def is_body(text: str) -> bool:
-    """Tell whether `text`, at column 0, is a body for sure: it returns or yields outside of any function."""
+    """True if `text`, at column 0, is certainly a body: it returns or yields outside of any function."""
     level = -1
     leaves = False
     for line in logical_lines(text):
@@ -141,8 +141,10 @@ def is_body(text: str) -> bool:
 
 
 def may_be_body(text: str, target: Target) -> bool:
-    """Tell whether `text` may be the body of a function that returns nothing: it uses no such function, or takes that
-    function's parameters from around it."""
+    """True if `text` may be the body of a function that returns nothing.
+
+    It must not define anything or call the target. If it prints or tests, it must also use the target's parameters.
+    """
     codes = [text[line.start : line.end] for line in logical_lines(text)]
     if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not _does_something(text):
         return False
@@ -153,7 +155,7 @@ def may_be_body(text: str, target: Target) -> bool:
 
 
 def _does_something(text: str) -> bool:
-    """Tell whether `text` is Python, and more than values: JSON, say, or an output."""
+    """True if `text` is Python, and more than bare values such as JSON or an output."""
     tree = parsed(text)
     return tree is not None and any(
         not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call | ast.Await)
@@ -162,14 +164,14 @@ def _does_something(text: str) -> bool:
 
 
 def is_another_language(text: str) -> bool:
-    """Tell whether lines or blocks end as they never do in Python."""
+    """True if lines or blocks end in a way that never occurs in Python."""
     return _OTHER_SYNTAX.search(text) is not None
 
 
 def with_signature(text: str, target: Target) -> str:
-    """The function with the target's signature and the body that `text` begins with, at whatever indentation.
+    """Return a function with the target's signature and the body that `text` begins with, at any indentation.
 
-    Where a body's first line lost its indentation, it gets that of the others.
+    A first line that lost its indentation gets the indentation of the other lines.
     """
     lines = list(logical_lines(text))
     if lines and not lines[0].width:
@@ -178,7 +180,7 @@ def with_signature(text: str, target: Target) -> str:
 
 
 def _first_line_indented(text: str, lines: list[LogicalLine]) -> str | None:
-    """`text` with its first line at the indentation of the others; None if that is where it belongs."""
+    """Return `text` with its first line indented like the others; None if the line needs no change."""
     others = lines[1:]
     if not others:
         return None

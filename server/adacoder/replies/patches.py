@@ -1,7 +1,7 @@
 """Patches in a reply: unified diffs, SEARCH/REPLACE blocks and `*** Begin Patch`, applied to the target's module.
 
-None of 7,037 recorded replies of models holds one. Agents and chats that are asked to edit a file write them, and a
-user may paste any of these.
+Agents and chats that are asked to edit a file write patches, and a user may paste them. None of 7,037 recorded replies
+of models holds one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Target
 
 _MOST_HUNKS = 50
-"""Most places that a patch for one function changes."""
+"""Maximum number of places that a patch for one function changes."""
 _FILE = re.compile(r"(?:\+\+\+ (?!/dev/null)|\*\*\* (?:Update|Add) File: )(?:[ab]/)?(?P<path>\S+)")
 _PLACE = re.compile(r"@@(?: -(?P<line>\d+)[^@]*@@)?(?P<anchor>.*)")
 _ASIDE = re.compile(r"--- .*|diff --git .*|index [0-9a-f]+\.\..*|\\ No newline.*|[a-z]+ file mode .*")
@@ -34,15 +34,15 @@ class _Hunk:
     """One place of a patch."""
 
     path: str = ""
-    """Its file, as the patch names it; empty: not named."""
+    """Its file, as named in the patch; empty if it is not named."""
     anchor: str = ""
     """A line above the place."""
     line: int = 0
-    """1-based line that the place begins at; 0: not told."""
+    """First line of the place, 1-based; 0 if the patch does not give it."""
     lines: list[tuple[str, str]] = field(default_factory=list)
     """Its lines, each with its mark: blank for context, `-` or `+`."""
     ended: bool = False
-    """True if something stands behind it, so that it cannot go on."""
+    """True if something follows, so that the hunk cannot go on."""
 
     @property
     def old(self) -> list[str]:
@@ -56,10 +56,10 @@ class _Hunk:
 
 
 def patched(text: str, target: Target) -> list[Block]:
-    """The versions of the target that the patches in `text` make of its module, each with the imports and definitions
-    that come new with it; of other files, and of other functions in the module, nothing is taken.
+    """Return the versions of the target that the patches in `text` make, each with its new imports and definitions.
 
-    Hunks apply one after the other. A hunk that fits only the original module begins another version.
+    Changes to other files and to other functions of the module are ignored. Hunks apply in order. A hunk that fits only
+    the original module begins another version.
     """
     hunks = [hunk for hunk in _hunks(text) if hunk.old != hunk.new]
     named = [hunk for hunk in hunks if not hunk.path or hunk.path.endswith(target.module.path.name)]
@@ -138,9 +138,9 @@ def _trim(hunk: _Hunk) -> None:
 
 
 def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | None:
-    """`lines` with `hunk` in its place; None if it has none, or more than one.
+    """Return `lines` with `hunk` applied; None if it fits no place, or more than one.
 
-    White space at the ends of lines may differ: then the new lines move as the first old one did.
+    White space at both ends of lines may differ. Then the new lines are shifted like the first old line.
     """
     old = hunk.old
     if not any(line.strip() for line in old):

@@ -1,4 +1,4 @@
-"""Repetition: small models go on with the same passage until they have used up all their tokens."""
+"""Repetition: small models may repeat a passage until they have used up all their tokens."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ import re
 from itertools import pairwise
 
 _PERIOD = 400
-"""Characters that may come again and again."""
+"""Maximum length of a repeated passage, in characters."""
 _TIMES = 20
-"""Least number of times, one after the other."""
+"""Minimum number of times that a passage occurs in a row."""
 _CHARACTERS = 1500
-"""Least number of repeated characters, so that a table in a function does not count."""
+"""Minimum number of repeated characters, so that a table in a function does not count."""
 _TELLING = 2 * _PERIOD * _TIMES
-"""Characters at the end of a text in which numbers are left out of account."""
+"""Number of characters at the end of a text that are compared with their numbers ignored."""
 _LONGEST = 100_000
-"""Characters of a text that is searched for code."""
+"""Maximum length of a text that is searched for code, in characters."""
 _NUMBER = re.compile(r"\d+")
 _STEP = re.compile(
     r"^[ \t]{0,3}(?:[-#>][-#> ]*)?[*_]{0,2}(?:step[ \t]*)?(\d{1,6})[*_]{0,2}[.):]", re.MULTILINE | re.IGNORECASE
 )
 _STEPS = 40
-"""Numbered lines in a row that are no plan: eight are asked for, and no recorded reply has half of these."""
+"""Number of numbered lines in a row that cannot be a plan. Prompts ask for eight, and no recorded reply has half as
+many as this."""
 _CODE = re.compile(
     r"\A[ \t]|^[ \t]*(?:```|~~~|@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
     r"|from[ \t]+\S+[ \t]+import\b|return\b|[\w.]+[ \t]*(?::[^=\n]*)?=)",
     re.MULTILINE,
 )
-"""Beginning of code, in which much of the same can be right: a table with a line for each number."""
+"""Beginning of code, which may repeat itself with good reason, as in a table with a line for each number."""
 
 
 def is_repetition(text: str) -> bool:
-    """Tell whether `text` ends in a repeated passage, or consists of endless numbered steps."""
+    """True if `text` ends in a repeated passage, or consists of endless numbered steps."""
     if _repeats(text):
         return True
     if len(text) > _LONGEST or _CODE.search(text):
@@ -47,6 +48,6 @@ def _repeats(text: str) -> bool:
 
 
 def _counts_on(text: str) -> bool:
-    """Tell whether numbered lines follow each other without end."""
+    """True if numbered lines follow each other without end."""
     numbers = [int(number) for number in _STEP.findall(text)][-_STEPS:]
     return len(numbers) == _STEPS and all(later == number + 1 for number, later in pairwise(numbers))

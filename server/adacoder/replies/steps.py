@@ -1,4 +1,4 @@
-"""Steps of a plan: the numbered ones in a reply that was to plan."""
+"""Numbered steps of a plan in a reply."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from adacoder.replies.filters import answer, is_thinking
 
 _PIECE = re.compile(r"^[ \t]*(?P<fence>```|~~~)(?:.|\n)*?(?:\n[ \t]*(?P=fence)[ \t]*$|\Z)|^.*\S.*$", re.MULTILINE)
-"""A fence with what stands in it, or any other line that is not blank."""
+"""A fence with its contents, or any other line that is not blank."""
 _STEP = re.compile(r"(?P<indent> {0,3})(?:#{1,6} +)?[*_]{0,2}(?:[Ss]tep +)?(?P<number>\d{1,2})[*_]{0,2}[.):]")
 _IN_STEP = re.compile(r"[ \t]|[-*+•] ")
-"""Beginning of a line that belongs to a step, even behind a blank line."""
+"""Beginning of a line that belongs to a step, even after a blank line."""
 _ENDS_STEPS = re.compile(r"```|~~~|#")
 """Beginning of a line that ends a step, even without a blank line before it."""
 _ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
-"""A line that says what comes next, which may be more steps: a heading, or what ends with a colon."""
+"""A line that announces the next text, perhaps more steps: a heading, or a line that ends with a colon."""
 _PROMISES = re.compile(r":[*_ ]*\Z")
-"""The end of a step that goes on with whatever follows."""
+"""End of a step that continues with whatever follows."""
 _CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE)
 """A line that only announces a plan: "Plan:", "**Mended plan**"."""
 _LEAST_STEPS = 3
-"""Least number of steps a plan is asked to have; with fewer, the following text may still belong to it."""
+"""Minimum number of steps that a plan is asked to have; with fewer, the following text may still belong to it."""
 _TELLING_CHARACTERS = 64
-"""Longest line that announces steps."""
+"""Maximum length of a line that announces steps."""
 
 
 @dataclass(slots=True)
@@ -39,10 +39,10 @@ class _Steps:
     greatest: int = 1
     """The greatest number so far."""
     is_announced: bool = False
-    """True if the text behind them announces more."""
+    """True if the text after them announces more."""
 
     def take(self, piece: re.Match[str], *, is_behind_blank: bool) -> bool:
-        """Go on with `piece`; False if it is something else."""
+        """Continue with `piece`; return False if it does not belong to the steps."""
         step = _STEP.match(piece[0])
         if step is not None and self._is_next(step):
             self.number, self.is_announced = int(step["number"]), False
@@ -68,22 +68,21 @@ class _Steps:
 
 
 def steps(text: str) -> str:
-    """The numbered steps in a reply, without what is thought or said before and after; all of its answer where there
-    are too few."""
+    """The numbered steps in a reply, without thoughts and surrounding text; the whole answer if there are too few."""
     text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
 
 
 def concluding_steps(text: str) -> str:
-    """The steps below the last line that announces a plan, or without such a line those of the whole reply."""
+    """The steps below the last line that announces a plan or, without such a line, in the whole reply."""
     text = answer(text)
     begins = [each.end() for each in _CONCLUDES.finditer(text)]
     return steps(text[begins[-1] :] if begins else text)
 
 
 def are_complete(text: str) -> bool:
-    """True if a growing reply holds all the steps it will have: something else begins behind them."""
+    """True if a growing reply holds all its steps, because other text begins after them."""
     if is_thinking(text):
         return False
     _, is_followed = _find(answer(text))
@@ -91,10 +90,10 @@ def are_complete(text: str) -> bool:
 
 
 def _find(text: str) -> tuple[_Steps | None, bool]:
-    """The first numbered steps that are enough for a plan, and whether something else begins behind them.
+    """Find the first numbered steps that are enough for a plan; also return True if other text begins after them.
 
-    They go on over what is indented, or promised by a colon, and end at a fence, a heading, or at any other text behind
-    a blank line, unless that only announces more of them.
+    Steps include indented text, and text after a colon. They end at a fence, a heading, or any other text after a blank
+    line, unless that text only announces more steps.
     """
     found: _Steps | None = None
     end = 0
@@ -113,5 +112,5 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 
 def _is_telling(piece: re.Match[str]) -> bool:
-    """True if the piece is long enough to be recognised as something else."""
+    """True if the piece is long enough to be recognised as other text."""
     return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

@@ -20,12 +20,12 @@ _IS_CODE = re.compile(
 """A line of a function or of a patch."""
 _VALUE_BEGINS = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _ATTEMPTS = 32
-"""Most JSON values of one reply that are read."""
+"""Maximum number of JSON values that are read in one reply."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
 def texts_in_json(text: str) -> Iterator[str]:
-    """The texts of code in the values of JSON that begin a line of `text`, in order."""
+    """Yield the code in JSON values that begin a line of `text`, in order."""
     position = 0
     for begin in islice(_VALUE_BEGINS.finditer(text), _ATTEMPTS):
         if begin.end() >= position:
@@ -37,8 +37,10 @@ def texts_in_json(text: str) -> Iterator[str]:
 
 
 def _codes(value: JSON) -> Iterator[str]:
-    """Yield the texts of code in a value. A list of lines is one text; a text may itself be JSON, as `arguments` of a
-    tool call often are."""
+    """Yield the code in a value.
+
+    A list of lines is one text. A text may itself be JSON, as `arguments` of a tool call often are.
+    """
     waiting = [value]
     while waiting:
         value = waiting.pop()

@@ -1,6 +1,6 @@
-"""Transcripts of code: from a typesetter, a session, a listing with line numbers, a web page.
+"""Transcripts of code: from a typesetter, a session, a listing with line numbers, or a web page.
 
-Each step is a filter as those of `filters.py`, and is tried only on what is no Python yet.
+Each step is a filter, as in `filters.py`, and is tried only on text that is not yet Python.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from adacoder.replies.filters import Filter, filtered
 
 
 def readable(code: str) -> str:
-    """`code` as Python would have it: without line numbers, prompts and a typesetter's characters."""
+    """Return `code` as Python expects it: without line numbers, prompts and typographic characters."""
     return filtered(code, (*TRANSCRIBING, without_prompts))
 
 
 _SPACES = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
-"""The forms of `!` to `~` that are as wide as a Chinese character."""
+"""Full-width forms of `!` to `~`, as wide as a Chinese character."""
 _TYPESET = str.maketrans(
     {
         **dict.fromkeys(_SPACES, " "),
@@ -44,7 +44,7 @@ _STRING_OR_COMMENT = (
     r"""|'{3}[^'\\]*(?:(?:\\(?:.|\Z)|'{1,2}(?!'))[^'\\]*)*(?:'{3}|\Z)"""
     r"""|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*'|\#[^\n]*"""
 )
-"""A pattern, for `re.DOTALL`, of what Python does not read as code."""
+"""Pattern of a string or a comment, for `re.DOTALL`."""
 _STRINGS_COMMENTS_AND_TYPESET = re.compile(
     rf"""(?P<kept>{_STRING_OR_COMMENT})"""
     r"""|(?P<triples>[“”]{3}|[‘’]{3})"""
@@ -56,9 +56,9 @@ _STRINGS_COMMENTS_AND_TYPESET = re.compile(
 
 
 def with_plain_characters(code: str) -> str:
-    """`code` with a typesetter's quotes, operators, spaces and invisible characters as Python spells them.
+    """Replace typographic quotes, operators, spaces and invisible characters in `code` by Python's own.
 
-    Strings and comments keep theirs: outside of them no Python accepts such characters.
+    Strings and comments keep theirs. Elsewhere no Python accepts such characters.
     """
     return _STRINGS_COMMENTS_AND_TYPESET.sub(_plain, code) if _IS_TYPESET.search(code) else code
 
@@ -80,9 +80,9 @@ _PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
 
 
 def without_prompts(code: str) -> str:
-    """The statements of an interactive session that defines something, without prompts and output.
+    """Return the statements of an interactive session that defines something, without prompts and output.
 
-    None of 7,037 recorded replies holds one; chats in which a session was pasted do.
+    None of 7,037 recorded replies holds a session, but chats with a pasted session do.
     """
     if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
         return code
@@ -94,7 +94,7 @@ _NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:
 
 
 def without_line_numbers(code: str) -> str:
-    """A listing without its line numbers: they count up by one, and something in it is defined."""
+    """Remove the line numbers of a listing, if they count up by one and a function is defined in it."""
     if not _NUMBERED_DEFINITION.search(code):
         return code
     lines: list[str] = []
@@ -104,7 +104,7 @@ def without_line_numbers(code: str) -> str:
 
 
 def _counted(lines: list[str]) -> Iterator[list[str | re.Match[str]]]:
-    """`lines` in runs: of numbered lines that count up, and of single others."""
+    """Split `lines` into runs of numbered lines that count up, and into single other lines."""
     run: list[str | re.Match[str]] = []
     expected = -1
     for line in lines:
@@ -136,7 +136,7 @@ _STRINGS_COMMENTS_AND_ENTITIES = re.compile(rf"{_STRING_OR_COMMENT}|(?P<entity>{
 
 
 def without_entities(code: str) -> str:
-    """`code` with a web page's `&lt;` and its like read, where one stands outside of strings."""
+    """Unescape HTML entities such as `&lt;` in `code`, if any is outside of strings and comments."""
     if not _ENTITY.search(code):
         return code
     outside = any(match["entity"] for match in _STRINGS_COMMENTS_AND_ENTITIES.finditer(code))
@@ -150,8 +150,10 @@ _GLUED = re.compile(
 
 
 def with_files_apart(code: str) -> str:
-    """`code` with a line of its own for an import that follows a statement at once: there another file begins,
-    and the token between the two was lost."""
+    """Put an import that directly follows a statement on its own line.
+
+    Another file begins there, and the token between the two files was lost.
+    """
     return _GLUED.sub(r"\g<code>\n\g<next>", code)
 
 
@@ -161,4 +163,4 @@ TRANSCRIBING: tuple[Filter, ...] = (
     without_entities,
     with_files_apart,
 )
-"""Filters for a piece of code, in this order, while it is no Python."""
+"""Filters for a piece of code, applied in this order until it is Python."""

@@ -1,4 +1,4 @@
-"""The published workflows, one file a family, each to be read beside its paper; and the registry of them."""
+"""Registry of the published workflows. Each family has its own file, meant to be read next to its paper."""
 
 from __future__ import annotations
 
@@ -35,17 +35,20 @@ STRATEGIES: Mapping[str, Strategy] = {
         *(MAPCODER, *CODETREES, *SEMAGS, LDB, LPW),
     )
 }
-"""By name. An editor's settings, the docs and `adacoder strategies` list these."""
+"""All strategies by name, as listed in an editor's settings, the docs and `adacoder strategies`."""
 FAMILIES = tuple(
     name for name in STRATEGIES if not any(name.startswith(f"{other}-") for other in STRATEGIES if other != name)
 )
-"""The names that are no variant of another."""
+"""All names except variants such as `codetree-bfs`."""
 LISTED = f"{', '.join(FAMILIES)} and the variants that `adacoder strategies` lists"
-"""In words."""
+"""The available names as a phrase."""
 
 
 def most_rounds(mode: Mode, settings: Settings) -> int:
-    """Most rounds of a request, on all models of its ladder; 1 if there is no such strategy."""
+    """Maximum number of rounds of a request, summed over all models of its ladder.
+
+    It is 1 for an unknown strategy, and for modes other than generate, fix and another.
+    """
     strategy = STRATEGIES.get(settings.strategy)
     if strategy is None or mode not in (Mode.GENERATE, Mode.FIX, Mode.ANOTHER):
         return 1

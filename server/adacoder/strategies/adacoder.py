@@ -1,6 +1,6 @@
 """AdaCoder: Adaptive Planning in Multi-Agent Code Generation; Algorithm 1 of the paper (appendix C), and its ablations.
 
-Where this departs from the paper, ARCHITECTURE.md says why.
+ARCHITECTURE.md gives the reasons for each departure from the paper.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from adacoder.models.base import Sampling
 from adacoder.strategies.strategy import Strategy
 
 PAPERS_SAMPLING = Sampling(temperature=0.2, top_p=0.9)
-"""Of the paper's open models (released code), without the planner: only chance tells one writing from the next."""
+"""Sampling of the paper's open models (released code). Used without the planner, when only chance varies the code."""
 _PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-Level Code Generation"
 
 
 @dataclass(frozen=True, slots=True)
 class AdaCoder:
-    """The loop, with the Agents that section V-D of the paper leaves out one by one."""
+    """The main loop, with switches for the Agents that section V-D of the paper ablates one by one."""
 
     has_planner: bool = True
     has_debugger: bool = True
 
     async def run(self, request: Request) -> None:
-        """Write without a plan; evaluate; repair by rule; then plan from the error and write afresh."""
+        """Write without a plan, evaluate and repair by rule; then plan from the error and write from scratch."""
         plan: str | None = None
         sampling = None if self.has_planner else PAPERS_SAMPLING
         for number in request.rounds():

@@ -22,18 +22,21 @@ from adacoder.strategies.direct import Direct
 from adacoder.strategies.strategy import Strategy
 
 ITERATIONS = 5
-"""The most rounds after the first (section 4.4)."""
+"""Maximum number of rounds after the first (section 4.4)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCoder:
-    """The programmer, the executor, and the test designer, which is left out or the programmer too (4.3, 4.7)."""
+    """Programmer, executor and test designer. Ablations drop the designer or merge it into the programmer.
+
+    See sections 4.3 and 4.7.
+    """
 
     designs: bool = True
     is_one_agent: bool = False
 
     async def run(self, request: Request) -> None:
-        """Design tests; write; then revise by what the executor says of the docstring's Examples and the tests."""
+        """Design tests, write, then revise by the executor's results for the docstring's Examples and the tests."""
         started = await request.try_start()
         if not request.goes_on_past_a_pass:
             return
@@ -57,7 +60,7 @@ class AgentCoder:
 
 
 async def _nothing_run(request: Request) -> None:
-    """Design tests; write; then let the programmer refine by them what it wrote, without a word about what ran."""
+    """Design tests and write; then the programmer refines its code by the tests, without results of a run."""
     started = await request.try_start()
     if not request.goes_on:
         return

@@ -1,4 +1,4 @@
-"""Agents of AgentCoder (section 3): the programmer, the test designer, and one for both."""
+"""Agents of AgentCoder (section 3): the programmer, the test designer, and one Agent for both tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
 
 
 PROGRAMMER_CHECKS = coder("programmer", "going through the tests", "agentcoder_check", thinks=True)
-"""Goes through the designer's `tests`, which nobody runs, and refines its `code` where it has to (section 4.3)."""
+"""Goes through the designer's `tests`, which are never run, and refines its `code` if necessary (section 4.3)."""
 
 
 def _themselves(found: tuple[Example, ...]) -> tuple[Example, ...]:
@@ -63,6 +63,6 @@ BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
     limits=Limits(one_in=2),
     tests=_tests_of,
 )
-"""One Agent for both, in one reply (section 4.7)."""
+"""Writes the function and its tests in one reply (section 4.7)."""
 DESIGNER_TOO = replace(DESIGNER, agent="programmer")
-"""The same Agent, where there is code to start from."""
+"""The same Agent, for requests that start from existing code."""

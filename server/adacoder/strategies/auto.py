@@ -1,7 +1,8 @@
-"""Ours: AdaCoder, and where that stalls, what the failure calls for, inside one budget.
+"""Our own strategy: the AdaCoder loop and, once it stalls, a remedy by the kind of failure, all within one budget.
 
-It stalls where the same failure comes twice, or two rounds gain no example. Wrong values call for a trace, approaches
-that fail otherwise for a list of strategies, and a docstring with one example for designed tests besides.
+The loop stalls if the same failure occurs twice in a row, or if two rounds gain no example. A wrong value leads to a
+trace, any other failure to a list of strategies. If a docstring has only one example, a pass is also checked with
+designed tests.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from adacoder.strategies.ldb import JUDGE, REWRITER
 from adacoder.strategies.strategy import Strategy
 
 _STALLED = 2
-"""Rounds without a gain."""
+"""Number of rounds without a newly passed example that count as a stall."""
 
 
 def _stalls(attempts: list[Attempt]) -> bool:
-    """The same failure twice, or no example gained in two rounds."""
+    """True if the last two failures are the same, or the last two rounds gained no example."""
     if len(attempts) < 2:
         return False
     *_, before, last = attempts
@@ -36,7 +37,7 @@ def _stalls(attempts: list[Attempt]) -> bool:
 
 
 async def _run(request: Request) -> None:
-    """Write, evaluate and repair as AdaCoder; once that stalls, go on with what the failure calls for."""
+    """Write, evaluate and repair as AdaCoder; once that stalls, choose the next step by the kind of failure."""
     attempts: list[Attempt] = []
     others: list[str] | None = None
     for number in request.rounds():
@@ -57,12 +58,12 @@ async def _run(request: Request) -> None:
 
 
 async def _probed(request: Request) -> None:
-    """Where only one example decided, let designed tests send what passed back once, if calls are left."""
+    """After a pass on a single example, run designed tests, and rewrite once if one fails and calls are left."""
     best = request.best
     if best is None or not best.verdict.passed or best.verdict.total(request.target) != 1:
         return
     if best.candidate == request.start:
-        return  # nobody asked to doubt what stands there and passes
+        return  # the initial code passes, and the user did not ask to question it
     tests = await request.ask(DESIGNER)
     probes = Probes(request, tests)
     feedback = await probes.run(best)

@@ -1,6 +1,6 @@
 """CodeTree: Agent-guided Tree Search for Code Generation with Large Language Models (Li et al., NAACL 2025).
 
-The released code returns the last failing program where none is accepted; here the best-valued one is returned.
+If no program is accepted, the released code returns the last failing one; this module returns the best-valued one.
 """
 
 from __future__ import annotations
@@ -22,38 +22,41 @@ _PAPER = "CodeTree: Agent-guided Tree Search for Code Generation with Large Lang
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A program to write: by a strategy, or from its parent."""
+    """A program to write, either by a strategy or by revising the parent's program."""
 
     path: tuple[str, ...]
     strategy: str
-    """Empty: none could be read."""
+    """Empty if none could be read from the reply."""
     reflection: str = ""
     parent: dict[str, Field] | None = None
-    """What is told of the parent: its code, and its feedback F (eq. 3 and 4)."""
+    """Prompt fields about the parent: its code and its feedback F (eq. 3 and 4)."""
     value: float = 0.0
-    """The parent's."""
+    """Value of the parent."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeTree:
-    """The search; `-bfs` and `-dfs` of section 4.3 have no critic, and Table 4 leaves out its tasks one by one."""
+    """The tree search.
+
+    Its variants `-bfs` and `-dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
+    """
 
     programs: int = 20
-    """The budget: programs that are run (section 4.1)."""
+    """Budget: the number of programs that are run (section 4.1)."""
     depth: int = 3
-    """d: greatest depth of a node (Table 3; released code)."""
+    """d: maximum depth of a node (Table 3; released code)."""
     width: int = 3
-    """w: most reflections on a node (Table 3)."""
+    """w: maximum number of reflections on a node (Table 3)."""
     strategies: int = roles.MOST_STRATEGIES
-    """Most children of the root. The thinker decides how many (section 3.3), up to 10 (released code); without a critic
-    it is w (section 4.3)."""
+    """Maximum number of children of the root. The thinker decides how many (section 3.3), up to 10 (released code).
+    Without a critic it is w (section 4.3)."""
     breadth_first: bool = False
     scores: bool = True
     verifies: bool = True
     aborts: bool = True
 
     async def run(self, request: Request) -> None:
-        """Expand the nodes, each a program that is run, until one is accepted or the budget is spent."""
+        """Expand node after node, running its program, until one is accepted or the budget is spent."""
         await request.try_start()
         if not request.goes_on:
             return
@@ -72,7 +75,7 @@ class CodeTree:
                 pending.extendleft(reversed(children))
 
     async def _expanded(self, request: Request, node: _Node) -> list[_Node] | None:
-        """The children of a node; None where its program is accepted, or where nothing that is written can help."""
+        """Run a node's program and return its children; None if it is accepted, or if no other program can help."""
         attempt = await request.evaluate(await self._program(request, node))
         if attempt.verdict.final and not attempt.verdict.passed:
             return None
@@ -90,7 +93,7 @@ class CodeTree:
         ]
 
     async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float, str]:
-        """Whether a program is accepted; the critic's mark, which is the best for a pass; and its reason."""
+        """Decide if a program is accepted; also return the critic's mark (the best one for a pass) and reason."""
         if attempt.verdict.passed:
             accepts, reason = True, ""
             if self.verifies:
@@ -101,7 +104,8 @@ class CodeTree:
         return False, *await request.ask(roles.CRITIC, told(attempt), strategy=node.strategy or "any")
 
     def _stalls(self, node: _Node, value: float, mark: float) -> bool:
-        """True if a child is worth less than its parent, or no more and deeper than its mark (released code)."""
+        """True if a child has less value than its parent, or the same value and a depth above its mark (released
+        code)."""
         depth = len(node.path)
         return self.aborts and depth > 1 and (value < node.value or (value == node.value and depth > mark))
 
@@ -114,7 +118,7 @@ class CodeTree:
 def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Strategy:
     judges: list[Role[Any]] = [roles.CRITIC] * search.scores + [roles.VERIFIER] * search.verifies
     of_a_node = 2 + bool(judges)
-    # Of programs there are one a round; the code to start from and what rules make of it come on top.
+    # One program per round, plus the initial code and the result of repairing it by rule.
     return Strategy(
         name=f"codetree{suffix}",
         summary=summary,
@@ -143,4 +147,4 @@ CODETREES = (
     _codetree("-no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
     _codetree("-no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
 )
-"""The search, first; its variants without a critic; and its ablations."""
+"""The full search first, then its variants without a critic and its ablations."""

@@ -11,9 +11,9 @@ from adacoder.replies.judgement import is_accepted, score
 from adacoder.replies.listing import items
 
 MOST_STRATEGIES = 10
-"""A list of more is cut there (released code)."""
+"""Maximum number of strategies; longer lists are cut (released code)."""
 BEST_SCORE = 5
-"""The critic's scale, from 0 (released code)."""
+"""Top of the critic's scale, which begins at 0 (released code)."""
 _REJECTED = "All examples pass, but the function may not hold for all inputs that the docstring allows."
 
 
@@ -36,11 +36,11 @@ THINKER: Role[tuple[str, ...]] = Role(
 )
 """Lists as many strategies as the task calls for."""
 SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
-"""Writes by one strategy, the `plan`."""
+"""Writes the function by one strategy, passed as `plan`."""
 REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
-"""Lists ways to mend `code`, written by a `strategy`, after its `error`, which is the critic's word, too."""
+"""Lists ways to fix `code` that was written by a `strategy`. Its `error` includes the critic's reason."""
 DEBUGGER = coder("debugger", "revising the function by a reflection", "revise")
-"""Revises `code` by one reflection, the `advice`."""
+"""Revises `code` by one reflection, passed as `advice`."""
 CRITIC: Role[tuple[float, str]] = Role(
     "critic",
     "score",
@@ -62,9 +62,9 @@ VERIFIER: Role[tuple[bool, str]] = Role(
     otherwise=(True, ""),
     has_found=always,
 )
-"""Says whether `code` that passes its examples holds for all inputs, with a reason; by default it does."""
+"""Judges whether `code` that passes its examples is right for all inputs, with a reason. The default is yes."""
 
 
 def feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
-    """Word the collective feedback F on an attempt (eq. 3 and 4): what its examples gave, and the critic's reason."""
+    """Prompt fields with the collective feedback F (eq. 3 and 4): results of the examples and the critic's reason."""
     return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")

@@ -1,4 +1,4 @@
-"""One writing at a time, and no feedback: direct generation, chain of thought, and sampling until one passes."""
+"""Strategies without feedback: direct generation, chain of thought, and resampling until a candidate passes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ THINKER = coder("programming_assistant", "thinking, then writing the function", 
 
 
 SAMPLES = 20
-"""k: the most writings of `resample` (CodeTree, section 4.1: its own budget of programs)."""
+"""k: maximum number of samples of `resample` (CodeTree, section 4.1: the same as CodeTree's budget of programs)."""
 CHANCE = Sampling(temperature=1.0)
-"""Of `resample` (CodeTree, section 4.1)."""
+"""Sampling of `resample` (CodeTree, section 4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """Write; evaluate; and where more rounds are allowed, write again without a word about the last."""
+    """Write and evaluate. In further rounds write again, without feedback on the previous attempt."""
 
     writer: Role[Candidate] = WRITER
     sampling: Sampling | None = None
-    """None: as the settings have it."""
+    """None: as in the settings."""
 
     async def run(self, request: Request) -> None:
-        """Write until one passes; no repair, no plan."""
+        """Write until a candidate passes, without repairs or plans."""
         await request.try_start()
         for _ in request.rounds():
             await request.evaluate(await request.ask(self.writer, sampling=self.sampling))

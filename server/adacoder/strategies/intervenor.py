@@ -10,15 +10,16 @@ from adacoder.strategies.strategy import Strategy
 LEARNER = coder("learner", "writing the function", "write")
 """Writes the function."""
 LEARNER_AGAIN = coder("learner", "repairing the function by the method", "revise")
-"""Repairs `code` by the teacher's method, its `advice`."""
+"""Repairs `code` by the teacher's method, passed as `advice`."""
 TEACHER = advisor("teacher", "teach", "finding a method to repair the function", "intervenor_teach")
-"""Gives a method to repair `code` after its `error`; writes none."""
+"""Describes a method to repair `code` after its `error`, but writes no code."""
 TURNS = 5
-"""Turns of the teacher; not stated: as many as AdaCoder has, to compare with. The released scripts run by hand."""
+"""Number of the teacher's turns. The paper states none, so it is the same as AdaCoder's, for comparison.
+The released scripts are run by hand."""
 
 
 async def _run(request: Request) -> None:
-    """The learner writes; while examples fail, the teacher gives a method, and the learner repairs by it."""
+    """The learner writes. While examples fail, the teacher describes a method and the learner repairs by it."""
     candidate = await request.first(LEARNER)
     for _ in request.rounds():
         attempt = await request.evaluate(candidate)

@@ -1,6 +1,7 @@
 """LDB: A Large Language Model Debugger via Verifying Runtime Execution Step by Step (Zhong et al., ACL 2024).
 
-The trace is observed, with the values of locals. A block ends where the code branches, goes back or calls itself.
+Traces are recorded at run time, with the values of locals. A block ends where the code branches, jumps back or calls
+itself.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from adacoder.agents.tracing import observed, shown
 from adacoder.strategies.strategy import Strategy
 
 JUDGE = advisor("debugger", "judge blocks", "debugging block by block", "ldb_judge")
-"""Says of each block of a `trace` whether it does what it should."""
+"""Judges for each block of a `trace` whether it is correct."""
 REWRITER = coder("debugger", "rewriting the function by the debugging", "revise")
-"""Rewrites `code` by what was found in its blocks, the `advice`."""
+"""Rewrites `code` by the judgements on its blocks, passed as `advice`."""
 ITERATIONS = 10
-"""The most debugging rounds (section 4.1)."""
+"""Maximum number of debugging rounds (section 4.1)."""
 
 
 async def _run(request: Request) -> None:
-    """Write; while examples fail, judge the blocks that the failing example executed, and rewrite."""
+    """Write. While examples fail, judge the blocks that the failing example executed, and rewrite."""
     candidate = await request.first(WRITER)
     for _ in request.rounds():
         attempt = await request.evaluate(candidate)

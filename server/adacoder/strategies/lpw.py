@@ -1,7 +1,7 @@
 """LPW: Planning-Driven Programming (Lei et al., 2025): a verified plan first, then code that is compared with it.
 
-The released code writes nothing where no plan was verified; here the last plan is followed. Prints that a model adds
-are not needed: the trace is observed.
+If no plan could be verified, the released code writes nothing; this module follows the last plan. No model has to add
+prints, because the trace is recorded at run time.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from adacoder.strategies.strategy import Strategy
 
 PLANNER = replace(FIRST_PLANNER, otherwise="1. Do as the docstring says.")
 REPLANNER = replace(PLANNER, prompt="lpw_replan")
-"""Plans anew by a `plan` that was refused, and its `verification`."""
+"""Makes a new plan from a rejected `plan` and its `verification`."""
 VERIFIER = advisor("verifier", "verify", "verifying the plan on the examples", "lpw_verify")
-"""Works the docstring's examples through by the `plan`, step by step."""
+"""Works through the docstring's examples by the `plan`, step by step."""
 
 
 def _accepted(reply: Reply, target: Target) -> bool | None:
@@ -39,19 +39,19 @@ CHECKER: Role[bool] = Role(
     otherwise=True,
     has_found=always,
 )
-"""Says whether the `verification` comes to the outputs that the examples show."""
+"""Judges whether the `verification` reaches the outputs that the examples show."""
 EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")
 """Compares a `trace` of `code` with the plan's `verification`."""
 FIXER = coder("fixer", "fixing the function by the comparison", "revise")
-"""Fixes `code` by the comparison, its `advice`."""
+"""Fixes `code` by the comparison, passed as `advice`."""
 VERIFICATIONS = 12
-"""The most verifications of a plan (section 4; released code)."""
+"""Maximum number of verifications of a plan (section 4; released code)."""
 FIXES = 12
-"""The most fixes (section 4; released code)."""
+"""Maximum number of fixes (section 4; released code)."""
 
 
 async def _run(request: Request) -> None:
-    """Plan and verify until the verification holds; code by the plan; then compare runs with the verification."""
+    """Plan until the verification holds, write by the plan, then compare runs with the verification."""
     await request.try_start()
     if not request.goes_on:
         return

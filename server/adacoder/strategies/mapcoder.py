@@ -15,14 +15,14 @@ from adacoder.replies.listing import items, sections
 from adacoder.strategies.strategy import Strategy
 
 RECALLED = 5
-"""k: similar problems that are recalled (section 4: 5 for HumanEval and MBPP)."""
+"""k: number of similar problems to recall (section 4: 5 for HumanEval and MBPP)."""
 REPAIRS = 5
-"""t: repairs of each plan's program (section 4: 5)."""
+"""t: number of repairs of each plan's program (section 4: 5)."""
 _CERTAIN = 100
 
 
 def _problems(reply: Reply, target: Target) -> tuple[str, ...]:
-    """Read the problems of a reply in XML, whether its tags close or not; or of a list."""
+    """Read the problems from XML in a reply, even if its tags are not closed, else from a list."""
     return (sections(reply.text, "problem") or items(reply.text, RECALLED))[:RECALLED]
 
 
@@ -39,11 +39,11 @@ RETRIEVER: Role[tuple[str, ...]] = Role(
     limits=Limits(one_in=4, most=1536),
     otherwise=("",),
 )
-"""Recalls `count` problems like this one, each with a plan of its solution."""
+"""Recalls `count` similar problems, each with a plan of its solution."""
 PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
-"""Plans as the `problem` was solved."""
+"""Plans on the model of a similar `problem` and its solution."""
 UNAIDED = replace(PLANNER, doing="planning", prompt="self_planning_plan")
-"""Plans where no problem was recalled."""
+"""Plans if no problem was recalled."""
 VERIFIER: Role[float] = Role(
     agent="planner",
     action="trust",
@@ -54,7 +54,7 @@ VERIFIER: Role[float] = Role(
     otherwise=0.0,
     has_found=always,
 )
-"""Says how sure it is of a `plan`, from 0 to 100."""
+"""Rates its confidence in a `plan` from 0 to 100."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
 """Writes by a `plan`."""
 DEBUGGER = coder("debugger", "repairing the function by its plan", "revise_by_plan")
@@ -68,7 +68,7 @@ class MapCoder:
     recalled: int = RECALLED
 
     async def run(self, request: Request) -> None:
-        """Recall; plan as each problem was solved; then code and repair, the most trusted plan first."""
+        """Recall problems and plan after each; then code and repair, beginning with the most trusted plan."""
         await request.try_start()
         if not request.goes_on:
             return

@@ -1,4 +1,4 @@
-"""Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., 2023): what was learnt is remembered.
+"""Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., 2023). It remembers its reflections.
 
 The released code judges by one generated assert; here the docstring's Examples do.
 """
@@ -11,19 +11,19 @@ from adacoder.agents.request import Request
 from adacoder.strategies.strategy import Strategy
 
 REFLECTOR = advisor("reflector", "reflect", "reflecting on the failure", "reflexion_reflect", most=256)
-"""Says in a few sentences why `code` failed by its `error`, and what to do next time."""
+"""Explains in a few sentences why `code` failed with its `error`, and what to do next time."""
 ACTOR = coder("actor", "writing the function", "write")
 """Writes the function."""
 ACTOR_AGAIN = coder("actor", "revising the function by the reflections", "reflexion_revise")
 """Revises `code` by its `error` and the `memory`."""
 MEMORY = 3
-"""The most reflections that are remembered (section 3: one to three)."""
+"""Maximum number of reflections to remember (section 3: one to three)."""
 TRIALS = 10
-"""The most revisions (section 4.3; the released script has 2)."""
+"""Maximum number of revisions (section 4.3; the released script has 2)."""
 
 
 async def _run(request: Request) -> None:
-    """Write; then, while examples fail, reflect and revise by the last reflections."""
+    """Write. While examples fail, reflect and revise by the latest reflections."""
     memory: list[str] = []
     candidate = await request.first(ACTOR)
     for _ in request.rounds():

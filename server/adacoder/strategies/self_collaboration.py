@@ -13,19 +13,19 @@ from adacoder.strategies.agentcoder_roles import DESIGNER
 from adacoder.strategies.strategy import Strategy
 
 ANALYST = advisor("analyst", "plan", "analysing the task", "self_collaboration_analyse")
-"""Takes the task apart and plans."""
+"""Decomposes the task and plans."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
 """Writes by the analyst's `plan`."""
 CODER_AGAIN = coder("coder", "revising the function by the report", "revise_by_plan")
 """Revises `code` by the tester's report, its `error`, and the `plan`."""
 TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
-"""Designs tests for `code`; the released one asserts nothing, so that it only finds crashes."""
+"""Designs tests for `code`. The released tester asserts nothing, so it finds only crashes."""
 ROUNDS = 1
-"""Revisions (the released script has two rounds; section 4.4 finds no gain beyond a few)."""
+"""Number of revisions (the released script has two rounds; section 4.4 finds no gain beyond a few)."""
 
 
 async def _run(request: Request) -> None:
-    """The analyst plans, the coder writes; the tester's tests and the Examples report, and the coder revises."""
+    """The analyst plans and the coder writes, then revises by the results of the Examples and the tester's tests."""
     plan = ""
     candidate = request.start
     if candidate is None:

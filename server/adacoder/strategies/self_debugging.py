@@ -13,11 +13,11 @@ EXPLAINER = advisor("self_debugger", "explain", "explaining the code", "self_deb
 REVISER = coder("self_debugger", "revising the function", "revise")
 """Revises `code` by its `error` and an `advice`."""
 TURNS = 10
-"""The most turns (section 4, "Maximum number of debugging turns")."""
+"""Maximum number of turns (section 4, "Maximum number of debugging turns")."""
 
 
 async def _run(request: Request) -> None:
-    """Write; then, while examples fail, explain what was written and revise it."""
+    """Write. While examples fail, explain the code and revise it."""
     candidate = await request.first(WRITER)
     for _ in request.rounds():
         attempt = await request.evaluate(candidate)

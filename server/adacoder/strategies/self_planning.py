@@ -15,7 +15,7 @@ FIRST_PLANNER = replace(
 )
 """Plans from the docstring alone."""
 BY_PLAN = coder("programming_assistant", "writing the function by the plan", "write_by_plan")
-"""Writes by a `plan` that no attempt stood before."""
+"""Writes by a `plan` made before any attempt."""
 
 
 async def _run(request: Request) -> None:

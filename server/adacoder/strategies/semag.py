@@ -1,6 +1,7 @@
-"""SEMAG: Self-Evolutionary Multi-Agent Code Generation; its Algorithm 1 and equations 9 to 11. Never released.
+"""SEMAG: Self-Evolutionary Multi-Agent Code Generation; its Algorithm 1 and equations 9 to 11.
 
-Its web search and its choice of models are left out: nothing leaves the machine. Traces are observed.
+The authors' code was never released. The web search and the choice of models are left out, because nothing leaves the
+machine. Traces are recorded at run time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from adacoder.traces import Trace
 
 @dataclass(frozen=True, slots=True)
 class Semag:
-    """The four levels; its ablation switches `verifies`, `suggests` and `discusses`."""
+    """The four levels. The ablations switch off `verifies`, `suggests` and `discusses`."""
 
     verifies: bool = True
     suggests: bool = True
@@ -36,45 +37,46 @@ class Semag:
     debugs: int = 4
     """M_debug (section 4.3)."""
     verifications: int = 1
-    """M_plan; not stated: one, since a small model seldom improves a plan twice."""
+    """M_plan. The paper does not state it; one, because a small model seldom improves a plan twice."""
     debaters: int = 3
-    """N_debater; not stated: the least number that has a majority."""
+    """N_debater. The paper does not state it; three is the smallest number with a majority."""
     temper: float = 1.0
-    """τ_w of the debaters' weights; not stated: with 1 who gained all examples weighs e times who gained none."""
+    """τ_w of the debaters' weights. The paper does not state it; with 1, a debater that gained all examples has e times
+    the weight of one that gained none."""
     delta: float = 0.85
     """δ0 (eq. 11)."""
     decay: float = 0.5
     """λ (eq. 11)."""
 
     def budget(self) -> Budget:
-        """Give the most calls and programs: level 1, level 2, and all passes of levels 3 and 4. Traces take no call."""
+        """Return the budget for levels 1 and 2 and all passes of levels 3 and 4. Traces take no model calls."""
         debugging = self.debugs * (2 + self.suggests)
         discussing = (self.debaters + 2) * self.discusses
         calls = 1 + 2 + self.verifications * self.verifies + self.passes * (debugging + discussing)
         return Budget(rounds=2 + self.passes * (self.debugs + self.discusses), calls=calls)
 
     def threshold(self, step: int, complexity: float) -> float:
-        """Give δ(t) of eq. 11."""
+        """Return δ(t) of eq. 11."""
         return self.delta * math.exp(-self.decay * (step / self.debugs) * complexity)
 
     async def run(self, request: Request) -> None:
-        """Climb the levels of one request."""
+        """Climb the levels for one request."""
         await _Climb(self, request, request.rounds(), Discussion(self.debaters, self.temper)).run()
 
 
 @dataclass(slots=True)
 class _Climb:
-    """One request on its way up."""
+    """State of one request that climbs the levels."""
 
     which: Semag
     request: Request
     rounds: Iterator[int]
     discussion: Discussion
     log: str = "It was not verified."
-    """L of eq. 4: how the examples were worked through by the plan."""
+    """L of eq. 4: a log of working through the examples by the plan."""
 
     async def run(self) -> None:
-        """Climb from direct writing to a plan, to debugging by traces, to a discussion, as the levels fail."""
+        """Climb from direct writing to a plan, then to trace debugging and discussion, as each level fails."""
         request, which = self.request, self.which
         next(self.rounds, None)
         with request.branch("level 1"):
@@ -89,7 +91,7 @@ class _Climb:
                     attempt = await self._pass(attempt)
 
     async def _plan(self) -> str:
-        """Level 2: a plan, mended by working the examples through until nothing is left to mend (eq. 3 and 4)."""
+        """Level 2: make a plan and correct it by working through the examples until it is stable (eq. 3 and 4)."""
         plan = await by.ask(self.request, by.PLANNER)
         for _ in range(self.which.verifications * self.which.verifies):
             mended, self.log = await by.ask(self.request, by.PLAN_VERIFIER, plan=plan)
@@ -99,7 +101,7 @@ class _Climb:
         return plan
 
     async def _pass(self, attempt: Attempt) -> Attempt:
-        """Level 3 until traces of the same example stay alike, and level 4: a pass of Algorithm 1's outer loop."""
+        """One pass of Algorithm 1's outer loop: level 3 until traces of an example stay alike, then level 4."""
         request, which = self.request, self.which
         seen = await observed(request, attempt)
         for step, _ in zip(range(1, which.debugs + 1), self.rounds, strict=False):
@@ -147,4 +149,4 @@ def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
 
 
 SEMAGS = tuple(_semag(*switches) for switches in product((True, False), repeat=3))
-"""The whole, first, and its ablations (section 4.4): all eight combinations."""
+"""The full strategy first, then its ablations (section 4.4): all eight combinations."""

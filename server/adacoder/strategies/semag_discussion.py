@@ -19,11 +19,11 @@ class Discussion:
     debaters: int
     temper: float
     _gained: dict[int, float] = field(default_factory=dict)
-    """η, a debater's historical performance, which the paper does not define: the share of the examples that its
-    proposals gained in this request, when followed."""
+    """η, a debater's historical performance. The paper does not define it; here it is the share of the examples that
+    the debater's proposals gained in this request when they were followed."""
 
     async def refined(self, request: Request, attempt: Attempt, trace: Field) -> Attempt:
-        """Let debaters speak one after the other, and follow the weightiest proposal."""
+        """Let the debaters speak in turn, then follow the proposal with the greatest weight."""
         proposals: list[str] = []
         for _ in range(self.debaters):
             others = _numbered(proposals) or "None yet."
@@ -39,10 +39,10 @@ class Discussion:
 
 
 def weightiest(marks: Mapping[int, float], history: Sequence[float], temper: float) -> int:
-    """Decide by eq. 8: the number of the proposal whose mark φ times its debater's weight softmax(η/τ_w) is greatest.
+    """Return the number of the winning proposal by eq. 8: the greatest mark φ times debater's weight softmax(η/τ_w).
 
-    A mark tells what one proposal promises, and nothing of the others, so of the sum one term is left. Of equal ones
-    the last is chosen: it was made knowing the others.
+    A mark rates a single proposal, so only one term of the sum is left. Among equals the last wins, because its
+    debater knew the others.
     """
     weighed = {
         number: math.exp(performance / temper) * marks.get(number, 0.0) for number, performance in enumerate(history, 1)

@@ -1,4 +1,4 @@
-"""Agents of SEMAG (section 3): those of its four levels, less the one that adds prints to the code."""
+"""Agents of SEMAG's four levels (section 3). The Agent that adds prints to the code is left out."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from adacoder.strategies.self_planning import FIRST_PLANNER
 
 T = TypeVar("T")
 SAMPLING = Sampling(temperature=0.1)
-"""T = 0.1, at all levels (section 4.3)."""
+"""T = 0.1 at all levels (section 4.3)."""
 _CERTAIN = 100
 
 
 async def ask(request: Request, role: Role[T], attempt: Attempt | None = None, **fields: Field) -> T:
-    """Ask as `role` at SEMAG's temperature, with what is told of `attempt`."""
+    """Ask as `role` at SEMAG's temperature, with the code and the error of `attempt`."""
     return await request.ask(role, told(attempt) if attempt else {}, sampling=SAMPLING, **fields)
 
 
@@ -45,14 +45,14 @@ PLAN_VERIFIER: Role[tuple[str, str]] = Role(
     Limits(one_in=8, most=768),
     otherwise=("", "It could not be verified."),
 )
-"""Works the examples through by the `plan`; gives the plan as it should be, and how they were worked through."""
+"""Works through the examples by the `plan`. Gives the corrected plan and the log of that work."""
 EXPLAINER = advisor("explainer", "explain", "explaining the trace", "semag_explain")
 """Explains a `trace` of `code` against its `error`."""
 SUGGESTER = advisor("suggester", "suggest", "suggesting a change", "semag_suggest")
 """Suggests a change from the `trace`, the plan's `verification` and the `explanation` (eq. 6)."""
 DEBUGGER = coder("debugger", "debugging the function", "revise")
 DEBATER = advisor("debater", "propose", "discussing the failure", "semag_debate")
-"""Proposes another approach, after the `proposals` of others."""
+"""Proposes another approach, given the `proposals` of the others."""
 DISCRIMINATOR: Role[Mapping[int, float]] = Role(
     "discriminator",
     "weigh",
@@ -62,5 +62,5 @@ DISCRIMINATOR: Role[Mapping[int, float]] = Role(
     Limits(one_in=8, most=256),
     otherwise={},
 )
-"""Says how much each of the `proposals` promises, from 0 to 100: φ of the decision."""
+"""Rates how promising each of the `proposals` is, from 0 to 100: φ of the decision."""
 REFINER = coder("refiner", "refining the function by the decision", "revise")

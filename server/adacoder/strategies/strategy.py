@@ -1,4 +1,4 @@
-"""A strategy: a published workflow, as an entry of the registry."""
+"""A strategy: a published workflow as an entry of the registry."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from adacoder.agents.role import Role
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A workflow over Agents. It does no I/O and reads no clock: it awaits what its Request offers."""
+    """A workflow over Agents. It does no I/O and reads no clock; it only awaits its Request's methods."""
 
     name: str
-    """As users name it: `adacoder`."""
+    """Name that users give, such as `adacoder`."""
     summary: str
-    """One line for people."""
+    """One-line description for users."""
     paper: str
     """The publication."""
     roles: tuple[Role[Any], ...]
-    """All its Roles; their lines make up the system text of its prompts."""
+    """All its Roles. Their `system` parts make up the system text of its prompts."""
     budget: Callable[[int], Budget]
-    """Its limits, by its bound t."""
+    """Its limits, as a function of the bound t."""
     run: Callable[[Request], Awaitable[None]]
     iterations: int | None = 5
-    """Its paper's bound t, which the setting `maxIterations` replaces; None: it has none, and runs once."""
+    """The paper's bound t, which the setting `maxIterations` replaces. None: it has no bound and runs once."""
     best_calls: int = 1
-    """Calls of a model where all goes well."""
+    """Number of model calls in the best case."""
     feedback: str = "none"
-    """What it learns of a failed attempt."""
+    """Feedback that it gets on a failed attempt."""
     tests: str = "docstring"
-    """The tests that it runs besides; they can never verify."""
+    """Tests that it runs. Designed tests never verify."""
     selection: str = "the furthest"
-    """Which attempt it returns where none passes."""
+    """Rule for the attempt that it returns if none passes."""
 
     def spends(self, max_iterations: int | None) -> Budget:
-        """What it may spend where the user asks for `max_iterations`; None: what its paper has."""
+        """Budget for the user's `max_iterations`; None: with the paper's bound."""
         if self.iterations is None:
             return self.budget(0)
         return self.budget(self.iterations if max_iterations is None else max_iterations)

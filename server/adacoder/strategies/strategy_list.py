@@ -1,4 +1,4 @@
-"""Strategy List, a baseline of CodeTree (section 4.1): list ways to solve the task, and write one program by each."""
+"""Strategy List, a baseline of CodeTree (section 4.1): list ways to solve the task and write one program for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.strategies.strategy import Strategy
 
 
 async def _each(request: Request) -> None:
-    """One program for each strategy of a list, until one passes."""
+    """Write one program for each listed strategy, until one passes."""
     await request.try_start()
     if not request.goes_on:
         return

@@ -1,15 +1,15 @@
-"""The table of strategies, for the command line and the docs, as the registry has them."""
+"""Table of the registered strategies, for the command line and the docs."""
 
 from __future__ import annotations
 
 from adacoder.strategies import STRATEGIES
 
 COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
-"""`calls`: those of a model at best and at worst, with the paper's t."""
+"""`calls`: model calls in the best and the worst case, with the paper's t."""
 
 
 def rows() -> list[dict[str, str]]:
-    """One row a strategy, by column."""
+    """One row per strategy, keyed by column."""
     return [
         {
             "name": each.name,
