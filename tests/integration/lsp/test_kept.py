@@ -362,8 +362,9 @@ async def test_a_job_begins_when_its_command_has_been_answered(editor: Client) -
         params = {"command": "adacoder.server.generate", "arguments": [{"uri": uri, "qualifiedName": "initials"}]}
         answered: list[bool] = []
 
-        def settings(params: object) -> Any:
-            answered.append(future.done())
+        def settings(params: Any) -> Any:
+            if params["items"][0]["scopeUri"] == uri:  # and not for the kept results of its folder
+                answered.append(future.done())
             return [editor.settings]
 
         editor.answers["workspace/configuration"] = settings
@@ -432,7 +433,7 @@ async def test_each_folder_has_its_own_settings(tmp_path: Path) -> None:
         own = {"one": told_of(standin), "two": told_of(standin, maxIterations=0)}
 
         def settings(params: Any) -> Any:
-            return [own[Path(item["scopeUri"]).parent.name] for item in params["items"]]
+            return [own["two" if "/two/" in item["scopeUri"] else "one"] for item in params["items"]]
 
         editor.answers["workspace/configuration"] = settings
         for name in ("one", "two"):

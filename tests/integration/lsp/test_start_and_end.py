@@ -408,7 +408,7 @@ def test_stdin_and_stdout_may_be_one_socket(tmp_path: Path) -> None:
     assert received.count(b"Content-Length") == 2
 
 
-def test_no_notification_leaves_anything_behind() -> None:
+async def test_no_notification_leaves_anything_behind() -> None:
     server = create()
 
     class Nowhere:
@@ -432,4 +432,5 @@ def test_no_notification_leaves_anything_behind() -> None:
         at_first = len(server.protocol._request_futures) if at_first is None else at_first
     assert server.workspace.get_text_document("file:///a.py").source == "x"
     assert len(server.protocol._request_futures) == at_first == 0
+    await server.close()
     assert isinstance(server.protocol.workspace.position_encoding, types.PositionEncodingKind)
