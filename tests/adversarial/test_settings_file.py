@@ -15,6 +15,7 @@ import pytest
 from lsprotocol import types
 
 from adacoder.lsp.configuration import Configuration
+from adacoder.privacy.access import Access, AccessDenied
 from adacoder.settings import Settings, from_project
 
 if TYPE_CHECKING:
@@ -178,3 +179,19 @@ async def test_nothing_of_a_workspace_is_opened_that_is_not_trusted(
     configured.begin({"trusted": trusted})
     assert (await configured.settings(tmp_path)).trusted is trusted
     assert opened == ([tmp_path] if trusted else [])
+
+
+def test_a_password_in_the_file_hides_it_from_others_and_not_from_its_settings(tmp_path: Path) -> None:
+    password = "S3cr3t" + "-Pass"
+    text = f'[tool.adacoder]\nmaxIterations = 3\n[tool.migrate]\nurl = "postgresql://app:{password}@localhost/app"\n'
+    path = tmp_path / "pyproject.toml"
+    path.write_text(text, encoding="utf-8")
+    assert from_project(Settings(), tmp_path, pytest.fail, top=tmp_path).max_iterations == 3
+    with pytest.raises(AccessDenied):
+        Access([tmp_path]).read(path, most=1000)
+    # A link of this name to a private file is still refused.
+    path.rename(tmp_path / ".env")
+    path.symlink_to(tmp_path / ".env")
+    notices: list[str] = []
+    assert from_project(Settings(), tmp_path, notices.append, top=tmp_path) == Settings()
+    assert password not in "".join(notices)

@@ -85,11 +85,13 @@ def require_trusted(address: str, *, without_tls: bool) -> None:
     """
     found = _ADDRESS.fullmatch(address)
     if found is None:
-        raise ClusterError(f"'{address}' is no address of a Dask scheduler: write tls://HOST:PORT or tcp://HOST:PORT.")
+        raise ClusterError(
+            f"'{address}' is not the address of a Dask scheduler: write tls://HOST:PORT or tcp://HOST:PORT."
+        )
     if found["scheme"] != "tls" and not without_tls and not _is_loopback(found["ip"] or found["name"]):
         raise ClusterError(
-            f"The cluster at {address} is on another machine and its connection is not encrypted: whoever is in between"
-            " could run code on this machine. Use tls:// with Dask's certificates, or accept that with"
+            f"The cluster at {address} is on another machine and its connection is not encrypted: others on the network"
+            " could run code on this machine. Use tls:// with Dask's certificates, or accept the risk with"
             " --dask-without-tls."
         )
 

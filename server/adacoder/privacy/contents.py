@@ -69,21 +69,10 @@ _WEAK = frozenset(
 _ENDINGS = ("password", "passwd", "secret", "apikey", "token", "passphrase", "accesskey", "secretkey", "pwd")
 _OPEN = frozenset(
     {
-        *(
-            "public",
-            "pub",
-            "primary",
-            "foreign",
-            "sort",
-            "cache",
-            "partition",
-            "next",
-            "page",
-            "cursor",
-            "continuation",
-        ),
-        *("idempotency", "hash", "checksum", "sha", "sha1", "sha256", "md5", "digest", "pad", "eos", "bos", "mask"),
-        *("fingerprint", "id", "name", "path", "file", "url", "uri", "type", "field", "column", "regex", "pattern"),
+        *("public", "pub", "primary", "foreign", "sort", "cache", "partition", "next", "page", "cursor"),
+        *("continuation", "idempotency", "hash", "checksum", "sha", "sha1", "sha256", "md5", "digest", "pad", "eos"),
+        *("bos", "mask", "fingerprint", "id", "name", "path", "file", "url", "uri", "type", "field", "column"),
+        *("regex", "pattern"),
     }
 )
 """Words that show that a name does not mean a secret."""

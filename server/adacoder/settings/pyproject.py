@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from adacoder.privacy.access import Access
+from adacoder.privacy.names import Wishes
 from adacoder.project import pyproject_file
 
 _MOST_BYTES = 512 * 1024
@@ -100,11 +101,13 @@ def _document(path: Path) -> Mapping[str, object]:
 def _read(path: Path) -> str:
     """Read the text of a project's pyproject.toml. No other function opens that file.
 
+    A secret in it hides the file from models and from code, but not from its own settings.
+
     Raises:
         OSError: it cannot be read, is not a regular file of the project, or is too large.
         ValueError: it is not UTF-8.
     """
-    return Access([path.parent]).read(path, most=_MOST_BYTES).decode("utf-8")
+    return Access([path.parent], Wishes(show=(path.name,))).read(path, most=_MOST_BYTES).decode("utf-8")
 
 
 def _readable(text: str) -> str:

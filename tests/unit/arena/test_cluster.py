@@ -44,5 +44,5 @@ def test_another_machine_needs_encryption_or_the_flag(address: str) -> None:
     ],
 )
 def test_what_is_no_address_is_refused_with_the_flag_too(address: str) -> None:
-    with pytest.raises(ClusterError, match="is no address"):
+    with pytest.raises(ClusterError, match="is not the address"):
         require_trusted(address, without_tls=True)
