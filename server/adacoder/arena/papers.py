@@ -9,7 +9,7 @@ from adacoder.arena import measures
 from adacoder.arena.compare import overlap
 from adacoder.arena.measures import by_program, by_round
 from adacoder.arena.rows import Row
-from adacoder.arena.tables import Form, Grid, Relative, Slice, Table, Tally, comparison
+from adacoder.arena.tables import FigureFormat, Grid, Relative, Slice, Table, Tally, comparison
 
 HUMANEVAL, MBPP = "humaneval", "mbpp"
 _BOTH = {"HumanEval": HUMANEVAL, "MBPP": MBPP}
@@ -54,7 +54,7 @@ _ABLATION = {
 }
 _ROUNDS = tuple(Slice(f"t={most}", measure=by_round(most)) for most in range(MOST_ROUNDS + 1))
 _PROGRAMS = tuple(Slice(str(most), measure=by_program(most)) for most in range(1, MOST_PROGRAMS + 1))
-_PREFIX = "Each point is what the first rounds gave, cut there; no run of its own."
+_PREFIX = "Every point is cut from the same runs."
 
 
 def _change(number: str, dataset: str, of: str) -> Grid:
@@ -76,7 +76,7 @@ def _tokens(number: str, dataset: str, of: str) -> Grid:
         _by(_FRAMEWORKS),
         {"dataset": dataset},
         measure=measures.tokens,
-        form=Form.TOKENS,
+        form=FigureFormat.TOKENS,
         base=DIRECT,
         relative=Relative.MULTIPLE,
         average=True,
@@ -90,7 +90,7 @@ def _time(number: str, dataset: str, of: str) -> Grid:
         _by(_FRAMEWORKS),
         {"dataset": dataset},
         measure=measures.seconds,
-        form=Form.SECONDS,
+        form=FigureFormat.SECONDS,
         base=DIRECT,
         relative=Relative.MULTIPLE,
         average=True,
@@ -136,7 +136,7 @@ _ADACODER_TABLES = (
         (Slice("Proportion", counting=measures.refinements),),
         {"strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration", "adacoder")},
         needs="digests of the attempts' code and messages",
-        remark="Failures are those of the shown examples; the paper's are those of the hidden tests.",
+        remark="Failures of shown examples; the paper counts failures of hidden tests.",
         kinds=measures.REFINEMENTS,
         corner="Refinement Type",
     ),
@@ -185,7 +185,7 @@ _ADACODER_TABLES = (
         "Tokens a task of AdaCoder, with the multiple of increase",
         _by_and_on(_ADACODER, _BOTH),
         measure=measures.tokens,
-        form=Form.TOKENS,
+        form=FigureFormat.TOKENS,
         base=DIRECT,
         relative=Relative.MULTIPLE,
         average=True,
@@ -195,7 +195,7 @@ _ADACODER_TABLES = (
         "Seconds a task of AdaCoder, with the multiple of increase",
         _by_and_on(_ADACODER, _BOTH),
         measure=measures.seconds,
-        form=Form.SECONDS,
+        form=FigureFormat.SECONDS,
         base=DIRECT,
         relative=Relative.MULTIPLE,
         average=True,
@@ -229,9 +229,7 @@ def _of_tests(number: int, title: str, columns: tuple[Slice, ...], strategies: M
         lines=_by(strategies),
         corner="Strategies",
         measure=measures.right_tests,
-        remark="CodeCoT, and a model that is only asked for tests, are none of ours."
-        if strategies is _DESIGNERS
-        else "",
+        remark="CodeCoT and a model that only writes tests are not implemented." if strategies is _DESIGNERS else "",
     )
 
 
@@ -315,7 +313,7 @@ _CODETREE_TABLES = (
         lines=_by({"CodeTree-BFS": "codetree-bfs", "CodeTree-DFS": "codetree-dfs"}),
         corner="Search",
         measure=measures.pass_at_1,
-        remark="Depth and width are those of the strategies; the paper varies them.",
+        remark="The strategies fix depth and width; the paper varies them.",
     ),
     Grid(
         "CodeTree, Table 4",
@@ -422,20 +420,20 @@ _SEMAG_TABLES = (
         lines=_by({"LPW": "lpw", "SEMAG": "semag"}),
         corner="Methods",
         measure=measures.tokens,
-        form=Form.TOKENS,
+        form=FigureFormat.TOKENS,
         base={"strategy": "lpw"},
     ),
 )
 
 SUMMARY = Grid(
     "Summary",
-    "What each model and strategy came to",
+    "Results of each model and strategy",
     (
-        Slice("cells", measure=measures.cells, form=Form.COUNT),
+        Slice("cells", measure=measures.cells, form=FigureFormat.COUNT),
         Slice("pass@1, %", measure=measures.pass_at_1),
         Slice("verified, %", measure=measures.verified),
         Slice("verified but wrong, %", measure=measures.verified_but_wrong),
-        Slice("left out", measure=measures.left_out, form=Form.COUNT),
+        Slice("left out", measure=measures.left_out, form=FigureFormat.COUNT),
     ),
     lines="dataset,model,strategy",
     corner="Tasks, model and strategy",
@@ -444,14 +442,14 @@ COST = Grid(
     "Cost",
     "Means of a task",
     (
-        Slice("calls", measure=measures.calls, form=Form.NUMBER),
-        Slice("rounds", measure=measures.rounds, form=Form.NUMBER),
-        Slice("programs", measure=measures.programs, form=Form.NUMBER),
-        Slice("prompt tokens", measure=measures.prompt_tokens, form=Form.TOKENS),
-        Slice("cached", measure=measures.cached_tokens, form=Form.TOKENS),
-        Slice("written", measure=measures.completion_tokens, form=Form.TOKENS),
-        Slice("seconds", measure=measures.seconds, form=Form.SECONDS),
-        Slice("of the server", measure=measures.server_seconds, form=Form.SECONDS),
+        Slice("calls", measure=measures.calls, form=FigureFormat.NUMBER),
+        Slice("rounds", measure=measures.rounds, form=FigureFormat.NUMBER),
+        Slice("programs", measure=measures.programs, form=FigureFormat.NUMBER),
+        Slice("prompt tokens", measure=measures.prompt_tokens, form=FigureFormat.TOKENS),
+        Slice("cached", measure=measures.cached_tokens, form=FigureFormat.TOKENS),
+        Slice("written", measure=measures.completion_tokens, form=FigureFormat.TOKENS),
+        Slice("seconds", measure=measures.seconds, form=FigureFormat.SECONDS),
+        Slice("of the server", measure=measures.server_seconds, form=FigureFormat.SECONDS),
     ),
     lines="dataset,model,strategy",
     corner="Tasks, model and strategy",
@@ -469,7 +467,6 @@ ERRORS = Tally(
 )
 
 OWN = (SUMMARY, COST, ERRORS)
-PAPERS = (*_ADACODER_TABLES, *_AGENTCODER_TABLES, *_CODETREE_TABLES, *_SEMAG_TABLES)
 SETS = {
     "own": OWN,
     "adacoder": _ADACODER_TABLES,
