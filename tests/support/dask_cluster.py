@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -50,21 +51,22 @@ class DaskCluster:
     folder: Path
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     address: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    """What its processes get, in addition to ours."""
 
-    def schedule(self) -> None:
-        """Start the scheduler."""
+    def schedule(self, *more: str, before: str = "") -> None:
+        """Start the scheduler; `before` is what its Python does first."""
         file = self.folder / "scheduler.json"
         file.unlink(missing_ok=True)
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
-        self._start("scheduler", "-m", "dask", "scheduler", *options)
+        self._start("scheduler", before, "scheduler", *options, *more)
         until(lambda: file.exists() and file.read_text().endswith("}"))
         self.address = json.loads(file.read_text())["address"]
 
     def work(self, name: str, *options: str, before: str = "") -> None:
         """Start a worker, and wait until it has joined; `before` is what its Python does first."""
-        program = f"{before}\nfrom dask.__main__ import main\nmain()"
         fixed = ("worker", self.address, "--no-dashboard", "--no-nanny", "--name", name)
-        self._start(name, "-c", program, *fixed, *options)
+        self._start(name, before, *fixed, *options)
         until(lambda: b"Registered to" in (self.folder / f"{name}.log").read_bytes())
 
     def kill(self, name: str) -> None:
@@ -73,10 +75,15 @@ class DaskCluster:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
-    def _start(self, name: str, *command: str) -> None:
+    def _start(self, name: str, before: str, *options: str) -> None:
+        program = f"{before}\nfrom dask.__main__ import main\nmain()"
         with (self.folder / f"{name}.log").open("wb") as log:
             self.running[name] = subprocess.Popen(
-                [sys.executable, *command], cwd=self.folder, stdout=log, stderr=subprocess.STDOUT
+                [sys.executable, "-c", program, *options],
+                cwd=self.folder,
+                env={**os.environ, **self.environment},
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
 
 
@@ -97,16 +104,20 @@ class Site:
         """How many rows there are."""
         return self.rows.read_bytes().count(b"\n") if self.rows.exists() else 0
 
-    def start(self, *options: str, rows: str = "rows.jsonl") -> Run:
-        """Begin a comparison."""
+    def start(self, *options: str, rows: str = "rows.jsonl", before: str = "") -> Run:
+        """Begin a comparison; `before` is what its Python does first."""
         model = ("--model", "openai:qwen2.5-coder:7b", "--base-url", self.server.host)
         fixed = ("--samples", str(SAMPLES), "--seed", "0", "--strategy", "direct", "--rows", rows)
-        command = [*HEEDING, sys.executable, "-m", "adacoder", "arena", "tasks.jsonl", *model, *fixed, *options]
-        return Run(subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL))
+        program = f"{before}\nfrom adacoder.__main__ import main\nraise SystemExit(main())"
+        command = [*HEEDING, sys.executable, "-c", program, "arena", "tasks.jsonl", *model, *fixed, *options]
+        env = {**os.environ, **self.cluster.environment}
+        return Run(
+            subprocess.Popen(command, cwd=self.folder, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        )
 
-    def on_cluster(self, *options: str) -> Run:
+    def on_cluster(self, *options: str, before: str = "") -> Run:
         """Begin a comparison on the cluster."""
-        return self.start("--dask", self.cluster.address, *options)
+        return self.start("--dask", self.cluster.address, *options, before=before)
 
 
 @dataclass
@@ -127,13 +138,14 @@ class Run:
 
 
 @contextmanager
-def site(folder: Path) -> Iterator[Site]:
-    """A site with a scheduler, and no workers yet."""
+def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
+    """A site with a scheduler, unless that `starts` later, and no workers yet."""
     (folder / "tasks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in TASKS))
     cluster = DaskCluster(folder)
     with StandIn(by_seed).in_thread() as server:
         try:
-            cluster.schedule()
+            if starts:
+                cluster.schedule()
             yield Site(folder, cluster, server)
         finally:
             for name in [*cluster.running]:  # a worker that is told to end while its scheduler does may not

@@ -113,13 +113,14 @@ class _Comparison:
         bench = Bench.opened(settings, journals, wanted.records, wanted.replays)
         try:
             async with AsyncExitStack() as stack:
-                scheduler = await stack.enter_async_context(connected(wanted.dask)) if wanted.dask else None
+                client = await stack.enter_async_context(connected(wanted.dask)) if wanted.dask else None
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="adacoder-arena-"))
                 tasks = await wanted_tasks(place, wanted.only, settings, Path(folder))
                 plan = Plan(await fit(tasks, bench.judge), wanted.models, wanted.strategies, wanted.samples, settings)
                 carrier: Carrier = bench
-                if scheduler is not None:
-                    cluster = Cluster(scheduler, plan, wanted.rows, wanted.records, complain, is_own=place.is_dir())
+                if client is not None:
+                    own = _real(place) if place.is_dir() else None
+                    cluster = Cluster(client, plan, wanted.rows, wanted.records, complain, own=own)
                     carrier = await stack.enter_async_context(cluster)
                 with _ProgressLine() as shown:
                     runner = Runner(
