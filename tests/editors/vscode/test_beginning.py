@@ -46,10 +46,10 @@ def test_first_start_offline_and_then_online(
     ):
         bench.open(first)
         question = bench.notification("AdaCoder's server is not installed. Install it into a private environment")
-        expect(question).to_contain_text("comes from the package index")
+        expect(question).to_contain_text("come from the package index")
         bench.picture("first-start")
         bench.press(question, "Install")
-        failed = bench.notification("your package index does not answer: go online")
+        failed = bench.notification("Your package index does not answer: go online")
         expect(failed).to_be_visible(timeout=INSTALLING)
         bench.picture("first-start-offline")
         pip.write_text("", encoding="utf-8")
@@ -73,10 +73,11 @@ def test_a_model_is_downloaded_and_used(bench: Workbench, model: Model, ollama: 
     bench.command("AdaCoder: Select Model")
     expect(bench.list).to_contain_text("qwen2.5-coder:7b")
     bench.picture("models")
-    bench.choose("qwen2.5-coder:3b")
-    progress = bench.notification("AdaCoder: downloading qwen2.5-coder:3b")
-    expect(progress).to_contain_text(re.compile(r"\d+.?%"))
-    bench.picture("download")
+    with ollama.downloading():
+        bench.choose("qwen2.5-coder:3b")
+        progress = bench.notification("AdaCoder: downloading qwen2.5-coder:3b")
+        expect(progress).to_contain_text(re.compile(r"\d+.?%"))
+        bench.picture("download")
     expect(progress).to_be_hidden()
     settings = bench.server.root / "user" / "User" / "settings.json"
     wait_until(lambda: "ollama:qwen2.5-coder:3b" in settings.read_text(encoding="utf-8"), "the model is set")
@@ -94,7 +95,7 @@ def test_the_walkthroughs_buttons(bench: Workbench, model: Model) -> None:
     model.says("initials", f"```python\ndef initials(name):\n{body}```")
     walkthrough = bench.page.locator(".gettingStartedContainer")
     shown = (
-        ("A model server", "Look What Works Here", bench.preview("What works here")),
+        ("A model server", "Check This Machine", bench.preview("What works here")),
         ("A model", "Select Model", bench.list.get_by_text("qwen2.5-coder:1.5b")),
         ("A first stub", "Generate It", bench.lens("✓ 2/2 examples")),
         ("A failing example, fixed", "Fix It", bench.notification("Inserted 'circle_area'.")),
