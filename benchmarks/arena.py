@@ -19,7 +19,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,9 +32,9 @@ from adacoder.arena.judge import Judge
 from adacoder.arena.rows import RowsFile
 from adacoder.arena.runner import Runner, Standing
 from adacoder.arena.tasks import ArenaTask
-from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.domain import Ended, Reply, Tokens
 from adacoder.models.backend import Session
-from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.base import Ask, Leases
 from adacoder.models.recording.about import About
 from adacoder.models.window import Window
 from adacoder.service import Service
@@ -61,15 +60,7 @@ class Instant:
         """A window that every prompt fits into."""
         return Window(1 << 17)
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
+    async def reply(self, ask: Ask) -> Reply:
         """The canonical solution."""
         return Reply(self._text, Tokens(0, 0), Ended.STOP)
 

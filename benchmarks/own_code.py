@@ -13,14 +13,13 @@ import json
 import re
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from adacoder.arena.own_code import tasks_of
 from adacoder.arena.tasks import ArenaTask, Examples
-from adacoder.domain import Ended, Example, Message, Reply, Tokens
+from adacoder.domain import Ended, Example, Reply, Tokens
 from adacoder.models.backend import Session
-from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.base import Ask, Leases
 from adacoder.models.window import Window
 from adacoder.service import Service
 from adacoder.settings import Settings
@@ -42,17 +41,9 @@ class Silent:
         """A window that every prompt fits into."""
         return Window(1 << 17)
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
+    async def reply(self, ask: Ask) -> Reply:
         """No code."""
-        self.sent += [each.content for each in messages]
+        self.sent += [each.content for each in ask.messages]
         return Reply("nothing", Tokens(0, 0), Ended.STOP)
 
     async def close(self) -> None:

@@ -35,9 +35,9 @@ from adacoder.arena.judge import PASSED, Judge
 from adacoder.arena.rows import Reading, RowsFile
 from adacoder.arena.runner import Runner, Standing
 from adacoder.arena.tasks import ArenaTask, TaskSet
-from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.domain import Ended, Reply, Tokens
 from adacoder.models.backend import Session
-from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.base import Ask, Leases
 from adacoder.models.errors import OnlyThought
 from adacoder.models.recording.about import About
 from adacoder.models.window import Window
@@ -65,15 +65,7 @@ class Replayed:
         """A window that every prompt fits into."""
         return Window(1 << 17)
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
+    async def reply(self, ask: Ask) -> Reply:
         """The next reply."""
         try:
             return Reply(next(self._replies)["reply"], Tokens(0, 0), Ended.STOP)

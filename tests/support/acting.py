@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adacoder.domain import Ended, Message, Reply, Tokens
-from adacoder.models.base import Enough, Sampling
+from adacoder.domain import Ended, Reply, Tokens
+from adacoder.models.base import Ask
 from adacoder.models.window import Window
 
 PLAN = "1. Look at the arguments.\n2. Work out the result.\n3. Return it."
@@ -30,17 +30,9 @@ class Actor:
     async def window(self) -> Window:
         return Window(8192)
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.asked.append(messages[-1].content)
-        return Reply(self._answer(messages[-1].content), Tokens(10, 5), Ended.STOP)
+    async def reply(self, ask: Ask) -> Reply:
+        self.asked.append(ask.messages[-1].content)
+        return Reply(self._answer(ask.messages[-1].content), Tokens(10, 5), Ended.STOP)
 
     def _answer(self, asked: str) -> str:
         task = asked.rstrip().splitlines()[-1]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from adacoder.domain import Ended, Message, Reply, Tokens
-from adacoder.models.base import ChatModel, Enough, Sampling
+from adacoder.models.base import Ask, ChatModel, Enough, never
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.recorder import Recorder
 from adacoder.models.recording.redaction import Redaction
@@ -23,10 +23,6 @@ TALK = (
 )
 NOTHING = Redaction()
 WINDOW = Window(8192)
-
-
-def never(text: str) -> bool:
-    return False
 
 
 def files_in(folder: Path) -> list[str]:
@@ -65,30 +61,22 @@ class Told:
             raise self._window
         return self._window
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
+    async def reply(self, ask: Ask) -> Reply:
         reply = next(self._replies)
         if isinstance(reply, BaseException):
             raise reply
-        enough(reply.text)
+        ask.enough(reply.text)
         return reply
 
     async def close(self) -> None:
         self.closed = True
 
 
-async def ask(model: ChatModel, messages: Sequence[Message], enough: Enough = never) -> Reply:
-    return await model.reply(messages, enough=enough, max_tokens=100, stop=("\n\n\n",))
+async def ask(model: ChatModel, messages: tuple[Message, ...], enough: Enough = never) -> Reply:
+    return await model.reply(Ask(messages, enough=enough, max_tokens=100, stop=("\n\n\n",)))
 
 
-async def record(path: Path, talk: Sequence[tuple[Sequence[Message], Reply]] = TALK, window: Window = WINDOW) -> None:
+async def record(path: Path, talk: Sequence[tuple[tuple[Message, ...], Reply]] = TALK, window: Window = WINDOW) -> None:
     """Record `talk`, which is not to be redacted."""
     recorder = Recorder(Told([reply for _, reply in talk], window), path, NOTHING)
     for messages, reply in talk:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from adacoder.domain import Candidate, Ended, Message, Outcome, Reply, Target, Tokens
-from adacoder.models.base import Enough, Sampling
+from adacoder.domain import Candidate, Ended, Outcome, Reply, Target, Tokens
+from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError
 from adacoder.models.window import Window
 from adacoder.project import Project
@@ -46,16 +46,8 @@ class ScriptedModel:
     async def window(self) -> Window:
         return Window(8192)
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.asked.append(messages[-1].content)
+    async def reply(self, ask: Ask) -> Reply:
+        self.asked.append(ask.messages[-1].content)
         await asyncio.sleep(0)
         if not self.replies:
             raise ModelError("The script is at its end.")

@@ -21,6 +21,7 @@ from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.role import Role
 from adacoder.domain import Candidate, Ended, Failure, FailureKind, Reply, TargetError, Verdict
 from adacoder.journal import Journal
+from adacoder.models.base import Ask
 from adacoder.models.window import Window
 from adacoder.pytext import error_line, parsed, symbols
 from adacoder.replies.extract import extract
@@ -61,7 +62,7 @@ class Telling:
     async def window(self) -> Window:
         return Window(8192)
 
-    async def reply(self, *_: object, **__: object) -> Reply:
+    async def reply(self, ask: Ask) -> Reply:
         return Reply("```python\ndef f(x):\n    return 2 * x\n```\n", ended=Ended.LENGTH)
 
 
@@ -123,9 +124,9 @@ async def test_the_event_loop_goes_on_while_a_long_reply_is_looked_at() -> None:
     let_the_loop_go_on()
 
     class Streaming(Telling):
-        async def reply(self, *_: object, **asked: Any) -> Reply:
+        async def reply(self, ask: Ask) -> Reply:
             for end in range(5000, 100_000, 100):
-                if asked["enough"]("".join(map(str, range(end)))[:end]):
+                if ask.enough("".join(map(str, range(end)))[:end]):
                     return Reply("1. Do it.", ended=Ended.STOPPED_EARLY)
                 await asyncio.sleep(0.001)
             return Reply("2. Do not.", ended=Ended.STOP)

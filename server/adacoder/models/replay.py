@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Message, Reply
-from adacoder.models.base import Enough, Sampling
+from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError, Nameless
 from adacoder.models.recording.format import as_written, read
 from adacoder.models.recording.redaction import Redaction
@@ -86,19 +86,11 @@ class ReplayModel:
             raise ModelError(window)
         return window
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        """Return the recorded reply, even if `enough` would have ended it earlier.
+    async def reply(self, ask: Ask) -> Reply:
+        """Return the recorded reply, even if `ask.enough` would have ended it earlier.
 
         Raises:
-            ReplayMismatch: `messages` are not the recorded ones, or no reply is left.
+            ReplayMismatch: the messages are not the recorded ones, or no reply is left.
             ModelError: the recording has an error instead of the reply.
         """
         number = self._answered + 1
@@ -108,7 +100,7 @@ class ReplayModel:
                 " the ladder that it was recorded with, or record it again with --record."
             )
         exchange = self._conversation.exchanges[self._answered]
-        recorded, asked = self._lines(exchange.messages), self._lines(messages)
+        recorded, asked = self._lines(exchange.messages), self._lines(ask.messages)
         if recorded != asked:
             raise ReplayMismatch(
                 f"Request number {number} is not the one recorded in {self.path}: record it again with --record.\n"
@@ -118,7 +110,7 @@ class ReplayModel:
         if isinstance(exchange.reply, str):
             raise ModelError(exchange.reply)
         await asyncio.sleep(0)
-        enough(exchange.reply.text)
+        ask.enough(exchange.reply.text)
         return exchange.reply
 
     def _lines(self, messages: Sequence[Message]) -> list[str]:

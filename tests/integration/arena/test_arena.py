@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,9 @@ from adacoder.arena.judge import Judge
 from adacoder.arena.measures import INVARIANCE, refinements
 from adacoder.arena.rows import DesignedTests, Reading, RowsFile
 from adacoder.arena.runner import Runner, Standing
-from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.domain import Ended, Reply, Tokens
 from adacoder.models.backend import Session
-from adacoder.models.base import Enough, Leases, Sampling
+from adacoder.models.base import Ask, Leases
 from adacoder.models.errors import ModelError, NotRunning, OnlyThought
 from adacoder.models.window import Window
 from adacoder.service import Service
@@ -73,16 +73,8 @@ class Model:
     async def window(self) -> Window:
         return Window(8192)
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.sent += [each.content for each in messages]
+    async def reply(self, ask: Ask) -> Reply:
+        self.sent += [each.content for each in ask.messages]
         await asyncio.sleep(0)
         said = self._says(len(self.sent))
         if isinstance(said, ModelError):

@@ -6,11 +6,9 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import pytest
 
@@ -20,9 +18,9 @@ from adacoder.arena.own_code import tasks_of
 from adacoder.arena.rows import Judged, Reading, Row, RowsFile
 from adacoder.arena.runner import Runner
 from adacoder.arena.tasks import TaskSet
-from adacoder.domain import Candidate, Message, Reply
+from adacoder.domain import Candidate, Reply
 from adacoder.models.backend import Session
-from adacoder.models.base import Leases
+from adacoder.models.base import Ask, Leases
 from adacoder.service import Service
 from adacoder.settings import Settings
 from support.scripted import ScriptedModel
@@ -311,9 +309,9 @@ class Hearing(ScriptedModel):
         super().__init__(*[reply] * 99)
         self.sent: list[str] = []
 
-    async def reply(self, messages: Sequence[Message], **options: Any) -> Reply:
-        self.sent += [each.content for each in messages]
-        return await super().reply(messages, **options)
+    async def reply(self, ask: Ask) -> Reply:
+        self.sent += [each.content for each in ask.messages]
+        return await super().reply(ask)
 
 
 async def run(tasks: TaskSet, reply: str, kept: Path) -> tuple[list[Row], Hearing]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from adacoder.arena.rows import Reading
-from adacoder.domain import Ended, Message, Reply, Tokens
+from adacoder.domain import Ended, Reply, Tokens
 from adacoder.models import backends
-from adacoder.models.base import Enough, Sampling
+from adacoder.models.base import Ask
 from adacoder.models.window import Window
 from support.commandline import Desk, new_desk
 
@@ -43,16 +42,8 @@ class Model:
     async def window(self) -> Window:
         return Window(8192)
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self._sent += [each.content for each in messages]
+    async def reply(self, ask: Ask) -> Reply:
+        self._sent += [each.content for each in ask.messages]
         return Reply(f"```python\n{self._says}```\n", Tokens(10, 5), Ended.STOP)
 
     async def close(self) -> None:

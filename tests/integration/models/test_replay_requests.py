@@ -11,9 +11,9 @@ from unittest.mock import patch
 
 import pytest
 
-from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Status, Tokens
+from adacoder.domain import JSON, Ended, Outcome, Reply, Status, Tokens
 from adacoder.models import backends
-from adacoder.models.base import ChatModel
+from adacoder.models.base import Ask, ChatModel
 from adacoder.models.errors import ModelError
 from adacoder.models.recording.format import RecordedConversation, read
 from adacoder.models.window import Window
@@ -70,9 +70,9 @@ class Scripted(Told):
         super().__init__(said, window, "scripted:m")
         self.asked: list[str] = []
 
-    async def reply(self, messages: Sequence[Message], **options: Any) -> Reply:
-        self.asked.append("\n".join(message.content for message in messages))
-        return await super().reply(messages, **options)
+    async def reply(self, ask: Ask) -> Reply:
+        self.asked.append("\n".join(message.content for message in ask.messages))
+        return await super().reply(ask)
 
 
 async def request(

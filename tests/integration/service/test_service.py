@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from adacoder.domain import Ended, FailureKind, Message, Outcome, Reply, Status
-from adacoder.models.base import Enough, Sampling
+from adacoder.domain import Ended, FailureKind, Outcome, Reply, Status
+from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError
 from adacoder.project import Project
 from adacoder.service import from_reply
@@ -264,21 +264,13 @@ async def test_requests_to_one_model_take_turns(desk: Desk) -> None:
     most = 0
 
     class Counting(ScriptedModel):
-        async def reply(
-            self,
-            messages: Sequence[Message],
-            *,
-            enough: Enough,
-            max_tokens: int,
-            stop: Sequence[str] = (),
-            sampling: Sampling | None = None,
-        ) -> Reply:
+        async def reply(self, ask: Ask) -> Reply:
             nonlocal busy, most
             busy += 1
             most = max(most, busy)
             await asyncio.sleep(0.02)
             busy -= 1
-            return await super().reply(messages, enough=enough, max_tokens=max_tokens)
+            return await super().reply(ask)
 
     desk.opens = lambda model_id: Counting(GOOD)
     target = desk.target()
@@ -292,15 +284,7 @@ async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk) -> None:
     asked = asyncio.Event()
 
     class Stalling(ScriptedModel):
-        async def reply(
-            self,
-            messages: Sequence[Message],
-            *,
-            enough: Enough,
-            max_tokens: int,
-            stop: Sequence[str] = (),
-            sampling: Sampling | None = None,
-        ) -> Reply:
+        async def reply(self, ask: Ask) -> Reply:
             asked.set()
             await asyncio.Event().wait()
             raise AssertionError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from adacoder.agents.role import Role
 from adacoder.agents.test_designer import DESIGNER, usable
 from adacoder.domain import Candidate, Ended, Example, Failure, FailureKind, Message, Reply, Target, Verdict
 from adacoder.journal import Journal
-from adacoder.models.base import Enough, Sampling
+from adacoder.models.base import Ask
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
 from adacoder.source.locate import locate
@@ -54,21 +54,13 @@ class Model:
     async def window(self) -> Window:
         return Window(8192)
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        enough: Enough,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.asked.append((tuple(messages), max_tokens, tuple(stop)))
+    async def reply(self, ask: Ask) -> Reply:
+        self.asked.append((ask.messages, ask.max_tokens, ask.stop))
         text = self.replies.pop(0)
         if self.obeys:
-            text = text[: min((text.index(each) for each in stop if each in text), default=len(text))]
+            text = text[: min((text.index(each) for each in ask.stop if each in text), default=len(text))]
         for end in range(4, len(text), 4):
-            if enough(text[:end]):
+            if ask.enough(text[:end]):
                 return Reply(text[:end], ended=Ended.STOPPED_EARLY)
         return Reply(text)
 

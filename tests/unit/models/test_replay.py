@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Candidate, Ended, Message, Reply, Tokens
+from adacoder.models.base import Ask
 from adacoder.models.recording.about import About
 from adacoder.models.recording.format import BadRecording, read
 from adacoder.models.recording.recorder import Recorder
@@ -64,7 +65,7 @@ async def test_the_window_is_the_recorded_one(tmp_path: Path) -> None:
 async def test_what_else_is_asked_for_is_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "talk"
     await record(path)
-    reply = await ReplayModel(path).reply(TALK[0][0], enough=lambda _: True, max_tokens=7, stop=("x",))
+    reply = await ReplayModel(path).reply(Ask(TALK[0][0], enough=lambda _: True, max_tokens=7, stop=("x",)))
     assert reply == TALK[0][1]
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from adacoder import __version__
 from adacoder.domain import Ended, Message, Outcome, Reply, Status, Timing, Tokens
+from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError, Stalled
 from adacoder.models.recording.format import Exchange, read
 from adacoder.models.recording.recorder import CannotRecord, Recorder
@@ -20,7 +21,7 @@ from adacoder.models.recording.redaction import Redaction
 from adacoder.models.replay import ReplayModel
 from adacoder.models.window import Window
 from adacoder.source.locate import locate
-from support.recordings import CODE, NOTHING, SYSTEM, TALK, Told, ask, files_in, never, record, room_for
+from support.recordings import CODE, NOTHING, SYSTEM, TALK, Told, ask, files_in, record, room_for
 
 STUB = 'def f(x):\n    """The next one.\n\n    >>> f(1)\n    2\n    """\n'
 
@@ -151,7 +152,7 @@ async def test_a_reply_that_was_cancelled_is_recorded_as_such(tmp_path: Path) ->
     path = tmp_path / "talk"
 
     class Silent(Told):
-        async def reply(self, *_: object, **__: object) -> Reply:
+        async def reply(self, ask: Ask) -> Reply:
             asked.set()
             await asyncio.Event().wait()
             raise AssertionError
@@ -275,5 +276,5 @@ async def test_the_conversation_that_is_replayed_is_not_recorded_into(tmp_path: 
     assert path.read_bytes() == before
     recorder = Recorder(ReplayModel(path), tmp_path / "other", NOTHING)
     assert recorder.name == f"replay:{path}"
-    assert await recorder.reply((SYSTEM, Message("user", "Write f.")), enough=never, max_tokens=1) == TALK[0][1]
+    assert await recorder.reply(Ask((SYSTEM, Message("user", "Write f.")), max_tokens=1)) == TALK[0][1]
     assert read(tmp_path / "other")[0].model == "ollama:m"
