@@ -48,6 +48,11 @@ class Ask:
     """The reply ends before any of these texts."""
     sampling: Sampling = Sampling()
 
+    @property
+    def text(self) -> str:
+        """Texts of all messages, one below the other."""
+        return "\n".join(message.content for message in self.messages)
+
 
 class Answering(Protocol):
     """A model as Agents see it."""
