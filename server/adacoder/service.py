@@ -21,6 +21,7 @@ from adacoder.agents.role import Role
 from adacoder.agents.test_designer import DESIGNER, usable
 from adacoder.aside import aside
 from adacoder.checks import Checks, with_evidence
+from adacoder.conclusion import conclude
 from adacoder.domain import (
     AdaCoderError,
     Attempt,
@@ -32,7 +33,6 @@ from adacoder.domain import (
     Status,
     Target,
     Verdict,
-    conclude,
 )
 from adacoder.messages import Text, joined
 from adacoder.models.backend import Session

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"messages", "visible", "domain", "traces", "journal", "settings", "project", "task"})
+    frozenset({"messages", "visible", "domain", "conclusion", "traces", "journal", "settings", "project", "task"})
     | {"private_files", "pytext", "privacy", "aside", "foreign_json", "thoughts"},
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),

@@ -18,7 +18,8 @@ import pytest
 
 from adacoder import report
 from adacoder.agents.code_evaluator import CodeEvaluator
-from adacoder.domain import Attempt, Coverage, Example, Failure, FailureKind, Line, Outcome, Status, Verdict, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, Coverage, Example, Failure, FailureKind, Line, Outcome, Status, Verdict
 from adacoder.journal import Journal
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import Host, Program

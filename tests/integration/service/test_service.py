@@ -13,6 +13,7 @@ from adacoder.domain import Ended, FailureKind, Outcome, Reply, Status
 from adacoder.models.errors import ModelError
 from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
+from adacoder.report.as_json import step_json
 from adacoder.service import from_reply
 from adacoder.settings import Rules
 from adacoder.source.locate import Documented, locate
@@ -75,7 +76,7 @@ async def test_what_is_not_verified_carries_no_edit(desk: Desk) -> None:
     assert outcome.status is Status.FAILED
     assert outcome.edits == ()
     assert len(model.asked) == 3
-    assert [step.json().get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
+    assert [step_json(step).get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
 
 
 async def test_fix_of_a_function_that_passes_asks_no_model(desk: Desk) -> None:
@@ -111,7 +112,7 @@ async def test_check_judges_what_stands_there(desk: Desk) -> None:
         )
         statuses.append(outcome.status)
         (step,) = outcome.steps
-        assert (step.action, step.json()["ran"], step.json()["total"]) == ("evaluate", True, 2)
+        assert (step.action, step_json(step)["ran"], step_json(step)["total"]) == ("evaluate", True, 2)
         assert outcome.edits == ()
     assert statuses == [Status.VERIFIED, Status.FAILED]
 
@@ -381,7 +382,7 @@ async def test_the_papers_rules_can_be_chosen(desk: Desk) -> None:
     desk.settings = replace(desk.settings, rules=Rules.PAPER)
     blindly, _ = await desk.run(desk.target(), start=start)
     assert blindly.status is Status.FAILED
-    repairs = [step.json()["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
+    repairs = [step_json(step)["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
     assert repairs == [["imports_added"], ["debugged"]]
 
 

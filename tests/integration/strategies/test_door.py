@@ -39,6 +39,7 @@ from adacoder.domain import (
 from adacoder.journal import Journal
 from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
+from adacoder.report.as_json import step_json
 from adacoder.strategies import STRATEGIES, most_rounds
 from adacoder.strategies.strategy import Strategy
 from adacoder.task import Mode, Task, current
@@ -277,7 +278,7 @@ async def test_a_tree_search_shows_as_a_tree_and_returns_its_best_node(tmp_path:
         ("by counting", "second"),
     ]
     last = outcome.steps[-1]
-    assert last.json()["branch"] == ["by counting", "second"]
+    assert step_json(last)["branch"] == ["by counting", "second"]
     assert "by counting · second · scoring the attempt" in report.progress(last, 3)
 
 
@@ -324,7 +325,7 @@ async def test_a_trace_tells_what_a_failing_example_executed_and_decides_nothing
     assert traces[0].is_complete
     assert traces[0].executed[-1].gave == "7.0"
     assert [step.action for step in outcome.steps] == ["write", "evaluate", "trace", "write", "evaluate"]
-    step = outcome.steps[2].json()
+    step = step_json(outcome.steps[2])
     assert (step["lines"], step["complete"]) == (len(traces[0].executed), True)
 
 

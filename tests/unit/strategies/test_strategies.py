@@ -11,6 +11,7 @@ import pytest
 
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Role
+from adacoder.conclusion import conclude
 from adacoder.domain import (
     Candidate,
     Example,
@@ -23,7 +24,6 @@ from adacoder.domain import (
     Status,
     Target,
     Verdict,
-    conclude,
 )
 from adacoder.journal import Journal
 from adacoder.models.base import Sampling
