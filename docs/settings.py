@@ -10,8 +10,7 @@ from typing import Any
 from adacoder.messages import Named, Text
 from adacoder.settings import SETTINGS, Settings
 from adacoder.settings.values import LONG_TEXT, Setting
-from adacoder.strategies import STRATEGIES
-from adacoder.strategies.table import COLUMNS, rows
+from adacoder.strategies import COLUMNS, STRATEGIES, rows
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "client" / "package.json"

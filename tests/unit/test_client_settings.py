@@ -14,8 +14,7 @@ import pytest
 
 from adacoder.cli import commands
 from adacoder.settings import SETTINGS, Settings, from_project, merge
-from adacoder.strategies import STRATEGIES
-from adacoder.strategies.table import rows
+from adacoder.strategies import STRATEGIES, rows
 from support.paths import ROOT
 
 

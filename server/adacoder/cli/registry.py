@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from adacoder.report import VERSION
-from adacoder.strategies.table import rows
+from adacoder.strategies import rows
 
 _SHOWN = ("name", "calls", "feedback", "tests", "selection", "agents", "paper")
 """Columns of the table, with the widest last. `--json` also has `t`."""

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 
 from adacoder.strategies import adacoder, agentcoder, direct
 from adacoder.strategies.auto import AUTO
-from adacoder.strategies.codetree import CODETREES
-from adacoder.strategies.intervenor import INTERVENOR
-from adacoder.strategies.ldb import LDB
+from adacoder.strategies.codetree import CODETREES, STRATEGY_LIST
 from adacoder.strategies.lpw import LPW
 from adacoder.strategies.mapcoder import MAPCODER
-from adacoder.strategies.reflexion import REFLEXION
+from adacoder.strategies.revising import INTERVENOR, LDB, REFLEXION, SELF_DEBUGGING
 from adacoder.strategies.self_collaboration import SELF_COLLABORATION
-from adacoder.strategies.self_debugging import SELF_DEBUGGING
-from adacoder.strategies.self_planning import SELF_PLANNING
 from adacoder.strategies.semag import SEMAGS
-from adacoder.strategies.strategy_list import STRATEGY_LIST
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
@@ -28,7 +23,7 @@ STRATEGIES: Mapping[str, Strategy] = {
     each.name: each
     for each in (
         *(adacoder.ADACODER, adacoder.NO_PLANNER, adacoder.NO_DEBUGGER, adacoder.NEITHER),
-        *(AUTO, direct.DIRECT, direct.COT, SELF_PLANNING, direct.RESAMPLE, STRATEGY_LIST),
+        *(AUTO, direct.DIRECT, direct.COT, direct.SELF_PLANNING, direct.RESAMPLE, STRATEGY_LIST),
         *(SELF_DEBUGGING, REFLEXION, INTERVENOR, SELF_COLLABORATION),
         *(agentcoder.AGENTCODER, agentcoder.PROGRAMMER_ONLY, agentcoder.NOTHING_RUN),
         *(agentcoder.EXECUTOR_ONLY, agentcoder.ONE_AGENT),
@@ -54,3 +49,24 @@ def most_rounds(mode: Mode, settings: Settings) -> int:
         return 1
     models = settings.rounds_by_model(is_started=mode is Mode.FIX)
     return sum(strategy.spends(most).rounds for _, most in models)
+
+
+COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
+"""`calls`: model calls in the best and the worst case, with the paper's t."""
+
+
+def rows() -> list[dict[str, str]]:
+    """One row per strategy, keyed by column."""
+    return [
+        {
+            "name": each.name,
+            "paper": each.paper,
+            "agents": ", ".join(dict.fromkeys(role.agent.replace("_", " ") for role in each.roles)),
+            "calls": f"{each.best_calls} to {each.spends(None).calls}",
+            "t": "–" if each.iterations is None else str(each.iterations),
+            "feedback": each.feedback,
+            "tests": each.tests,
+            "selection": each.selection,
+        }
+        for each in STRATEGIES.values()
+    ]

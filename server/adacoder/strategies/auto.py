@@ -16,9 +16,9 @@ from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.request import Request
 from adacoder.agents.tracing import observed, shown
 from adacoder.domain import Attempt, FailureKind
-from adacoder.strategies.agentcoder_roles import DESIGNER
-from adacoder.strategies.codetree_roles import SOLVER, THINKER
-from adacoder.strategies.ldb import JUDGE, REWRITER
+from adacoder.strategies.agentcoder import DESIGNER
+from adacoder.strategies.codetree import SOLVER, THINKER
+from adacoder.strategies.revising import JUDGE, REWRITER
 from adacoder.strategies.strategy import Strategy
 
 _STALLED = 2

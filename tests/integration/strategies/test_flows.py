@@ -20,8 +20,7 @@ from adacoder.domain import Candidate, Outcome, Status, Step
 from adacoder.journal import Evaluated, Journal, OpenStep, Waiting
 from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
-from adacoder.strategies import FAMILIES, STRATEGIES
-from adacoder.strategies.table import rows
+from adacoder.strategies import FAMILIES, STRATEGIES, rows
 from adacoder.task import Mode, Task
 from support.acting import Actor
 from support.sampling import sampled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adacoder.domain import FailureKind, Reply, Status
-from adacoder.strategies import codetree_roles as roles
+from adacoder.strategies import codetree as roles
 from support.team import BROKEN, MEMORISED, PASSED, TARGET, Says, Team, matching, written
 
 ONE, TWO, THREE = ("sort",), ("sort", "count"), ("sort", "count", "search")

@@ -12,9 +12,8 @@ import pytest
 from adacoder.agents.tracing import complexity, likeness
 from adacoder.domain import Attempt, Candidate, Example, Reply, Status
 from adacoder.strategies import STRATEGIES
-from adacoder.strategies import semag_roles as roles
-from adacoder.strategies.semag import Semag
-from adacoder.strategies.semag_discussion import weightiest
+from adacoder.strategies import semag as roles
+from adacoder.strategies.semag import Semag, weightiest
 from adacoder.traces import Trace
 from support.team import BROKEN, EXAMPLES, PASSED, TARGET, UNREADABLE, Says, Team, matching, steps_of, written
 
