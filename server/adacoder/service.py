@@ -50,7 +50,7 @@ from adacoder.source.docstring import add_examples
 from adacoder.source.imports import ImportIndex
 from adacoder.source.shareable import shareable
 from adacoder.source.undeclared import undeclared
-from adacoder.strategies import LISTED, STRATEGIES, most_rounds
+from adacoder.strategies import most_rounds, strategy_named
 from adacoder.task import Mode, Task, current
 
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
@@ -176,9 +176,7 @@ class Service(Checks):
 
     async def _run_strategy(self, task: Task, model: LeasedModel, max_iterations: int | None) -> Outcome:
         target, start = task.target, task.start
-        strategy = STRATEGIES.get(task.settings.strategy)
-        if strategy is None:
-            raise AdaCoderError(f"There is no strategy '{task.settings.strategy}': choose one of {LISTED}.")
+        strategy = strategy_named(task.settings.strategy)
 
         evaluator = await self._evaluator(task, covers=True)
         budget, ceiling = strategy.spends(max_iterations), Ceiling.of(task.settings)

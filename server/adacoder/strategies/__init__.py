@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from adacoder.messages import AdaCoderError
 from adacoder.strategies import adacoder, agentcoder, direct
 from adacoder.strategies.auto import AUTO
 from adacoder.strategies.codetree import CODETREES, STRATEGY_LIST
@@ -30,13 +31,25 @@ STRATEGIES: Mapping[str, Strategy] = {
         *(MAPCODER, *CODETREES, *SEMAGS, LDB, LPW),
     )
 }
-"""All strategies by name, as listed in an editor's settings, the docs and `adacoder strategies`."""
-FAMILIES = tuple(
-    name for name in STRATEGIES if not any(name.startswith(f"{other}-") for other in STRATEGIES if other != name)
-)
-"""All names except variants such as `codetree-bfs`."""
-LISTED = f"{', '.join(FAMILIES)} and the variants that `adacoder strategies` lists"
+"""All strategies by name, ablations included."""
+FAMILIES = tuple(name for name in STRATEGIES if ":" not in name)
+"""Names of the families, which editors offer. An ablation is `FAMILY:VARIANT`, such as `codetree:bfs`."""
+LISTED = f"{', '.join(FAMILIES)}, or an ablation that `adacoder strategies --all` lists"
 """The available names as a phrase."""
+
+
+def strategy_named(name: str) -> Strategy:
+    """Return the strategy that a user named.
+
+    Raises:
+        AdaCoderError: there is none.
+    """
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    renamed = next((each for each in STRATEGIES if ":" in each and each.replace(":", "-") == name), None)
+    if renamed is not None:
+        raise AdaCoderError(f"The strategy '{name}' is now called '{renamed}'.")
+    raise AdaCoderError(f"There is no strategy '{name}': choose one of {LISTED}.")
 
 
 def most_rounds(mode: Mode, settings: Settings) -> int:
@@ -55,8 +68,8 @@ COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "select
 """`calls`: model calls in the best and the worst case, with the paper's t."""
 
 
-def rows() -> list[dict[str, str]]:
-    """One row per strategy, keyed by column."""
+def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
+    """One row per family, and per ablation if wanted, keyed by column."""
     return [
         {
             "name": each.name,
@@ -68,5 +81,6 @@ def rows() -> list[dict[str, str]]:
             "tests": each.tests,
             "selection": each.selection,
         }
-        for each in STRATEGIES.values()
+        for name, each in STRATEGIES.items()
+        if has_ablations or name in FAMILIES
     ]

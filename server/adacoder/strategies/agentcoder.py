@@ -143,7 +143,7 @@ AGENTCODER = Strategy(
 )
 PROGRAMMER_ONLY = replace(
     AGENTCODER,
-    name="agentcoder-programmer",
+    name="agentcoder:programmer",
     summary="agentcoder's programmer alone, once",
     paper=f"{AGENTCODER.paper}, its ablation: programmer only",
     roles=(PROGRAMMER,),
@@ -157,7 +157,7 @@ PROGRAMMER_ONLY = replace(
 )
 NOTHING_RUN = replace(
     PROGRAMMER_ONLY,
-    name="agentcoder-designer",
+    name="agentcoder:designer",
     summary="agentcoder's programmer and designer, by whose tests it refines its code; nobody runs them",
     paper=f"{AGENTCODER.paper}, its ablation: programmer and test designer",
     roles=(PROGRAMMER, PROGRAMMER_CHECKS, DESIGNER),
@@ -169,7 +169,7 @@ NOTHING_RUN = replace(
 )
 EXECUTOR_ONLY = replace(
     AGENTCODER,
-    name="agentcoder-executor",
+    name="agentcoder:executor",
     summary="agentcoder's programmer and executor, on the docstring's examples only",
     paper=f"{AGENTCODER.paper}, its ablation: programmer and executor",
     roles=(PROGRAMMER, PROGRAMMER_AGAIN),
@@ -182,7 +182,7 @@ EXECUTOR_ONLY = replace(
 )
 ONE_AGENT = replace(
     AGENTCODER,
-    name="agentcoder-one-agent",
+    name="agentcoder:one-agent",
     summary="agentcoder with one agent that writes both the function and its tests",
     paper=f"{AGENTCODER.paper}, its ablation: one agent for both",
     roles=(BOTH, PROGRAMMER_AGAIN, DESIGNER_TOO),

@@ -100,7 +100,7 @@ class _Node:
 class CodeTree:
     """The tree search.
 
-    Its variants `-bfs` and `-dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
+    Its variants `:bfs` and `:dfs` (section 4.3) have no critic. Table 4 ablates the critic's tasks one by one.
     """
 
     programs: int = 20
@@ -199,15 +199,15 @@ _UNLED = CodeTree(strategies=3, scores=False, verifies=False, aborts=False)
 CODETREES = (
     _codetree("", "searches a tree of strategies and reflections, led by a critic", "", CodeTree()),
     _codetree(
-        "-bfs",
+        ":bfs",
         "codetree without a critic, breadth first: the first that passes",
         ", section 4.3",
         replace(_UNLED, breadth_first=True),
     ),
-    _codetree("-dfs", "codetree without a critic, depth first: the first that passes", ", section 4.3", _UNLED),
-    _codetree("-no-verification", "codetree that accepts whatever passes", ", Table 4", CodeTree(verifies=False)),
-    _codetree("-no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
-    _codetree("-no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
+    _codetree(":dfs", "codetree without a critic, depth first: the first that passes", ", section 4.3", _UNLED),
+    _codetree(":no-verification", "codetree that accepts whatever passes", ", Table 4", CodeTree(verifies=False)),
+    _codetree(":no-abort", "codetree that gives up no branch", ", Table 4", CodeTree(aborts=False)),
+    _codetree(":no-scoring", "codetree that values nodes by examples alone", ", Table 4", CodeTree(scores=False)),
 )
 """The full search first, then its variants without a critic and its ablations."""
 

@@ -231,7 +231,7 @@ def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
     switches = {"verification": verifies, "suggestion": suggests, "discussion": discusses}
     off = [name for name, is_on in switches.items() if not is_on]
     return Strategy(
-        name="-".join(["semag", *(f"no-{name}" for name in off)]),
+        name=f"semag:{'-'.join(f'no-{name}' for name in off)}".rstrip(":"),
         summary=f"semag without {' and '.join(off)}" if off else "climbs from writing to plans, traces and discussion",
         paper="SEMAG: Self-Evolutionary Multi-Agent Code Generation" + (", its ablation" if off else ""),
         roles=tuple(roles),
