@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
 from adacoder.agents.conversation import Conversation
 from adacoder.agents.debug_specialist import DebugSpecialist
+from adacoder.agents.example_designer import DESIGNER, usable
 from adacoder.agents.prompt import Briefing, brief
 from adacoder.agents.request import Request
 from adacoder.agents.role import Role
-from adacoder.agents.test_designer import DESIGNER, usable
 from adacoder.aside import aside
 from adacoder.checks import Checks, with_evidence
 from adacoder.conclusion import conclude

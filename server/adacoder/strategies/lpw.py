@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adacoder.agents.advisor import advisor, coder
+from adacoder.agents.attempt_traces import shown
 from adacoder.agents.budget import Budget
 from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role, always
-from adacoder.agents.tracing import shown
 from adacoder.domain import Reply, Target
 from adacoder.replies.judgement import is_accepted
 from adacoder.strategies.direct import BY_PLAN, FIRST_PLANNER

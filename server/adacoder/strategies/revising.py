@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from adacoder.agents.advisor import advisor, coder, told
+from adacoder.agents.attempt_traces import observed, shown
 from adacoder.agents.budget import Budget
 from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Role
-from adacoder.agents.tracing import observed, shown
 from adacoder.domain import Candidate
 from adacoder.strategies.strategy import Strategy
 from adacoder.traces import Trace

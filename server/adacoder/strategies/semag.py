@@ -13,11 +13,11 @@ from itertools import product
 from typing import Any, TypeVar
 
 from adacoder.agents.advisor import advisor, coder, said, told
+from adacoder.agents.attempt_traces import complexity, failing, likeness, observed, shown
 from adacoder.agents.budget import Budget
 from adacoder.agents.programming_assistant import WRITER
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Limits, Role
-from adacoder.agents.tracing import complexity, failing, likeness, observed, shown
 from adacoder.domain import Attempt, Reply, Target
 from adacoder.models.base import Sampling
 from adacoder.replies.marks import marks

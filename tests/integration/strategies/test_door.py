@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from adacoder import report
 from adacoder.agents.budget import Budget
 from adacoder.agents.code_evaluator import CodeEvaluator
+from adacoder.agents.example_designer import DESIGNER
 from adacoder.agents.failures import traced
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.request import Request
 from adacoder.agents.role import Limits, Role
-from adacoder.agents.test_designer import DESIGNER
 from adacoder.domain import (
     Attempt,
     Candidate,

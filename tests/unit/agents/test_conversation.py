@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from adacoder.agents.conversation import Conversation
+from adacoder.agents.example_designer import DESIGNER, usable
 from adacoder.agents.failures import described
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.prompt import Briefing, brief
 from adacoder.agents.prompt_engineer import PLANNER
 from adacoder.agents.role import Role
-from adacoder.agents.test_designer import DESIGNER, usable
 from adacoder.domain import Candidate, Ended, Example, Failure, FailureKind, Reply, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.models.base import Ask

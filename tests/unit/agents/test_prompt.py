@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.agents import prompt
+from adacoder.agents.example_designer import DESIGNER
 from adacoder.agents.failures import describe, described
 from adacoder.agents.programming_assistant import WRITER, WRITER_BY_PLAN
 from adacoder.agents.prompt_engineer import PLANNER
-from adacoder.agents.test_designer import DESIGNER
 from adacoder.domain import Example, Failure, FailureKind, Message, Target, Verdict
 from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from adacoder.agents.tracing import complexity, likeness
+from adacoder.agents.attempt_traces import complexity, likeness
 from adacoder.domain import Attempt, Candidate, Example, Reply, Status
 from adacoder.strategies import STRATEGIES
 from adacoder.strategies import semag as roles
