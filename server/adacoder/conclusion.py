@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adacoder.domain import Attempt, FailureKind, Outcome, Status, Target, Verdict
-
-_UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
-"""Failures of text that does not parse, if the interpreter received it at all."""
+from adacoder.domain import UNPARSED, Attempt, FailureKind, Outcome, Status, Target, Verdict
 
 
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
@@ -46,7 +43,7 @@ def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     failure = attempt.verdict.failure
     if failure is None:
         return outcome
-    if not attempt.verdict.parses and failure.kind in _UNPARSED:
+    if not attempt.verdict.parses and failure.kind in UNPARSED:
         return replace(outcome, status=Status.ERROR, reason=failure.message)
     if failure.kind is FailureKind.DENIED:
         return replace(outcome, status=Status.DENIED, reason=failure.message)

@@ -289,6 +289,8 @@ class FailureKind(StrEnum):
     """The child process broke the evaluator's protocol. Only hostile or badly broken code does that."""
 
 
+UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
+"""Failures of text that does not parse, if the interpreter received it at all."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
@@ -321,7 +323,7 @@ NOTHING = Reached()
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SourceLine:
     """A line of the file with the candidate in place: its 1-based number, and its text with its indentation."""
 
     number: int
@@ -336,8 +338,8 @@ class Coverage:
     """
 
     lines: tuple[int, ...]
-    unreached: tuple[Line, ...] = ()
-    branches: tuple[tuple[Line, bool], ...] = ()
+    unreached: tuple[SourceLine, ...] = ()
+    branches: tuple[tuple[SourceLine, bool], ...] = ()
     """Evaluated tests, each with the result it never had; empty if the interpreter does not report branches."""
 
 

@@ -11,8 +11,8 @@ from adacoder.domain import (
     Edit,
     Failure,
     Isolation,
-    Line,
     Outcome,
+    SourceLine,
     Step,
     Timing,
     Tokens,
@@ -107,7 +107,7 @@ def _coverage(coverage: Coverage) -> JSON:
     }
 
 
-def _line(line: Line) -> dict[str, JSON]:
+def _line(line: SourceLine) -> dict[str, JSON]:
     return {"line": line.number, "text": line.text.strip()}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from adacoder.agents.advisor import advisor, coder, told
 from adacoder.agents.attempt_traces import observed, shown
@@ -124,6 +123,6 @@ LDB = Strategy(
     roles=(WRITER, JUDGE, REWRITER),
     iterations=10,  # section 4.1
     budget=_budget,
-    run=Revising(JUDGE, REWRITER, shows=partial(shown, in_blocks=True)).run,
+    run=Revising(JUDGE, REWRITER, shows=lambda trace: shown(trace, in_blocks=True)).run,
     feedback="the error, and a trace",
 )

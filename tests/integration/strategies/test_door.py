@@ -29,9 +29,9 @@ from adacoder.domain import (
     Example,
     Failure,
     FailureKind,
-    Line,
     Outcome,
     Reply,
+    SourceLine,
     Status,
     Target,
     Verdict,
@@ -284,7 +284,7 @@ async def test_a_tree_search_shows_as_a_tree_and_returns_its_best_node(tmp_path:
 
 def test_a_trace_in_a_prompt_is_bounded() -> None:
     step = Executed(1, 2, (("x", "1" * 200),))
-    code = (Line(2, "    return x"),)
+    code = (SourceLine(2, "    return x"),)
     few, many = Trace((step,), code=code), Trace((step,) * 100, (step,) * 100, left_out=7, code=code)
     words = traced(few), traced(many)
     assert not any(isinstance(each, str) for each in words)
