@@ -6,7 +6,7 @@ from adacoder.report.difference import unified_diff
 from adacoder.report.doctests import as_doctest, failed_example, what_came
 from adacoder.report.markdown import fenced, inline
 from adacoder.report.outcome import exit_code, label, notes, summary
-from adacoder.report.steps import fixed, progress, score
+from adacoder.report.step_words import fixed, progress, score
 from adacoder.report.unreached import unreached
 
 __all__ = [

@@ -14,7 +14,7 @@ from adacoder.pytext import dedent
 from adacoder.report.doctests import as_doctest, failed_example
 from adacoder.report.markdown import fenced, inline
 from adacoder.report.outcome import label, notes, total_tokens
-from adacoder.report.steps import fixed, score
+from adacoder.report.step_words import fixed, score
 from adacoder.source.text import apply_edits
 from adacoder.task import current
 
