@@ -515,7 +515,7 @@ from adacoder.settings import Settings
 
 async def main():
     model = await open_model("qwen2.5-coder:7b", Settings(host=sys.argv[1]), Session(), lambda said: None)
-    print((await model.reply([Message("user", "Write f.")], enough=lambda text: False, max_tokens=100)).text, end="")
+    print((await model.reply(Ask((Message("user", "Write f."),), max_tokens=100))).text, end="")
     await model.close()
 
 asyncio.run(main())
