@@ -172,7 +172,7 @@ def test_a_sparse_file_is_not_read(tmp_path: Path) -> None:
 
 def test_a_docstring_of_too_many_examples_is_no_list_of_examples() -> None:
     many = MODULE.replace("    >>> f(1)\n    2\n", "    >>> f(1)\n    2\n" * 5000)
-    with pytest.raises(TargetError, match=r"stands in a docstring of more than 40,000 characters"):
+    with pytest.raises(TargetError, match=r"is in a docstring of more than 40,000 characters"):
         locate(many, PATH, FOLDER, qualname="f")
     (one,) = documented(many, PATH, FOLDER)
     assert one.unreadable is not None

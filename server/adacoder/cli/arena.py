@@ -104,7 +104,7 @@ class _Comparison:
         for name in wanted.strategies:
             strategy_named(name)
         if wanted.dask is not None and wanted.replays is not None:
-            raise AdaCoderError("What --replay answers needs no model, and so no cluster: leave --dask out.")
+            raise AdaCoderError("--replay needs no model and no cluster: leave --dask out.")
         if wanted.dask is not None:
             require_trusted(wanted.dask, without_tls=wanted.dask_without_tls)
         rows = RowsFile(wanted.rows)

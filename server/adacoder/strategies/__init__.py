@@ -49,7 +49,7 @@ def strategy_named(name: str) -> Strategy:
     renamed = next((each for each in STRATEGIES if ":" in each and each.replace(":", "-") == name), None)
     if renamed is not None:
         raise AdaCoderError(f"The strategy '{name}' is now called '{renamed}'.")
-    raise AdaCoderError(f"There is no strategy '{name}': choose one of {LISTED}.")
+    raise AdaCoderError(f"There is no strategy '{name}': choose from {LISTED}.")
 
 
 def most_rounds(mode: Mode, settings: Settings) -> int:

@@ -103,7 +103,7 @@ TEACHER = advisor("teacher", "teach", "finding a method to repair the function",
 """Describes a method to repair `code` after its `error`, but writes no code."""
 INTERVENOR = Strategy(
     name="intervenor",
-    summary="a learner writes, and a teacher tells it how to repair what failed",
+    summary="a learner writes, and a teacher explains how to repair the failure",
     paper="INTERVENOR: Prompting the Coding Ability of LLMs with the Interactive Chain of Repair (Wang et al., 2024)",
     roles=(LEARNER, LEARNER_AGAIN, TEACHER),
     iterations=5,  # the paper states none: as many as AdaCoder, for comparison

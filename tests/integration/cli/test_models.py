@@ -101,7 +101,7 @@ def test_the_winner_is_written_into_the_settings_and_nothing_else_changes(desk: 
     text = path.read_text(encoding="utf-8")
     assert text.startswith('# mine\n[project]\nname   = "x"\n')
     assert tomllib.loads(text)["tool"]["adacoder"] == {"model": "openai:good", "strategy": "direct"}
-    assert f"Wrote model and strategy into {path}." in ran.err
+    assert f"Wrote model and strategy to {path}." in ran.err
 
 
 def test_nobody_wins_where_nothing_is_right(desk: Desk, sent: list[str]) -> None:
@@ -116,7 +116,7 @@ def test_nobody_wins_where_nothing_is_right(desk: Desk, sent: list[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--write",), "TASKS and --write go with --rank"),
+        (("--write",), "TASKS and --write need --rank"),
         (("--rank", "--model", "openai:good", "--strategy", "none"), "There is no strategy 'none'"),
         ((), "11434"),
     ],

@@ -66,7 +66,7 @@ async def test_without_a_name_the_best_installed_model_is_used(model_id: str | N
 async def test_a_kind_alone_names_no_model(model_id: str, write: str) -> None:
     with pytest.raises(Nameless) as caught:
         await open_model(model_id, Settings(base_url="localhost/v1"))
-    assert str(caught.value) == f"'{model_id}' alone names no model: write {write} with --model."
+    assert str(caught.value) == f"'{model_id}' needs the name of a model: write {write} with --model."
 
 
 async def test_without_a_name_and_without_a_model_the_pull_is_named() -> None:
@@ -93,8 +93,8 @@ async def test_code_stays_in_the_users_network_unless_it_may_leave(monkeypatch: 
             with pytest.raises(LeavesNetwork) as caught:
                 await open_model("qwen2.5-coder:7b", Settings(host=server.host))
             assert str(caught.value) == (
-                f"The server at {server.host} is neither on this machine nor in a private network, so your code would"
-                " leave yours: name one that is with --host or OLLAMA_HOST, or allow it with --allow-cloud."
+                f"The server at {server.host} is outside your network, so your code would"
+                " leave it: name a private server with --host or OLLAMA_HOST, or allow it with --allow-cloud."
             )
             assert server.seen == []
             allowed = await open_model("qwen2.5-coder:7b", Settings(host=server.host, allow_cloud=True))

@@ -340,7 +340,7 @@ async def test_a_reply_that_takes_longer_than_the_user_allows(kind: ServerKind, 
         with pytest.raises(TooSlow) as caught:
             await ask(model, max_tokens=5000)
         assert sentence(caught.value, server) == (
-            f"The reply of '{CODER}' was not whole after 0.5 s: raise --reply-timeout,"
+            f"The reply of '{CODER}' was not complete after 0.5 s: raise --reply-timeout,"
             " or choose a smaller model with --model."
         )
         await server.until("disconnected 2")

@@ -183,7 +183,7 @@ THOUGHTS = "<think>\nThe mean is the sum by the count. I have to be careful with
 
 async def test_who_does_nothing_but_think_is_told_of() -> None:
     request = Asking(THOUGHTS, THOUGHTS)
-    with pytest.raises(OnlyThought, match=r"All that the model 'model' wrote were thoughts"):
+    with pytest.raises(OnlyThought, match=r"The server sent thoughts of the model 'model', but no reply"):
         await request.write()
     with pytest.raises(OnlyThought):
         await Asking(THOUGHTS).suggest()

@@ -50,7 +50,7 @@ class Recorder:
             raise CannotRecord(path, "it leads out of the workspace")
         try:
             if path.exists() and not path.is_file():
-                raise CannotRecord(path, "it is no regular file")
+                raise CannotRecord(path, "it is not a regular file")
             if isinstance(model, ReplayModel) and path.exists() and path.samefile(model.path):
                 raise CannotRecord(path, "it is the conversation that is replayed")
             with path.open("ab") as file:

@@ -225,7 +225,7 @@ async def test_an_error_of_the_model_is_told_before_one_of_the_disk(tmp_path: Pa
     [
         (CODE, "it holds something else"),
         ('{"adacoder": "conversation", "version": 2, "model": "m"}\n', "another version of AdaCoder wrote it"),
-        ('{"adacoder": "conversation", "version": 3,', "what begins in line 1 is not understood"),
+        ('{"adacoder": "conversation", "version": 3,', "the part from line 1 on is not understood"),
     ],
 )
 def test_no_file_is_overwritten_that_is_not_a_recording(tmp_path: Path, content: str, why: str) -> None:
@@ -257,7 +257,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         Recorder(telling([]), tmp_path / "none" / "talk", NOTHING)
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(CannotRecord, match="it is no regular file"):
+        with pytest.raises(CannotRecord, match="it is not a regular file"):
             Recorder(telling([]), path, NOTHING)
 
 
