@@ -164,7 +164,7 @@ async def test_each_switch_leaves_out_its_agents(verifies: bool, suggests: bool,
         if not is_on
     ]
     team = Team([], SAYS, alike)
-    await team.run("-".join(["semag", *(f"no-{name}" for name in off)]), 1)
+    await team.run(f"semag:{'-'.join(f'no-{name}' for name in off)}" if off else "semag", 1)
     assert team.actions == [
         *("write", "plan", *["verify"] * verifies, "write"),
         *("explain", *["suggest"] * suggests, "write"),
