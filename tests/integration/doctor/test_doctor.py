@@ -291,11 +291,11 @@ def later(time: timedelta) -> str:
         ({"context_length": 8192}, "yes"),
         (
             {"context_length": 4096},
-            "yes, with a window of 4,096 tokens, so that the first request loads it anew",
+            "yes, with a window of 4,096 tokens, so the first request loads it again",
         ),
         (
             {"context_length": 4 * 8192},
-            "yes, with a window of 32,768 tokens, so that the first request loads it anew",
+            "yes, with a window of 32,768 tokens, so the first request loads it again",
         ),
         ({"name": MODEL.upper(), "context_length": 8192}, "yes"),
         (
