@@ -493,7 +493,7 @@ async def test_an_openai_compatible_server(tmp_path: Path) -> None:
     ("base_url", "model", "name", "words"),
     [
         (None, "qwen", "Server", "--base-url"),
-        ("ftp://here", "qwen", "Server", "no address"),
+        ("ftp://here", "qwen", "Server", "not an address"),
         ("http://127.0.0.1:1/v1", "qwen", "Server", "No OpenAI-compatible server answers"),
         ("the stand-in", "other", "Model", "has no model 'other'"),
     ],
