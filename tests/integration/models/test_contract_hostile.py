@@ -13,6 +13,7 @@ import pytest
 
 from adacoder.domain import Ended, Reply
 from adacoder.models import served, waiting
+from adacoder.models.base import Ask
 from adacoder.models.errors import BadReply, CannotConnect, ModelError, ModelMissing, Stalled, TooSlow
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines
@@ -400,5 +401,5 @@ async def test_an_address_that_only_looks_like_one(
     monkeypatch.setattr("adacoder.models.address.Address.is_private", _yes)
     model: ServedModel = model_at(host, kind=kind)
     with pytest.raises(ModelError, match=f"is not an address of an {kind.kind.name} server"):
-        await model.reply(MESSAGES, enough=lambda _: False, max_tokens=8)
+        await model.reply(Ask(MESSAGES, max_tokens=8))
     await model.close()

@@ -341,11 +341,11 @@ TROUBLE = {
     "JSON without an end": (Script(body="[" * 200_000), "(it does not answer like an Ollama server)"),
     "a path that it does not have": (
         Script(status=404, body="404 page not found"),
-        "is no Ollama server: name the address of one",
+        "is not an Ollama server: name the address of one",
     ),
     "a method that it does not allow": (
         Script(status=405, body="405 method not allowed"),
-        "What answers at HOST is no Ollama server: name the address of one with --host or OLLAMA_HOST.",
+        "The server at HOST is not an Ollama server: name the address of one with --host or OLLAMA_HOST.",
     ),
     "an ability that the model lacks": (
         Script(status=400, error=f'"{CODER}" does not support thinking'),
@@ -511,11 +511,12 @@ import asyncio, sys
 from adacoder.domain import Message
 from adacoder.models.backend import Session
 from adacoder.models.backends import open_model
+from adacoder.models.base import Ask
 from adacoder.settings import Settings
 
 async def main():
     model = await open_model("qwen2.5-coder:7b", Settings(host=sys.argv[1]), Session(), lambda said: None)
-    print((await model.reply([Message("user", "Write f.")], enough=lambda text: False, max_tokens=100)).text, end="")
+    print((await model.reply(Ask((Message("user", "Write f."),), max_tokens=100))).text, end="")
     await model.close()
 
 asyncio.run(main())

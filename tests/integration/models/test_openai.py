@@ -21,7 +21,7 @@ from adacoder.domain import Ended, Message
 from adacoder.models import address
 from adacoder.models.backend import Session
 from adacoder.models.backends import open_model
-from adacoder.models.base import ChatModel
+from adacoder.models.base import Ask, ChatModel
 from adacoder.models.errors import (
     OPENAI,
     CannotConnect,
@@ -150,7 +150,7 @@ async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.Mo
             " leave it: name a private server with --base-url (most end in /v1), or allow it with --allow-cloud."
         )
         near = await opened(server.host)
-        assert (await near.reply(MESSAGES, enough=lambda _: False, max_tokens=64)).text == CODE
+        assert (await near.reply(Ask(MESSAGES, max_tokens=64))).text == CODE
         await near.close()
 
 
@@ -223,13 +223,14 @@ sys.addaudithook(hook)
 from adacoder.domain import Ended, Message
 from adacoder.models.backend import Session
 from adacoder.models.backends import open_model
+from adacoder.models.base import Ask
 from adacoder.settings import Settings
 
 async def main():
     settings = Settings(base_url=sys.argv[1])
     model = await open_model("openai:qwen2.5-coder:7b", settings, Session(), lambda said: None)
     before = sorted({"openai", "httpx", "httpx2", "pydantic", "ollama"} & sys.modules.keys())
-    reply = await model.reply([Message("user", "Write f.")], enough=lambda text: False, max_tokens=100)
+    reply = await model.reply(Ask((Message("user", "Write f."),), max_tokens=100))
     await model.close()
     after = sorted({"openai", "httpx"} & sys.modules.keys())
     print(json.dumps([reply.text, contacts, before, after]))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Candidate, Ended, Message, Reply, Tokens
+from adacoder.models.base import Ask
 from adacoder.models.recording.about import About
 from adacoder.models.recording.format import BadRecording, read
 from adacoder.models.recording.recorder import Recorder
@@ -18,7 +19,7 @@ from adacoder.models.replay import ReplayMismatch, ReplayModel
 from adacoder.models.window import Window
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
-from support.recordings import CODE, NOTHING, SYSTEM, TALK, Told, ask, record
+from support.recordings import CODE, NOTHING, SYSTEM, TALK, ask, record, telling
 
 HEADER = (
     '{"adacoder": "conversation", "version": 3, "model": "ollama:m",'
@@ -64,7 +65,7 @@ async def test_the_window_is_the_recorded_one(tmp_path: Path) -> None:
 async def test_what_else_is_asked_for_is_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "talk"
     await record(path)
-    reply = await ReplayModel(path).reply(TALK[0][0], enough=lambda _: True, max_tokens=7, stop=("x",))
+    reply = await ReplayModel(path).reply(Ask(TALK[0][0], enough=lambda _: True, max_tokens=7, stop=("x",)))
     assert reply == TALK[0][1]
 
 
@@ -163,7 +164,7 @@ async def test_of_several_conversations_that_about_the_request_is_followed(tmp_p
     path = tmp_path / "talk"
     requests = [("f", 1, None), ("f", 1, "pass"), ("g", 1, None), ("g", 2, None), ("f", 2, None)]
     for number, (name, rung, start) in enumerate(requests):
-        told = Told([Reply(f"{name}{rung}{start}")], Window(4096 + number), name=f"ollama:{number}")
+        told = telling([Reply(f"{name}{rung}{start}")], Window(4096 + number), name=f"ollama:{number}")
         recorder = Recorder(told, path, NOTHING, about(tmp_path, name, rung, start))
         await ask(recorder, TALK[0][0])
     elsewhere = tmp_path / "elsewhere"
@@ -194,7 +195,7 @@ async def test_a_recording_is_replayed_on_another_machine(tmp_path: Path) -> Non
     path = tmp_path / "talk"
     asked = "FileNotFoundError: '{}/data.csv', <f at 0x{}>\nSee '{}/x' and '/home/someone/x'."
     ada = Redaction(workspaces=["/home/ada/shop"], homes=["/home/ada"])
-    recorder = Recorder(Told([Reply("x")]), path, ada)
+    recorder = Recorder(telling([Reply("x")]), path, ada)
     await ask(recorder, (Message("user", asked.format("/home/ada/shop", "7f2fbb7a4960", "/home/ada")),))
     there = (Message("user", asked.format("/srv/src/shop", "55d0c8a1b2e0", "/home/someone")),)
     replay = ReplayModel(path)
