@@ -107,7 +107,7 @@ BAD: dict[str, tuple[Run, int, str]] = {
     "unverified without write": (
         Run(("generate", "shapes.py::hypotenuse", "--allow-unverified"), serves=False),
         2,
-        "goes with --write",
+        "needs --write",
     ),
     "no place": (Run(("generate",), serves=False), 2, "Missing argument"),
     "an unknown command": (Run(("create",), serves=False), 2, "No such command 'create'"),
