@@ -363,7 +363,7 @@ def _imported_of(heavy: tuple[str, ...], package: Path, modules: str, done: str 
     script = f"import sys, {modules}; {done or 'pass'}; print([m for m in {heavy!r} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(package.parent)},
         cwd=package.parent,
         capture_output=True,
         text=True,

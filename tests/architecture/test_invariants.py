@@ -88,6 +88,13 @@ BREAKS: list[tuple[Rule, str, str]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package. Each test breaks one file of it and restores it."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    return shutil.copytree(PACKAGE, tmp_path_factory.mktemp("copy") / "adacoder", ignore=ignored)
+
+
 @pytest.mark.parametrize("rule", dict.fromkeys(rule for rule, _, _ in BREAKS), ids=lambda rule: rule.__name__)
 def test_invariant_holds(rule: Rule) -> None:
     assert rule(PACKAGE) == []
@@ -96,13 +103,16 @@ def test_invariant_holds(rule: Rule) -> None:
 @pytest.mark.parametrize(
     ("rule", "place", "addition"), BREAKS, ids=[f"{rule.__name__}-{place}" for rule, place, _ in BREAKS]
 )
-def test_broken_copy_is_reported(rule: Rule, place: str, addition: str, tmp_path: Path) -> None:
-    copy = tmp_path / "adacoder"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+def test_broken_copy_is_reported(rule: Rule, place: str, addition: str, copy: Path) -> None:
     broken = copy / place
-    text = broken.read_text(encoding="utf-8") if broken.exists() else ""
-    broken.write_text(f"{text}\n{addition}\n", encoding="utf-8")
-    assert rule(copy)
+    whole = broken.read_text(encoding="utf-8") if broken.exists() else None
+    broken.write_text(f"{whole or ''}\n{addition}\n", encoding="utf-8")
+    try:
+        assert rule(copy)
+    finally:
+        broken.unlink()
+        if whole is not None:
+            broken.write_text(whole, encoding="utf-8")
 
 
 @pytest.mark.parametrize(

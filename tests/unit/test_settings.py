@@ -72,8 +72,8 @@ def test_a_value_is_taken(values: dict[str, object], name: str, expected: object
         ({"keepAlive": ""}, "a duration such as 10m"),
         ({"roundsPerModel": 0}, "whole number from 1 to 50"),
         ({"replyTimeout": 0}, "number from 1 to 86400"),
-        ({"colour": "blue"}, "no setting"),
-        ({"record": "/tmp/x"}, "no setting"),
+        ({"colour": "blue"}, "not a setting"),
+        ({"record": "/tmp/x"}, "not a setting"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_left_out_with_one_notice(values: dict[str, object], says: str) -> None:

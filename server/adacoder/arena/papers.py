@@ -54,7 +54,7 @@ _ABLATION = {
 }
 _ROUNDS = tuple(Slice(f"t={most}", measure=by_round(most)) for most in range(MOST_ROUNDS + 1))
 _PROGRAMS = tuple(Slice(str(most), measure=by_program(most)) for most in range(1, MOST_PROGRAMS + 1))
-_PREFIX = "Each point is what the first rounds gave, cut there; no run of its own."
+_PREFIX = "Each point is the result of the first rounds of one run; it is not a separate run."
 
 
 def _change(number: str, dataset: str, of: str) -> Grid:
@@ -136,7 +136,7 @@ _ADACODER_TABLES = (
         (Slice("Proportion", counting=measures.refinements),),
         {"strategy": ("agentcoder", "mapcoder", "intervenor", "self-collaboration", "adacoder")},
         needs="digests of the attempts' code and messages",
-        remark="Failures are those of the shown examples; the paper's are those of the hidden tests.",
+        remark="Failures are failures of shown examples; the paper counts failures of hidden tests.",
         kinds=measures.REFINEMENTS,
         corner="Refinement Type",
     ),
@@ -315,7 +315,7 @@ _CODETREE_TABLES = (
         lines=_by({"CodeTree-BFS": "codetree:bfs", "CodeTree-DFS": "codetree:dfs"}),
         corner="Search",
         measure=measures.pass_at_1,
-        remark="Depth and width are those of the strategies; the paper varies them.",
+        remark="Depth and width are fixed by the strategies; the paper varies them.",
     ),
     Grid(
         "CodeTree, Table 4",
@@ -429,7 +429,7 @@ _SEMAG_TABLES = (
 
 SUMMARY = Grid(
     "Summary",
-    "What each model and strategy came to",
+    "Results of each model and strategy",
     (
         Slice("cells", measure=measures.cells, form=Form.COUNT),
         Slice("pass@1, %", measure=measures.pass_at_1),
