@@ -142,7 +142,6 @@ async def test_a_recording_tells_all_that_the_request_was(tmp_path: Path) -> Non
         "settings": {
             "strategy": "adacoder",
             "max_iterations": 2,
-            "rules": "ordered",
             "timeout": 10.0,
             "isolation": "seatbelt",
             "context_tokens": 8192,

@@ -13,7 +13,7 @@ from adacoder.project import below
 from adacoder.settings import Settings
 
 _RECORDED_SETTINGS = (
-    *("strategy", "max_iterations", "rules", "timeout", "isolation", "context_tokens", "temperature", "seed"),
+    *("strategy", "max_iterations", "timeout", "isolation", "context_tokens", "temperature", "seed"),
     "instructions",
 )
 """Settings that shape a request. Other settings may not be recorded: they name hosts, paths and private files."""
