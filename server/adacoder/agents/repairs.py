@@ -106,11 +106,10 @@ def _standing(candidate: Candidate, target: Target, undefined: Callable[[Candida
     )
 
 
-def paper_indentation(candidate: Candidate, _: Target) -> Candidate:
-    """Apply the paper's own rule (Algorithm 3, lines 6-25).
+def realigned(candidate: Candidate, _: Target) -> Candidate:
+    """Round indentation down to whole levels of four columns, and indent a line after a colon one level deeper.
 
-    It rounds indentation down to whole levels of four columns. If a line after a colon is not deeper, it goes one level
-    deeper.
+    This is the paper's own rule (Algorithm 3, lines 6-25).
     """
     if _parses(candidate):
         return candidate
@@ -184,7 +183,7 @@ def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: Imp
     return replace(candidate, imports=(*candidate.imports, *found)) if found else candidate
 
 
-RULES: tuple[Rule, ...] = (paper_indentation, truncated)
+RULES: tuple[Rule, ...] = (realigned, truncated)
 """Rules in the order in which they are tried: columns first, because they show where the function ends."""
 
 

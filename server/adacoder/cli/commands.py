@@ -156,7 +156,7 @@ _record = click.option(
     "--record",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Add the conversation with the model to FILE, for replay:FILE.",
+    help="Record the conversation with the model in FILE, for replay:FILE.",
 )
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")

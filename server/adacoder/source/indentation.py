@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from adacoder.pytext import Lines, indent_width, logical_lines, normalize, string_interiors
 
 if TYPE_CHECKING:
-
     from adacoder.pytext import LogicalLine
 
 WHITE = " \t\f"

@@ -49,7 +49,7 @@ def repaired(candidate: Candidate, target: Target | None = None) -> tuple[Candid
 MENDED = (
     ("truncated", "def f(x):\n    a = x\n    return a +", "def f(x):\n    a = x"),
     (
-        "paper_indentation",
+        "realigned",
         "def f(x):\n    for a in x:\n    print(a)\n     return 1",
         "def f(x):\n    for a in x:\n        print(a)\n    return 1",
     ),
@@ -158,7 +158,7 @@ class TestImports:
         result, kept = repaired(candidate)
         function = "def f(x):\n    for a in x:\n        b = sqrt(a)\n    return max(b,\n        sqrt())"
         assert result == Candidate(function, ("from math import sqrt",))
-        assert kept == ("paper_indentation", "truncated", "imports_added")
+        assert kept == ("realigned", "truncated", "imports_added")
 
 
 DICTIONARY = (
