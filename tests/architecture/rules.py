@@ -337,18 +337,23 @@ def checking_is_light(package: Path) -> list[str]:
 
 def files_run_in_no_circle(package: Path) -> list[str]:
     """Invariant 7: no file imports itself by way of others; what it imports for its types only counts too."""
-    known = {_module(file): file for file in files(package)}
-    graph = {name: {found for each in file.imports() if (found := each) in known} for name, file in known.items()}
-    for name, used in graph.items():
-        used -= {each for each in used if any(other.startswith(f"{each}.") for other in used)} | {name}
     try:
-        graphlib.TopologicalSorter(graph).prepare()
+        graphlib.TopologicalSorter(import_graph(package)).prepare()
     except graphlib.CycleError as error:
         return [" imports ".join(reversed(error.args[1]))]
     return []
 
 
-def _module(file: File) -> str:
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """The modules of the package, and which of them each one imports."""
+    known = {module_of(file): file for file in files(package)}
+    graph = {name: {each for each in file.imports() if each in known} for name, file in known.items()}
+    for name, used in graph.items():
+        used -= {each for each in used if any(other.startswith(f"{each}.") for other in used)} | {name}
+    return graph
+
+
+def module_of(file: File) -> str:
     """The dotted name of a file."""
     return "adacoder." + file.place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 

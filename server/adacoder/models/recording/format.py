@@ -44,7 +44,7 @@ class BadRecording(ModelError):
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
-            f"{path} is no recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
+            f"{path} is not a recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
         )
         self.why = why
 
@@ -155,7 +155,7 @@ def read(path: Path) -> RecordedConversation:
             line += last.count("\n")
             _add(_checked(dict, read_json(value)), conversation)
     except (LookupError, TypeError, ValueError, ArithmeticError):
-        raise BadRecording(path, f"what begins in line {line} is not understood") from None
+        raise BadRecording(path, f"the part from line {line} on is not understood") from None
     return conversation
 
 
