@@ -117,7 +117,7 @@ def test_a_prompt_that_changed_shows_where(desk: Desk) -> None:
     ("file", "why"),
     [
         ("no/talk.txt", "No such file or directory"),
-        ("pipe", "it is no regular file"),
+        ("pipe", "it is not a regular file"),
     ],
 )
 def test_what_cannot_be_recorded_in_is_told_and_left_alone(desk: Desk, file: str, why: str) -> None:

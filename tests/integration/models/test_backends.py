@@ -136,7 +136,7 @@ async def test_what_cannot_be_recorded_in_leaves_no_connection_open(tmp_path: Pa
     path = tmp_path / "folder"
     path.mkdir()
     async with StandIn(["def f(): ..."]) as server:
-        with pytest.raises(CannotRecord, match="it is no regular file"):
+        with pytest.raises(CannotRecord, match="it is not a regular file"):
             await open_model("qwen2.5-coder:7b", Settings(host=server.host, record=path))
         await server.until_idle()
         assert server.requests == []
