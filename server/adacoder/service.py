@@ -188,7 +188,7 @@ class Service(Checks):
             budget,
             conversation=_conversation(task, model, strategy.roles, ceiling),
             evaluator=evaluator,
-            specialist=DebugSpecialist(await self._index(task), task.journal, task.settings.rules),
+            specialist=DebugSpecialist(await self._index(task), task.journal),
             journal=task.journal,
             ceiling=ceiling,
         )

@@ -117,7 +117,9 @@ class Team:
         self.traced.append((self._number(candidate), example))
         return self.traces(self._number(candidate), example)
 
-    async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
+    async def repair(
+        self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
+    ) -> Candidate:
         """As `DebugSpecialist.repair`: no rule helps."""
         return candidate
 

@@ -33,7 +33,7 @@ from adacoder.settings import Settings
 from adacoder.task import Task
 
 _COUNTING = (
-    *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout", "rules"),
+    *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
 """Settings that a cell's row depends on and that are not members of the row."""

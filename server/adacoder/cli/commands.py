@@ -157,7 +157,7 @@ _record = click.option(
     "--record",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Append the conversation with the model to FILE, for --model replay:FILE.",
+    help="Record the conversation with the model in FILE, for --model replay:FILE.",
 )
 _all_settings = _settings(*(name for name, setting in SETTINGS.items() if setting.option is not None))
 _examination = _settings("interpreter", "isolation", "hide", "show")

@@ -24,6 +24,7 @@ STRATEGIES: Mapping[str, Strategy] = {
     each.name: each
     for each in (
         *(adacoder.ADACODER, adacoder.NO_PLANNER, adacoder.NO_DEBUGGER, adacoder.NEITHER),
+        adacoder.PAPER_RULES,
         *(AUTO, direct.DIRECT, direct.COT, direct.SELF_PLANNING, direct.RESAMPLE, STRATEGY_LIST),
         *(SELF_DEBUGGING, REFLEXION, INTERVENOR, SELF_COLLABORATION),
         *(agentcoder.AGENTCODER, agentcoder.PROGRAMMER_ONLY, agentcoder.NOTHING_RUN),

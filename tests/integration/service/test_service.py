@@ -15,7 +15,6 @@ from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
 from adacoder.report.as_json import step_json
 from adacoder.service import from_reply
-from adacoder.settings import Rules
 from adacoder.source.locate import Documented, locate
 from adacoder.source.text import apply_edits
 from adacoder.task import Task, current
@@ -383,13 +382,13 @@ async def test_parameters_by_other_names_keep_their_values(desk: Desk, body: str
     assert inserted(outcome)[outcome.target.body.start :].strip() == expected
 
 
-async def test_the_papers_rules_can_be_chosen(desk: Desk) -> None:
+async def test_a_strategy_repairs_by_the_papers_rules(desk: Desk) -> None:
     halves = "```python\ndef hypotenuse(a, b):\n  squares = a * a + b * b\n  return math.sqrt(squares)\n```"
     desk.settings = replace(desk.settings, max_iterations=0)
     start = from_reply(halves, desk.target())
     mended, _ = await desk.run(desk.target(), start=start)
     assert mended.status is Status.VERIFIED
-    desk.settings = replace(desk.settings, rules=Rules.PAPER)
+    desk.settings = replace(desk.settings, strategy="adacoder:paper-rules")
     blindly, _ = await desk.run(desk.target(), start=start)
     assert blindly.status is Status.FAILED
     repairs = [step_json(step)["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]

@@ -75,7 +75,9 @@ class Scripted:
         self.calls.append("evaluate")
         return self.verdicts.get(candidate, UNREADABLE)
 
-    async def repair(self, target: Target, candidate: Candidate, verdict: Verdict) -> Candidate:
+    async def repair(
+        self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
+    ) -> Candidate:
         self.calls.append("repair")
         return mended(candidate) if self.mends else candidate
 
