@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from adacoder.agents.request import Request
 from adacoder.agents.role import Field, Role
+from adacoder.conclusion import conclude
 from adacoder.domain import (
     Candidate,
     Example,
@@ -20,7 +21,6 @@ from adacoder.domain import (
     Span,
     Target,
     Verdict,
-    conclude,
 )
 from adacoder.journal import Journal
 from adacoder.models.base import Sampling

@@ -64,7 +64,7 @@ _PASSES = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Standing:
+class _StaticRank:
     """Static rank of a candidate; the greater, the further it gets."""
 
     parses: bool
@@ -119,12 +119,12 @@ def repaired_by_rules(
     return (best, tuple(kept)) if reached.parses else (candidate, ())
 
 
-def _standing(candidate: Candidate, target: Target, undefined: Callable[[Candidate], tuple[str, ...]]) -> _Standing:
+def _standing(candidate: Candidate, target: Target, undefined: Callable[[Candidate], tuple[str, ...]]) -> _StaticRank:
     line = error_line(candidate.function) or inf
     broken = sum(parsed(part) is None for part in (*candidate.imports, *candidate.definitions))
     function = find_function(candidate.function, target.name)
     judged = line == inf and not broken
-    return _Standing(
+    return _StaticRank(
         parses=line == inf,
         line=line,
         sound=-broken,

@@ -26,7 +26,7 @@ from adacoder.models.base import Leases
 from adacoder.privacy.access import leads_out
 from adacoder.pytext import parsed
 from adacoder.replies.extract import extract
-from adacoder.report.journal import journal
+from adacoder.report.journal_document import journal
 from adacoder.report.outcome import total_tokens
 from adacoder.service import Service
 from adacoder.settings import Settings

@@ -55,7 +55,7 @@ ADACODER = Strategy(
     feedback="the error",
 )
 NO_PLANNER = Strategy(
-    name="adacoder-no-planner",
+    name="adacoder:no-planner",
     summary="writes without a plan and repairs by rule, up to t + 1 times",
     paper=f"{_PAPER}, its ablation without the planner",
     roles=(WRITER,),
@@ -63,7 +63,7 @@ NO_PLANNER = Strategy(
     run=AdaCoder(has_planner=False).run,
 )
 NO_DEBUGGER = Strategy(
-    name="adacoder-no-debugger",
+    name="adacoder:no-debugger",
     summary="as adacoder, without repairs by rule",
     paper=f"{_PAPER}, its ablation without the debugger",
     roles=(WRITER, WRITER_BY_PLAN, PLANNER),
@@ -72,7 +72,7 @@ NO_DEBUGGER = Strategy(
     feedback="the error",
 )
 NEITHER = Strategy(
-    name="adacoder-neither",
+    name="adacoder:neither",
     summary="only writes without a plan, up to t + 1 times",
     paper=f"{_PAPER}, its ablation without both",
     roles=(WRITER,),

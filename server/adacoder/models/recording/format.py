@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from adacoder import __version__
-from adacoder.domain import JSON, Ended, Message, Outcome, Reply, Tokens
+from adacoder.domain import JSON, Ended, Failure, Message, Outcome, Reply, Tokens
 from adacoder.foreign_json import read_json
 from adacoder.models.errors import ModelError
 from adacoder.models.window import Window
@@ -45,7 +45,7 @@ class BadRecording(ModelError):
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
-            f"{path} is no recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
+            f"{path} is not a recorded conversation ({why}): name a file that this AdaCoder wrote with --record."
         )
         self.why = why
 
@@ -100,16 +100,30 @@ def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, 
 def outcome_json(outcome: Outcome) -> dict[str, JSON]:
     """Return the end of a conversation: the Outcome, without time-dependent fields."""
     verdict = outcome.verdict
+    isolation = None if verdict is None else verdict.isolation
     told: dict[str, JSON] = {
         "status": outcome.status,
         "reason": outcome.reason,
         "rounds": outcome.rounds,
         "candidate": None if outcome.candidate is None else outcome.candidate.text,
-        "failure": None if verdict is None or verdict.failure is None else verdict.failure.json(),
-        "isolation": None if verdict is None or verdict.isolation is None else verdict.isolation.json(),
+        "failure": None if verdict is None or verdict.failure is None else _failure_json(verdict.failure),
+        "isolation": None if isolation is None else {"level": isolation.level, "by": [*isolation.by]},
         "notes": [*(() if verdict is None else verdict.notes), *outcome.notes],
     }
     return {"outcome": told}
+
+
+def _failure_json(failure: Failure) -> JSON:
+    source, want = (None, None) if failure.example is None else (failure.example.source, failure.example.want)
+    return {
+        "kind": failure.kind,
+        "message": failure.message,
+        "example": source,
+        "want": want,
+        "got": failure.got,
+        "error": failure.error,
+        "line": failure.line,
+    }
 
 
 def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
@@ -155,7 +169,7 @@ def read(path: Path) -> list[RecordedConversation]:
                 raise BadRecording(path, "another version of AdaCoder wrote it")
             _add(entry, found)
         except (LookupError, TypeError, ValueError, ArithmeticError):
-            raise BadRecording(path, f"what begins in line {line} is not understood") from None
+            raise BadRecording(path, f"the part from line {line} on is not understood") from None
         line += value.count("\n")
     return found
 
