@@ -30,7 +30,7 @@ from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.rows import RowsFile
-from adacoder.arena.runner import Runner, Standing
+from adacoder.arena.runner import Progress, Runner
 from adacoder.domain import Reply
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases

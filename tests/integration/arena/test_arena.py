@@ -12,8 +12,8 @@ from adacoder.arena.cells import Bench, Plan
 from adacoder.arena.formats import load
 from adacoder.arena.judge import HiddenJudge
 from adacoder.arena.measures import INVARIANCE, refinements
-from adacoder.arena.rows import DesignedTests, Reading, RowsFile
-from adacoder.arena.runner import Runner, Standing
+from adacoder.arena.rows import DesignedTests, RowsFile, RowsReader
+from adacoder.arena.runner import Progress, Runner
 from adacoder.models.backend import Session
 from adacoder.models.base import Leases
 from adacoder.models.errors import ModelError, NotRunning, OnlyThought
@@ -76,8 +76,8 @@ class Hall:
         return {path: path.read_text() for path in found}
 
     async def run(
-        self, *strategies: str, samples: int = 1, hear: Callable[[Standing], None] = lambda _: None
-    ) -> Standing:
+        self, *strategies: str, samples: int = 1, hear: Callable[[Progress], None] = lambda _: None
+    ) -> Progress:
         async def open_model(*_: object) -> ScriptedModel:
             return self.model
 
@@ -200,7 +200,7 @@ async def test_attempts_tell_what_a_refinement_changed(tmp_path: Path) -> None:
     empty = "```python\ndef double(x):\n    pass\n\n\ndef triple(x):\n    pass\n```\n"
     hall = Hall(tmp_path, lambda _: empty)
     await hall.run("adacoder:neither")
-    rows = list(Reading().rows(hall.rows))
+    rows = list(RowsReader().rows(hall.rows))
     assert [len(row.attempts) for row in rows] == [2, 2]
     assert [row.programs for row in rows] == [1, 1]
     assert all(each.is_empty and each.code and each.message for row in rows for each in row.attempts)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.arena.rows import Reading
+from adacoder.arena.rows import RowsReader
 from adacoder.models import backends
 from adacoder.models.base import Ask
 from adacoder.models.scripted import ScriptedModel
