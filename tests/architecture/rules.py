@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"messages", "visible", "domain", "traces", "journal", "settings", "project", "task"})
+    frozenset({"messages", "visible", "domain", "conclusion", "traces", "journal", "settings", "project", "task"})
     | {"private_files", "pytext", "privacy", "aside", "foreign_json", "thoughts"},
     frozenset({"source", "replies", "models", "sandbox"}),
     frozenset({"agents"}),
@@ -80,8 +80,8 @@ RUNNING = frozenset(
 
 STARTING = {
     "create_subprocess_exec": ("aside.py", "sandbox/probe.py", "sandbox/process.py"),
-    "execv": ("sandbox/launcher.py",),
-    "which": ("sandbox/choice.py", "sandbox/isolation/installed.py"),
+    "execv": ("sandbox/child/launcher.py",),
+    "which": ("sandbox/environment/choice.py", "sandbox/isolation/installed.py"),
 }
 """Where programs are started and looked for; the interpreter that is looked for runs inside, and `aside.py` starts
 nothing but AdaCoder itself."""
@@ -220,17 +220,18 @@ def the_source_is_entered_by_its_doors(package: Path) -> list[str]:
     ]
 
 
-INSIDE = tuple(
-    f"sandbox/{name}.py"
-    for name in ("template", "worker", "standing", "compiling", "finders", "names", "observing", "tracing")
-)
-"""What the user's interpreter executes."""
+INSIDE = "sandbox/child/"
+"""What other processes execute: the user's interpreter, and the launcher that becomes it."""
 
 
 def what_runs_inside_stands_alone(package: Path) -> list[str]:
     """Invariant 4: what runs inside needs but the standard library, and Python 3.8 can read it."""
     found = []
-    for place in INSIDE:
+    places = [path.relative_to(package).as_posix() for path in sorted((package / INSIDE).glob("*.py"))]
+    # They load each other by their paths; only the type checker sees these imports.
+    each_other = {f"adacoder.{place.removesuffix('.py').replace('/', '.')}" for place in places}
+    known = sys.stdlib_module_names | {"adacoder.sandbox.child"} | each_other
+    for place in places:
         source = (package / place).read_text(encoding="utf-8")
         try:
             tree = ast.parse(source, feature_version=(3, 8))
@@ -239,9 +240,6 @@ def what_runs_inside_stands_alone(package: Path) -> list[str]:
             continue
         relative = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
         found += [f"{place} imports relatively"] if relative else []
-        # They load each other by their paths; only the type checker sees these imports.
-        each_other = {f"adacoder.{other.removesuffix('.py').replace('/', '.')}" for other in INSIDE}
-        known = sys.stdlib_module_names | {"adacoder.sandbox"} | each_other
         imported = File(place, tree).imports()
         foreign = (name for name in imported if name not in known and name.partition(".")[0] not in known)
         found += [f"{place} imports {name}" for name in foreign]
@@ -303,7 +301,7 @@ def cancellation_goes_through(package: Path) -> list[str]:
     """Invariant 6: whoever catches a cancellation raises it again."""
     found = []
     for file in files(package):
-        if file.place in (*INSIDE, "sandbox/launcher.py"):
+        if file.place.startswith(INSIDE):
             continue  # they run in a process of their own, where nothing is cancelled
         for node in file.nodes:
             if not isinstance(node, ast.ExceptHandler):
@@ -339,18 +337,23 @@ def checking_is_light(package: Path) -> list[str]:
 
 def files_run_in_no_circle(package: Path) -> list[str]:
     """Invariant 7: no file imports itself by way of others; what it imports for its types only counts too."""
-    known = {_module(file): file for file in files(package)}
-    graph = {name: {found for each in file.imports() if (found := each) in known} for name, file in known.items()}
-    for name, used in graph.items():
-        used -= {each for each in used if any(other.startswith(f"{each}.") for other in used)} | {name}
     try:
-        graphlib.TopologicalSorter(graph).prepare()
+        graphlib.TopologicalSorter(import_graph(package)).prepare()
     except graphlib.CycleError as error:
         return [" imports ".join(reversed(error.args[1]))]
     return []
 
 
-def _module(file: File) -> str:
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """The modules of the package, and which of them each one imports."""
+    known = {module_of(file): file for file in files(package)}
+    graph = {name: {each for each in file.imports() if each in known} for name, file in known.items()}
+    for name, used in graph.items():
+        used -= {each for each in used if any(other.startswith(f"{each}.") for other in used)} | {name}
+    return graph
+
+
+def module_of(file: File) -> str:
     """The dotted name of a file."""
     return "adacoder." + file.place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
@@ -360,7 +363,7 @@ def _imported_of(heavy: tuple[str, ...], package: Path, modules: str, done: str 
     script = f"import sys, {modules}; {done or 'pass'}; print([m for m in {heavy!r} if m in sys.modules])"
     ran = subprocess.run(
         [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(package.parent)},
         cwd=package.parent,
         capture_output=True,
         text=True,
@@ -377,7 +380,7 @@ def stdout_is_the_protocols(package: Path) -> list[str]:
         if file.room in ("cli", "__main__") or file.place == "lsp/stdio.py":
             continue
         found += [f"{file.place} calls print" for name in _called(file.nodes) if name == "print"]
-        if file.place == "sandbox/worker.py":
+        if file.place == "sandbox/child/worker.py":
             continue  # its stdout is the candidate's, in a process of its own
         found += [
             f"{file.place}:{node.lineno} uses sys.stdout"
@@ -483,12 +486,55 @@ READERS = {
 """Who opens files, and which."""
 
 
+SHARED_CLASS_NAMES = frozenset(
+    {
+        *("Calls", "Cell", "Constant", "Definition", "Finding", "Form", "Found", "Judge", "Kind", "Known", "Listing"),
+        *("Place", "Ranking", "Reading", "Server", "Shown", "Standing", "Statement", "View", "Work"),
+    }
+)
+"""Names that classes of other rooms still share, without their underscores. No new one may come."""
+SHARED_FILE_NAMES = frozenset(
+    {
+        *("dependencies.py", "errors.py", "examples.py", "health.py", "imports.py", "installed.py", "judge.py"),
+        *("names.py", "server.py", "tables.py", "work.py"),
+    }
+)
+"""Names that files of other rooms still share. No new one may come."""
+
+
+def classes_have_names_of_their_own(package: Path) -> list[str]:
+    """No two classes have the same name, with or without an underscore."""
+    places: dict[str, list[str]] = {}
+    for file in files(package):
+        for node in file.nodes:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(file.place)
+    return _shared(places, SHARED_CLASS_NAMES)
+
+
+def files_have_names_of_their_own(package: Path) -> list[str]:
+    """No two files have the same name, and none has the name of a test."""
+    places: dict[str, list[str]] = {}
+    for file in files(package):
+        name = file.place.rpartition("/")[2]
+        if name != "__init__.py":
+            places.setdefault(name, []).append(file.place)
+    tests = [f"{name} is named like a test" for name in places if name.startswith("test_")]
+    return _shared(places, SHARED_FILE_NAMES) + tests
+
+
+def _shared(places: dict[str, list[str]], known: frozenset[str]) -> list[str]:
+    return [
+        f"{name} is in {', '.join(found)}" for name, found in places.items() if len(found) > 1 and name not in known
+    ]
+
+
 def files_are_read_in_one_place(package: Path) -> list[str]:
     """Invariant 11: what is read for a workspace is opened by `privacy.access`, which asks whether it may be."""
     return [
         f"{file.place} calls {name}"
         for file in files(package)
-        if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/imports.py"
+        if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/environment/imports_ahead.py"
         for name in _called(file.nodes)
         if name in OPENING
     ]

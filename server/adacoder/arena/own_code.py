@@ -204,7 +204,7 @@ def _task(
     except AdaCoderError as error:
         return f"{name}: {error}"
     if [_said(each) for each in blanked.examples] != [_said(each) for each in target.examples[: found.shown]]:
-        return f"{name}: its shown and hidden examples cannot be separated"
+        return f"{name}: its examples cannot be separated"
     edited = ((other, module.text, _without(module, sources)) for other, module in modules.items() if other != path)
     others = {other: apply_edits(before, edits) for other, before, edits in edited if edits}
     project = Project(folder, {**others, path: text})

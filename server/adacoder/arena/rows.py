@@ -264,10 +264,10 @@ class RowsReader:
             return (*self.newer,)
         first = self.first[:1].upper() + self.first[1:]
         if self.unread == 1:
-            return (*self.newer, f"{first} is not a row of the arena. It was left out.")
+            return (*self.newer, f"{first} is not a row of the arena, and was left out.")
         return (
             *self.newer,
-            f"{self.unread:,} lines are not rows of the arena. They were left out. The first is {self.first}.",
+            f"{self.unread:,} lines are not rows of the arena, and were left out. The first is {self.first}.",
         )
 
 

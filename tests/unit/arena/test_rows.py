@@ -162,12 +162,12 @@ async def test_what_is_no_row_is_named_by_file_and_line(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"[" * 100_000 + b"\n")
     reading = RowsReader()
     assert list(reading.rows(path)) == [ROW]
-    assert reading.troubles == (f"Line 2 of {path} is not a row of the arena. It was left out.",)
+    assert reading.troubles == (f"Line 2 of {path} is not a row of the arena, and was left out.",)
     path.write_bytes(b"\xff\xfe" + b"\n" + path.read_bytes())
     reading = RowsReader()
     assert list(reading.rows(path)) == [ROW]
     assert reading.troubles == (
-        f"2 lines are not rows of the arena. They were left out. The first is line 1 of {path}.",
+        f"2 lines are not rows of the arena, and were left out. The first is line 1 of {path}.",
     )
 
 

@@ -58,7 +58,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from adacoder.sandbox import finders, standing, worker
+    from adacoder.sandbox.child import finders, standing, worker
 else:
     # By their paths and without entries in `sys.modules`: the user may have modules of the same names.
     worker = type(sys)("worker")
@@ -130,7 +130,7 @@ class Parent:
             elif self._fork(*fields, ancillary=ancillary):
                 worker.send("ready")
                 if fields[1] not in ("importer", "desk"):
-                    return worker.first(self.installed.holds)
+                    return worker.receive()
 
     def module(self, fields: list[str]) -> worker.ModuleUnderTest:
         """Return the module under test in this process; `fields` are as in `load`."""
