@@ -74,7 +74,8 @@ SCHEDULER = """
 from distributed import Scheduler
 from distributed.protocol.serialize import ToPickle
 identity = Scheduler.identity
-Scheduler.identity = lambda self, **options: {**identity(self, **options), "more": ToPickle(Evil())}
+more = {"more": ToPickle(Evil())}
+Scheduler.identity = lambda self, **options: {**identity(self, **options), **(more if options else {})}
 """
 UNPROTECTED = """
 import sys

@@ -1,8 +1,8 @@
 """Do cells on an existing Dask cluster. Dask chooses the worker of each cell and repeats the cells of a dead worker.
 
-This process keeps the rows. A worker is admitted once it has reported the same AdaCoder; it then executes
-`dask_worker.py`. Dask exchanges pickles. So the workers run any code that we or the scheduler send, which is inherent.
-This process accepts plain data only, see `refuse_pickles`.
+This process keeps the rows. A worker is admitted once it has reported the same AdaCoder, Python and Dask. It then
+executes `dask_worker.py`. Dask exchanges pickles. So the workers run any code that we or the scheduler send, which is
+inherent. This process accepts plain data only, see `refuse_pickles`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import adacoder
 from adacoder.arena.cells import Cell, Plan, ServerTrouble, digest, keep
-from adacoder.arena.dask_worker import CellAnswer, Run, do, leave, refusal
+from adacoder.arena.dask_worker import CellAnswer, Run, do, leave, refusal, versions
 from adacoder.arena.rows import Row, checked, parse
 from adacoder.domain import AdaCoderError
 from adacoder.foreign_json import read_json
@@ -40,11 +40,12 @@ _ADDRESS = re.compile(
 _CONNECTS = 10.0
 """Seconds for a connection to the scheduler."""
 _ANSWERS = 60.0
-"""Seconds for the scheduler or a worker to answer."""
+"""Seconds for the scheduler or a worker to answer. It may have to import AdaCoder first."""
 _LOOKS = 1.0
 """Seconds between updates of the list of workers."""
 _ENDS = 5.0
 """Seconds at the end for workers to leave the run."""
+_INSTALL = f"pip install 'adacoder[arena]=={adacoder.__version__}' there."
 
 
 class ClusterError(AdaCoderError):
@@ -82,14 +83,15 @@ def _is_loopback(host: str) -> bool:
 
 
 def refuse_pickles() -> None:
-    """Refuse every pickle in this process that names a class or function, from now on.
+    """Refuse every pickle in this process that names a class or function other than `bytes`, from now on.
 
-    Dask has no setting for this, and unpickles results, errors and warnings at several places. Without `find_class` a
-    pickle can only make numbers, texts and collections of them. The arena itself reads no pickles.
+    Dask has no setting for this, and unpickles results, errors and warnings at several places. It names the type of
+    every error that it sends, `bytes`. Without `find_class` a pickle can only make numbers, texts and collections of
+    them. The arena itself reads no pickles.
     """
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "pickle.find_class":
+        if event == "pickle.find_class" and arguments != ("builtins", "bytes"):
             raise RefusedPickle(f"refused: {arguments[0]}.{arguments[1]}")
 
     sys.addaudithook(hook)
@@ -165,8 +167,9 @@ class Cluster:
         """Admit the existing workers.
 
         Raises:
-            ClusterError: no worker can take part, or no worker offers the resource that a model needs.
+            ClusterError: the scheduler or all workers cannot take part, or no worker offers what a model needs.
         """
+        await self._require_same_versions()
         await self._look()
         self._servers = dict(self._served())
         self._watching = asyncio.create_task(self._watch())
@@ -180,6 +183,24 @@ class Cluster:
             with suppress(Exception):  # a worker may answer anything
                 async with asyncio.timeout(_ENDS):
                     await self._client.run(leave, self._run.id, workers=[*self._workers], on_error="ignore")
+
+    async def _require_same_versions(self) -> None:
+        """Return if the scheduler, which unpickles the cells as well, has the same versions.
+
+        Raises:
+            ClusterError: it has others, or is gone.
+        """
+        theirs: object = None
+        try:
+            async with asyncio.timeout(_ANSWERS):
+                theirs = await self._client.run_on_scheduler(versions)
+        except (OSError, TimeoutError) as error:
+            raise self._gone from error
+        except Exception as error:  # Dask sends errors as pickles
+            raise ClusterError(f"The Dask scheduler at {self._address} cannot run AdaCoder: {_INSTALL}") from error
+        if theirs != versions():
+            has = f"The Dask scheduler at {self._address} has {theirs}, and not {versions()}"
+            raise ClusterError(f"{has}: install the same there.")
 
     def _served(self) -> Iterator[tuple[str, str]]:
         """Yield each model with the resource that workers offer for it: its id, or else its kind.
@@ -234,7 +255,8 @@ class Cluster:
         """
         if self._watching is not None and self._watching.done():
             await self._watching
-        if self._client.status in ("closing", "closed"):  # the client has given up by itself
+        reading = self._client._handle_report_task  # noqa: SLF001  # it ends at a message that is refused
+        if self._client.status in ("closing", "closed") or reading.done():
             raise self._gone
         return {address for address, slots in self._workers.items() if server in slots}
 
@@ -311,19 +333,18 @@ class Cluster:
         await asyncio.gather(*(self._admit(address, _slots(found[address])) for address in new))
 
     async def _admit(self, address: str, slots: Mapping[str, int]) -> None:
-        """Admit a worker if its AdaCoder is the same."""
-        ours = adacoder.__version__
-        try:
+        """Admit a worker if its AdaCoder, Python and Dask are the same."""
+        why: object = RefusedPickle()
+        with suppress(Exception):  # a worker may answer anything, and Dask sends errors as pickles
             async with asyncio.timeout(_ANSWERS):
-                told = await self._client.run(refusal, ours, self._run, workers=[address], on_error="return")
+                told = await self._client.run(refusal, versions(), self._run, workers=[address], on_error="return")
             why = told[address]
-        except Exception:  # a worker may answer anything
-            why = "it does not answer."
         if why is None:
             self._workers[address] = slots
+        elif isinstance(why, str):
+            self._leave_out(address, why)
         else:
-            is_text = isinstance(why, str)
-            self._leave_out(address, why if is_text else f"it cannot run AdaCoder: pip install adacoder=={ours} there.")
+            self._leave_out(address, f"it cannot run AdaCoder: {_INSTALL}")
 
     def _leave_out(self, address: str, why: str) -> None:
         self._workers.pop(address, None)

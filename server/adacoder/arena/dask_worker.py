@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
@@ -71,10 +73,16 @@ _LEFT: set[str] = set()
 """Runs that have ended."""
 
 
-def refusal(version: str, run: Run) -> str | None:
+def versions() -> str:
+    """Return the versions that must be the same in all processes of a run."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return f"AdaCoder {adacoder.__version__}, Python {python} and Dask {version('distributed')}"
+
+
+def refusal(theirs: str, run: Run) -> str | None:
     """Return the reason why this worker cannot take part in a run; None if it can."""
-    if version != adacoder.__version__:
-        return f"it has AdaCoder {adacoder.__version__}, and not {version}."
+    if theirs != versions():
+        return f"it has {versions()}, and not {theirs}."
     if (ours := digest(run.settings)) != run.digest:
         return f"its AdaCoder reads the settings as {ours}, and not as {run.digest}: install the same one there."
     if run.own is not None and not run.own.is_dir():

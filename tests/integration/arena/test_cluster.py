@@ -19,6 +19,7 @@ from support.standins.server import Script
 OFFERS = ("--nthreads", "2", "--resources", "openai=2")
 OTHER = "import adacoder; adacoder.__version__ = '9.9.9'"
 NONE = "import sys; sys.modules['adacoder'] = None"
+PYTHON = "import platform; platform.python_version_tuple = lambda: ('2', '7', '18')"
 
 
 @pytest.fixture
@@ -68,6 +69,22 @@ def test_workers_that_are_killed_cost_no_row_and_others_take_over(at: Site) -> N
     code, said = run.end()
     assert code == 0, said
     assert len(told(at.rows)) == at.count == CELLS
+
+
+@pytest.mark.rest
+def test_others_repeat_the_cells_of_a_worker_that_hangs(tmp_path: Path) -> None:
+    with site(tmp_path, starts=False) as at:
+        at.cluster.environment = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "10 s"}
+        at.cluster.schedule()
+        at.cluster.work("one", *OFFERS)
+        at.cluster.work("two", *OFFERS)
+        run = at.on_cluster()
+        until(lambda: at.count >= 3)
+        at.cluster.running["one"].send_signal(signal.SIGSTOP)
+        code, said = run.end()
+        assert code == 0, said
+        assert at.cluster.running["one"].poll() is None
+        assert len(told(at.rows)) == at.count == CELLS
 
 
 @pytest.mark.rest
@@ -134,16 +151,30 @@ def test_a_server_with_one_slot_gets_one_cell_at_a_time(at: Site) -> None:
 def test_a_worker_with_another_adacoder_is_left_out(at: Site) -> None:
     at.cluster.work("other", *OFFERS, before=OTHER)
     at.cluster.work("none", *OFFERS, before=NONE)
+    at.cluster.work("python", *OFFERS, before=PYTHON)
     code, said = at.on_cluster().end()
     assert code == 2
-    assert f"is left out: it has AdaCoder 9.9.9, and not {adacoder.__version__}." in "\n".join(said)
-    assert "is left out: it cannot run AdaCoder: pip install adacoder==" in "\n".join(said)
+    assert "is left out: it has AdaCoder 9.9.9, Python 3" in "\n".join(said)
+    assert f"and not AdaCoder {adacoder.__version__}, Python 3" in "\n".join(said)
+    assert "is left out: it cannot run AdaCoder: pip install 'adacoder[arena]==" in "\n".join(said)
+    assert f"is left out: it has AdaCoder {adacoder.__version__}, Python 2.7 and Dask" in "\n".join(said)
     assert said[-1].startswith(f"No worker of the cluster at {at.cluster.address} offers 'openai'")
     at.cluster.work("same", *OFFERS)
     code, said = at.on_cluster().end()
     assert code == 0
-    assert sum("is left out" in line for line in said) == 2
+    assert sum("is left out" in line for line in said) == 3
     assert len(told(at.rows)) == CELLS
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize(("before", "why"), [(OTHER, "has AdaCoder 9.9.9"), (NONE, "cannot run AdaCoder: pip install")])
+def test_a_scheduler_with_another_adacoder_is_named(before: str, why: str, tmp_path: Path) -> None:
+    with site(tmp_path, starts=False) as at:
+        at.cluster.schedule(before=before)
+        at.cluster.work("one", *OFFERS)
+        code, said = at.on_cluster().end()
+    assert code == 2
+    assert said[-1].startswith(f"The Dask scheduler at {at.cluster.address} {why}")
 
 
 def test_no_scheduler_is_told_in_a_sentence(at: Site) -> None:
