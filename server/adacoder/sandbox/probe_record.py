@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from adacoder import __version__
 from adacoder.private_files import cache_folder
-from adacoder.sandbox.visible_paths import OUR_PYTHON
+from adacoder.sandbox.environment.visible_paths import OUR_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import NOTHING, Reached
 from adacoder.pytext import Lines, statements
+from adacoder.sandbox.child.tracing import MOST_KEPT, TRACE_LIMIT
+from adacoder.sandbox.child.worker import pack, unpack
 from adacoder.sandbox.descriptors import readable, writable
-from adacoder.sandbox.tracing import MOST_KEPT, TRACE_LIMIT
-from adacoder.sandbox.worker import pack, unpack
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
@@ -419,7 +419,7 @@ def _raised(message: str, bases: str, line: str, origin: str) -> Raised:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ProtocolError("it sent something else where a line number stands")
+        raise ProtocolError("it sent something other than a line number")
     return int(text)
 
 

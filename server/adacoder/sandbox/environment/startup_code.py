@@ -18,12 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.sandbox.real_paths import beginning
+from adacoder.sandbox.environment.real_paths import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.environment.interpreter import Interpreter
 
 RECHECK_SECONDS = 10.0
 _CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)
@@ -47,8 +47,8 @@ def note(interpreter: Interpreter, workspace: Path) -> str:
     names = ["".join(filter(str.isprintable, os.path.relpath(file, workspace))) for file in files]
     shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     return (
-        f"Before any example Python runs what this workspace brings along ({shown}), which may change what they give: "
-        "read it before you rely on them."
+        f"This workspace has Python start-up code ({shown}). It runs before every example and can change results: "
+        "review it."
     )
 
 
