@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from adacoder.project import home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -87,14 +84,6 @@ class PrivateFolder:
             yield folder
         finally:
             os.close(folder)
-
-
-def cache_folder() -> PrivateFolder:
-    """AdaCoder's folder in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not cache.is_absolute():
-        cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    return PrivateFolder(cache, "adacoder")
 
 
 def _is_private(found: os.stat_result) -> bool:

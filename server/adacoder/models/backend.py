@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Awaitable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,6 @@ from adacoder.models.address import Address, require_private
 from adacoder.models.base import ChatModel, Leases, OnWait
 from adacoder.models.errors import MODEL, Kind, ModelError, NotRunning, OnlyThought
 from adacoder.models.examination import Examination, Finding
-from adacoder.models.experience import recall
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines, Server
 from adacoder.models.speed import WRITTEN_TOKENS, Speed, measure
@@ -37,16 +37,10 @@ class Session:
     """State of models that is kept between requests. It belongs to the code that starts requests."""
 
     leases: Leases = field(default_factory=Leases)
-    calibrations: dict[Hashable, Calibration] = field(default_factory=dict)
+    calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
     """Calibrations by server and model."""
     seconds_a_call: dict[str, float] = field(default_factory=dict)
     """Mean seconds per call in each model's last request, by model id."""
-
-    def calibration(self, server: str, model: str) -> Calibration:
-        """Return what is known about a model, at first by earlier processes."""
-        if (server, model) not in self.calibrations:
-            self.calibrations[server, model] = recall(server, model)
-        return self.calibrations[server, model]
 
     def note_calls(self, model: str | None, steps: Sequence[Step]) -> None:
         """Record the mean duration of a request's model calls."""
@@ -119,7 +113,7 @@ class ServedBackend(Backend):
             keep_alive=self.settings.keep_alive,
             allow_cloud=self.settings.allow_cloud,
             deadlines=self.deadlines,
-            calibration=self.session.calibration(server.url, model),
+            calibration=self.session.calibrations[server.url, model],
             on_wait=self.on_wait,
         )
 

@@ -26,7 +26,6 @@ from adacoder.models.errors import (
     Stalled,
     TooSlow,
 )
-from adacoder.models.experience import keep
 from adacoder.models.server import Chat, Deadlines, End, Facts, Part, Server, Thinking, permitted
 from adacoder.models.waiting import Begun, FirstPart, Parts
 from adacoder.models.window import Bound, Calibration, Window, lower_estimate
@@ -103,8 +102,7 @@ class ServedModel:
         return self._server.url, self._model
 
     async def close(self) -> None:
-        """Close the connections to the server, even if cancelled, and keep the experience with the model."""
-        keep(self._server.url, self._model, self._calibration)
+        """Close the connections to the server, even if cancelled."""
         await asyncio.shield(self._server.aclose())
 
     async def window(self) -> Window:

@@ -15,8 +15,7 @@ While others use the model, AdaCoder stays away for a moment. Otherwise two prog
 stream would only see each other.
 
 A stream that this process closed itself counts as one proof, however it was closed. After it, a model that does not
-answer is unloaded at the first sign, even if others seem to use it, because they wait behind the same stream. A stream
-that an earlier process closed also counts as one proof, but other programs may use the model since.
+answer is unloaded at the first sign, even if others seem to use it, because they wait behind the same stream.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ class FirstPart:
         async with AsyncExitStack() as stack:
             with self._telling() as why:
                 begun = await self._wait(chat, loaded, tokens, stack, why)
-            self._calibration.closed = self._calibration.closed_before = False
+            self._calibration.closed = False
             try:
                 yield begun
             finally:
@@ -171,7 +170,7 @@ class FirstPart:
         self._has_told_of_loading = True
         patience = self._patience(loaded, tokens)
         began = asked = clock()
-        until, proofs, has_unloaded = began + self._deadlines.first, int(self._calibration.closed_before), False
+        until, proofs, has_unloaded = began + self._deadlines.first, 0, False
         while True:
             stream = await stack.enter_async_context(aclosing(self._server.chat(chat)))
             parts = Parts(stream, self._server.url)

@@ -113,9 +113,7 @@ class Window:
 class Calibration:
     """Statistics from the counts in a model's replies, about its tokens and its server's speed."""
 
-    def __init__(self, seconds_a_token_before: float = 0.0, *, closed_before: bool = False) -> None:
-        """The arguments are the experience of earlier processes."""
-        self._before = seconds_a_token_before
+    def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
         """Counts as multiples of `estimate_chat`."""
         self._usual: deque[float] = deque([_USUAL], maxlen=_MEMORY)
@@ -130,8 +128,6 @@ class Calibration:
         """Prompt of the last reply that began."""
         self.closed = False
         """True if this process closed a stream before its end, and the server has begun no reply since."""
-        self.closed_before = closed_before
-        """As `closed`, for an earlier process."""
         self.thinks_aloud: bool | None = None
         """True if the last reply that was read to its end had thoughts; None before the first such reply."""
 
@@ -156,11 +152,6 @@ class Calibration:
     @property
     def seconds_a_token_at_most(self) -> float:
         """Upper bound of `seconds_a_token`, for a server whose speed is unknown; 0.0 if there is none."""
-        return max(self.own_seconds_a_token, self._before)
-
-    @property
-    def own_seconds_a_token(self) -> float:
-        """As `seconds_a_token_at_most`, from this process alone."""
         return self.seconds_a_token or min(self._slowest, default=0.0)
 
     def began(self, messages: Sequence[Message], seconds: float) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder import __version__
-from adacoder.private_files import cache_folder
+from adacoder.private_files import PrivateFolder
+from adacoder.project import home
 from adacoder.sandbox.environment.visible_paths import OUR_PYTHON
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
     from adacoder.sandbox.isolation.locks import Locks
 
-_FILE = "isolation.json"
+_FOLDER, _FILE = "adacoder", "isolation.json"
 _MOST_BYTES = 1 << 18
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _RIGHTS = ("NoNewPrivs", "Seccomp", "Cap")
@@ -50,7 +51,7 @@ _STARTED = 19
 def read() -> JSON:
     """Read the record; None if it is missing or cannot be trusted."""
     with suppress(OSError, ValueError, RecursionError):
-        record: JSON = json.loads(cache_folder().read(_FILE, _MOST_BYTES))
+        record: JSON = json.loads(_folder().read(_FILE, _MOST_BYTES))
         return record
     return None
 
@@ -58,7 +59,15 @@ def read() -> JSON:
 def write(record: JSON) -> None:
     """Replace the record, if possible."""
     with suppress(OSError):
-        cache_folder().write(_FILE, json.dumps(record).encode())
+        _folder().write(_FILE, json.dumps(record).encode())
+
+
+def _folder() -> PrivateFolder:
+    """AdaCoder's folder in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not cache.is_absolute():
+        cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return PrivateFolder(cache, _FOLDER)
 
 
 # --- its conditions --------------------------------------------------------------------------

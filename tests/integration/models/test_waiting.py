@@ -15,16 +15,12 @@ import pytest
 
 from adacoder.domain import Ended, Message, Reply
 from adacoder.models import served
-from adacoder.models.backend import Session
 from adacoder.models.errors import BadReply, Stalled, TooSlow
-from adacoder.models.ollama_backend import OllamaBackend
 from adacoder.models.served import ServedModel
 from adacoder.models.server import Deadlines
 from adacoder.models.waiting import Reloaded
 from adacoder.models.window import Calibration
-from adacoder.private_files import cache_folder
 from adacoder.replies.repetition import is_repetition
-from adacoder.settings import Settings
 from support.serving import CODE, CODER, KINDS, MESSAGES, ServerKind, ask, every_ollama, model_at, words
 from support.standins.ollama import StandIn
 from support.standins.server import Body, Ending, Script
@@ -345,53 +341,3 @@ async def test_of_replies_that_are_ended_at_random_none_is_lost(kind: ServerKind
             assert len(got.text) >= characters
             assert reply.text.startswith(got.text)
         assert window.told.count(Reloaded.note(CODER)) == unloads(server) > 0
-
-
-def is_first(process: int, _: str) -> bool:
-    return process == 0
-
-
-@every_ollama
-@pytest.mark.parametrize("kept", ["", "{", "[]", '{"KEY": ["x"]}', '{"KEY": [-1, 1e999]}', '{"KEY": []}'])
-async def test_a_new_process_knows_how_fast_a_model_is_and_that_a_stream_was_closed(
-    kind: ServerKind, kept: str
-) -> None:
-    """Malformed experience is none, and does not prevent that the next is kept."""
-    async with kind.stand_in([LONG, CODE], wedges=once(), memory=4_700_000_000) as server:
-        settings, key = Settings(host=server.host), f"http://{server.host} {CODER}"
-        if kept:
-            cache_folder().write("models.json", kept.replace("KEY", key).encode())
-        for process in range(2):
-            told: list[str] = []
-            model = await OllamaBackend(settings, Session(), told.append).open_model(CODER)
-            assert isinstance(model, ServedModel)
-            try:
-                reply = await ask(model, words(600), enough=partial(is_first, process))
-            finally:
-                await model.close()
-        assert reply.text == CODE
-        assert told.count(Reloaded.note(CODER)) == unloads(server) == 1
-        await server.until_idle()
-
-
-@every_ollama
-async def test_a_stream_that_an_earlier_process_closed_is_no_proof_against_others(kind: ServerKind) -> None:
-    slow = Script("def other(): ...\n" * 24, token=7, pause=0.1)
-    async with kind.stand_in(lambda _: slow) as server, windows(server, 1, kind) as (one,):
-        settings = Settings(host=server.host)
-        for process in range(2):
-            told: list[str] = []
-            model = await OllamaBackend(settings, Session(), told.append).open_model(CODER)
-            first = asyncio.create_task(ask(one.model)) if process else None
-            if first:
-                await server.until("first byte 2")
-            try:
-                assert isinstance(model, ServedModel)
-                await ask(model, enough=partial(is_first, process))
-            finally:
-                await model.close()
-        assert first is not None
-        assert (await first).text == slow.text
-        assert any(BUSY in text for text in told)
-        assert unloads(server) == 0
-        await server.until_idle()
