@@ -93,9 +93,8 @@ class Parts:
                 self._empty += 1
                 if self._empty > _MOST_EMPTY:
                     break
-        except ModelError as error:
-            # After a part that AdaCoder cannot read, the server writes on.
-            self.ended = not isinstance(error, BadReply)
+        except ModelError:
+            self.ended = True
             raise
         if self._empty > _MOST_EMPTY:
             raise BadReply(self._url, f"{_MOST_EMPTY:,} parts of the reply are empty")
