@@ -252,8 +252,6 @@ class StandIn(StandInServer):
             else:
                 stream.packet = script.packet
                 lines = [_json(_part(model, message)) + "\n" for message in messages]
-                if script.unreadable is not None:
-                    lines[script.unreadable] = "{\n"
                 endings = {Ending.DONE: _json(last) + "\n", Ending.ERROR: self._error(script.error) + "\n"}
                 await self._play(script, lines, endings, number, stream)
 

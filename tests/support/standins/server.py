@@ -60,8 +60,6 @@ class Script:
     """Seconds before each token but the first."""
     packet: int | None = None
     """Bytes sent at once, however that cuts lines and characters; None: a line at a time."""
-    unreadable: int | None = None
-    """Which line is no JSON, if one is; Ollama's stand-in sends such lines."""
     ending: Ending = Ending.DONE
     done_reason: str = "stop"
     error: str = "an error was encountered while running the model: unexpected EOF"
