@@ -1,4 +1,9 @@
-"""Completeness of a reply. A stream is ended once it holds the whole function. A server may end a reply too early."""
+"""Completeness of a reply. A stream is ended once it holds the whole function. A server may end a reply too early.
+
+A draft that no words announce also ends its stream, and a better version after it is lost. None of 487 recorded replies
+of chats to a request for one block has a second version of its function. Of 246 replies to a request for several blocks
+(MapCoder's recall), 8 have one, and only the later version passes in 5 of them. AdaCoder reads such a reply to its end.
+"""
 
 from __future__ import annotations
 
