@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Level
-from adacoder.settings import Rules, Settings, Unverified, from_project, merge
+from adacoder.settings import Settings, Unverified, from_project, merge
 
 DEFAULTS = Settings()
 
@@ -39,7 +39,6 @@ def merged(values: dict[str, object]) -> tuple[Settings, list[str]]:
         ({"interpreter": "/usr/bin/python3"}, "interpreter", Path("/usr/bin/python3")),
         ({"isolation": "none"}, "isolation", Level.NONE),
         ({"unverified": "discard"}, "unverified", Unverified.DISCARD),
-        ({"rules": "paper"}, "rules", Rules.PAPER),
         ({"contextTokens": 4096}, "context_tokens", 4096),
         ({"trusted": False}, "trusted", False),
         ({"model": None}, "models", ()),

@@ -96,7 +96,11 @@ BAD: dict[str, tuple[Run, int, str]] = {
     "a server that breaks off": (Run(reply=Script("```python\ndef", ending=Ending.BREAK)), 2, "no usable reply"),
     "an unknown strategy": (Run((*GENERATE, "--strategy", "magic")), 2, "adacoder, auto, direct"),
     "no such interpreter": (Run((*GENERATE, "--interpreter", "no/python")), 2, "There is no Python interpreter at "),
-    "no such recording": (Run((*GENERATE[:3], "--model", "replay:no.txt"), serves=False), 2, "is not a recorded"),
+    "no such recording": (
+        Run((*GENERATE[:3], "--model", "replay:no.txt"), serves=False),
+        2,
+        "no.txt is not a recorded",
+    ),
     "a record that cannot be": (Run((*GENERATE, "--record", "no/talk.txt")), 2, "cannot be recorded"),
     "too many iterations": (Run((*GENERATE, "--max-iterations", "99")), 2, "a whole number from 0 to 50"),
     "iterations in words": (Run((*GENERATE, "--max-iterations", "two")), 2, "'--max-iterations'"),
