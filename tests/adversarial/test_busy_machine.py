@@ -56,7 +56,7 @@ BURNER = "import sys, threading\nthreading.Thread(target=sys.stdin.read, daemon=
 def busy() -> Iterator[None]:
     """Others use every processor."""
     with ExitStack() as stack:
-        for _ in range(3 * (os.cpu_count() or 1)):
+        for _ in range(2 * (os.cpu_count() or 1)):
             burner = stack.enter_context(subprocess.Popen([sys.executable, "-c", BURNER], stdin=subprocess.PIPE))
             stack.callback(burner.kill)
         yield

@@ -40,12 +40,12 @@ def threads(pid: int) -> int:
 
 
 def waited(pid: int) -> float:
-    """Seconds for which a process had to wait for a processor, by the thread that waited longest; 0 if unknown."""
-    longest = 0
+    """Seconds for which the threads of a process had to wait for a processor, in all; 0 if unknown."""
+    nanoseconds = 0
     with suppress(OSError):  # the process has ended, or this kernel does not count them
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            longest = max(longest, int((thread / "schedstat").read_bytes().split()[1]))
-    return longest / 1e9
+            nanoseconds += int((thread / "schedstat").read_bytes().split()[1])
+    return nanoseconds / 1e9
 
 
 def deleted_bytes(pid: int, folder: str) -> int:

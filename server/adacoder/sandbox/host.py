@@ -54,6 +54,8 @@ PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 """Maximum number of concurrent evaluations of all Hosts that share `turns`."""
 _MOST_TIMES = 20
 """Maximum time of an evaluation that waits for a processor, in timeouts."""
+_UNFINISHED = 1.25
+"""Factor for the time that a process waited, because the kernel does not count a wait before its end."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
 """Minimum seconds between two searches for private files that docstrings may see, and the maximum share of the time
@@ -396,10 +398,11 @@ async def _timeout(taken: Taken, seconds: float) -> AsyncIterator[None]:
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
+    timer: asyncio.TimerHandle
 
     def expire() -> None:
         nonlocal timer
-        end = began + min(seconds + taken.waited(), _MOST_TIMES * seconds)
+        end = began + min(seconds + _UNFINISHED * taken.waited(), _MOST_TIMES * seconds)
         if loop.time() < end:
             timer = loop.call_at(end, expire)
         else:

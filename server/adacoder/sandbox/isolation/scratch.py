@@ -23,7 +23,7 @@ from adacoder.sandbox.held import deleted_bytes
 from adacoder.sandbox.isolation import SCRATCH_FILES, SCRATCH_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 
 SHORT = "/tmp"  # noqa: S108  # a socket's path may have at most 107 bytes, whatever TMPDIR says
@@ -134,7 +134,7 @@ def is_overfull(folder: str, pid: int | None) -> bool:
     return size > SCRATCH_SIZE
 
 
-def _sizes(folder: str, locked: int = 0) -> Iterator[int]:
+def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
     """Size of each entry below a folder. `locked`: number of folders around it that were unlocked."""
     folders = [folder]
     while folders:
