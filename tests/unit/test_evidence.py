@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.mirror import Document
 from adacoder.pytext import Definition, definitions, line_number

@@ -18,7 +18,7 @@ from adacoder.domain import (
     ExampleResult,
     Failure,
     FailureKind,
-    Line,
+    SourceLine,
     Target,
     Verdict,
 )
@@ -37,7 +37,7 @@ from adacoder.traces import Trace
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
 """Import failures that may have nothing to do with the candidate."""
-_AS_WRITTEN = "The module's code reads docstrings, so it ran as it is written: the function could read what is wanted."
+_AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
 
@@ -145,7 +145,7 @@ class CodeEvaluator:
             what = self._program(target, placed, text)
             found = await self._host.trace(what, (*before, example), timeout=self._timeout)
             lines = enumerate(normalize(placed.function.of(placed.text)).split("\n"), what.first_line)
-            found = replace(found, code=tuple(Line(number, line) for number, line in lines))
+            found = replace(found, code=tuple(SourceLine(number, line) for number, line in lines))
             step.details = Traced(candidate.text, example.source, len(found.executed), found.is_complete)
             return found
 

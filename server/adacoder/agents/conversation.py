@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from adacoder.agents.budget import NO_CEILING, BudgetSpent, Ceiling
-from adacoder.agents.prompt import NO_FIELDS, Briefing, Call
+from adacoder.agents.prompt import NO_FIELDS, Briefing, RoleCall
 from adacoder.agents.role import Field, Role
 from adacoder.aside import aside
 from adacoder.domain import Ended, Reply, Target
 from adacoder.journal import Asked, Journal, OpenStep
-from adacoder.models.base import Answering, Enough, Sampling
+from adacoder.models.base import Answering, Ask, Enough, Sampling
 from adacoder.models.errors import OnlyThought
 from adacoder.models.window import Window
 from adacoder.replies.filters import is_thinking
@@ -110,14 +110,14 @@ class Conversation:
                 self._never_stops = True  # the function may begin where the server stopped
                 return found  # type: ignore[return-value]  # only a Role with a default reads None
 
-    async def _was_stopped_short(self, role: Role[T], call: Call, reply: Reply) -> bool:
+    async def _was_stopped_short(self, role: Role[T], call: RoleCall, reply: Reply) -> bool:
         """True if a stop sequence ended a reply before it was complete."""
         if role.was_stopped_short is None or self._never_stops or not call.stop or reply.ended is not Ended.STOP:
             return False
         return await aside(role.was_stopped_short, reply.text, self._target)
 
     async def _reply(
-        self, briefing: Briefing, call: Call, step: OpenStep, enough: Enough, sampling: Sampling | None
+        self, briefing: Briefing, call: RoleCall, step: OpenStep, enough: Enough, sampling: Sampling | None
     ) -> tuple[Reply, Asked]:
         """Get the model's reply to `call`, and record it and its progress in `step`.
 
@@ -139,9 +139,8 @@ class Conversation:
         step.details = asked
         messages = briefing.messages(call.instruction)
         stop = () if self._never_stops else call.stop
-        reply = await self._model.reply(
-            messages, enough=watch, max_tokens=call.max_tokens, stop=stop, sampling=sampling
-        )
+        ask = Ask(messages, max_tokens=call.max_tokens, enough=watch, stop=stop, sampling=sampling or Sampling())
+        reply = await self._model.reply(ask)
         if reply.ended is Ended.STOPPED_EARLY and is_endless:
             reply = replace(reply, ended=Ended.LENGTH)
         step.tokens, step.time = reply.tokens, reply.time

@@ -39,7 +39,7 @@ async def _length(reader: AsyncReader, refuse: Callable[[str], None]) -> int | N
         if line.strip():
             if (match := _LENGTH.search(line)) and match.end() == len(line):
                 length = int(match[1])
-                problem = "" if match.start() == 0 else "What comes before a header is no message."
+                problem = "" if match.start() == 0 else "The text before a header is not a message."
             elif not _FIELD.fullmatch(line) or line.lower().startswith(b"content-length"):
                 problem = "A header is broken."
         elif length is not None and length <= _LONGEST:

@@ -44,7 +44,7 @@ class Journals:
 
     def markdown(self, job_id: str) -> str | None:
         """The journal of a job, or None if it is unknown."""
-        from adacoder.report.journal import journal
+        from adacoder.report.journal_document import journal
 
         kept = self._kept.get(job_id)
         return None if kept is None else journal(kept.outcome, kept.folder)

@@ -175,7 +175,7 @@ class Shown:
                     await self._client.protocol.ask(method, None, seconds=_PATIENCE)
                 await asyncio.sleep(_PAUSE)
         except (TimeoutError, JsonRpcException) as error:
-            log.warning("The editor does not ask anew for what it shows: %r", error)
+            log.warning("The editor does not refresh its display: %r", error)
         finally:
             self._refreshing = False
 

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 from pygls.workspace import TextDocument
 
-from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict, conclude
+from adacoder.conclusion import conclude
+from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict
 from adacoder.lsp import edits, mirror
 from adacoder.lsp.kept import KeptResults
 from adacoder.lsp.stdio import create

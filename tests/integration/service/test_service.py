@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from adacoder.domain import Ended, FailureKind, Message, Outcome, Reply, Status
-from adacoder.models.base import Enough, Sampling
+from adacoder.domain import Ended, FailureKind, Outcome, Reply, Status
 from adacoder.models.errors import ModelError
+from adacoder.models.scripted import ScriptedModel
 from adacoder.project import Project
+from adacoder.report.as_json import step_json
 from adacoder.service import from_reply
-from adacoder.settings import Rules
 from adacoder.source.locate import Documented, locate
 from adacoder.source.text import apply_edits
 from adacoder.task import Task, current
 from support.concluding import verdict_of
-from support.scripted import STUB, Desk, ScriptedModel
+from support.scripted import STUB, Desk
 
 pytestmark = pytest.mark.isolation
 
@@ -63,7 +63,7 @@ async def test_a_missing_import_is_mended_by_rule(desk: Desk) -> None:
 async def test_a_wrong_answer_is_planned_and_written_afresh(desk: Desk) -> None:
     outcome, model = await desk.run(desk.target(), WRONG, PLAN, GOOD)
     assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
-    plan_prompt, write_prompt = model.asked[1:]
+    plan_prompt, write_prompt = (ask.messages[-1].content for ask in model.asked[1:])
     assert ">>> hypotenuse(3, 4)\nmust give\n5.0\nbut gave\n7.0" in plan_prompt
     assert "Take the root of the sum" in write_prompt
     assert "a + b" not in write_prompt, "the Programming Assistant is never shown its earlier code"
@@ -75,7 +75,7 @@ async def test_what_is_not_verified_carries_no_edit(desk: Desk) -> None:
     assert outcome.status is Status.FAILED
     assert outcome.edits == ()
     assert len(model.asked) == 3
-    assert [step.json().get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
+    assert [step_json(step).get("known", False) for step in outcome.steps if step.action == "evaluate"] == [False, True]
 
 
 async def test_fix_of_a_function_that_passes_asks_no_model(desk: Desk) -> None:
@@ -89,7 +89,7 @@ async def test_fix_enters_at_the_first_evaluation(desk: Desk) -> None:
     target = desk.target(STUB.replace("    pass\n", "    return float(a + b)\n"))
     outcome, model = await desk.run(target, PLAN, GOOD, start=current(target))
     assert (outcome.status, outcome.rounds) == (Status.VERIFIED, 2)
-    assert "but gave\n7.0" in model.asked[0]
+    assert "but gave\n7.0" in model.asked[0].text
 
 
 async def test_apply_takes_a_reply_from_anywhere_and_asks_no_model(desk: Desk) -> None:
@@ -111,7 +111,7 @@ async def test_check_judges_what_stands_there(desk: Desk) -> None:
         )
         statuses.append(outcome.status)
         (step,) = outcome.steps
-        assert (step.action, step.json()["ran"], step.json()["total"]) == ("evaluate", True, 2)
+        assert (step.action, step_json(step)["ran"], step_json(step)["total"]) == ("evaluate", True, 2)
         assert outcome.edits == ()
     assert statuses == [Status.VERIFIED, Status.FAILED]
 
@@ -189,7 +189,7 @@ async def test_a_candidate_that_needs_what_isolation_denies_is_not_the_module_s_
     needy = GOOD.replace("def ", 'import socket\n\nLINE = socket.create_connection(("::1", 9))\n\ndef ')
     outcome, model = await desk.run(desk.target(), needy.replace("** 0.5", "** 0.5 if LINE else 0"), PLAN, GOOD)
     assert (outcome.status, len(model.asked)) == (Status.VERIFIED, 3)
-    assert "needs the network, which isolation denies" in model.asked[1]
+    assert "needs the network, which isolation denies" in model.asked[1].text
 
 
 async def test_no_examples_is_unverified_with_an_edit(desk: Desk) -> None:
@@ -259,28 +259,29 @@ async def test_an_unknown_strategy_names_those_there_are(desk: Desk) -> None:
     assert "adacoder, auto, direct" in outcome.reason
 
 
+async def test_an_old_name_of_an_ablation_is_answered_with_the_new_one(desk: Desk) -> None:
+    for name, status in (("semag-no-discussion", Status.ERROR), ("semag:no-discussion", Status.VERIFIED)):
+        desk.settings = replace(desk.settings, strategy=name)
+        outcome, _ = await desk.run(desk.target(), GOOD)
+        assert outcome.status is status
+        assert (outcome.reason == "The strategy 'semag-no-discussion' is now called 'semag:no-discussion'.") is (
+            status is Status.ERROR
+        )
+
+
 async def test_requests_to_one_model_take_turns(desk: Desk) -> None:
     busy = 0
     most = 0
 
-    class Counting(ScriptedModel):
-        async def reply(
-            self,
-            messages: Sequence[Message],
-            *,
-            enough: Enough,
-            max_tokens: int,
-            stop: Sequence[str] = (),
-            sampling: Sampling | None = None,
-        ) -> Reply:
-            nonlocal busy, most
-            busy += 1
-            most = max(most, busy)
-            await asyncio.sleep(0.02)
-            busy -= 1
-            return await super().reply(messages, enough=enough, max_tokens=max_tokens)
+    async def counting(_: object) -> str:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        await asyncio.sleep(0.02)
+        busy -= 1
+        return GOOD
 
-    desk.opens = lambda model_id: Counting(GOOD)
+    desk.opens = lambda model_id: ScriptedModel(then=counting)
     target = desk.target()
     project = Project(desk.folder)
     outcomes = await asyncio.gather(*(desk.service.run(Task(target, desk.settings, project)) for _ in range(4)))
@@ -291,28 +292,19 @@ async def test_requests_to_one_model_take_turns(desk: Desk) -> None:
 async def test_a_cancelled_request_lets_go_of_its_model(desk: Desk) -> None:
     asked = asyncio.Event()
 
-    class Stalling(ScriptedModel):
-        async def reply(
-            self,
-            messages: Sequence[Message],
-            *,
-            enough: Enough,
-            max_tokens: int,
-            stop: Sequence[str] = (),
-            sampling: Sampling | None = None,
-        ) -> Reply:
-            asked.set()
-            await asyncio.Event().wait()
-            raise AssertionError
+    async def stalling(_: object) -> Reply:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
 
-    model = desk.model = Stalling()
+    model = desk.model = ScriptedModel(then=stalling)
     target = desk.target()
     running = asyncio.create_task(desk.service.run(Task(target, desk.settings, Project(desk.folder))))
     await asked.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert model.closed
+    assert model.is_closed
     outcome, _ = await desk.run(target, GOOD)
     assert outcome.status is Status.VERIFIED, "the lease was let go"
 
@@ -390,16 +382,16 @@ async def test_parameters_by_other_names_keep_their_values(desk: Desk, body: str
     assert inserted(outcome)[outcome.target.body.start :].strip() == expected
 
 
-async def test_the_papers_rules_can_be_chosen(desk: Desk) -> None:
+async def test_a_strategy_repairs_by_the_papers_rules(desk: Desk) -> None:
     halves = "```python\ndef hypotenuse(a, b):\n  squares = a * a + b * b\n  return math.sqrt(squares)\n```"
     desk.settings = replace(desk.settings, max_iterations=0)
     start = from_reply(halves, desk.target())
     mended, _ = await desk.run(desk.target(), start=start)
     assert mended.status is Status.VERIFIED
-    desk.settings = replace(desk.settings, rules=Rules.PAPER)
+    desk.settings = replace(desk.settings, strategy="adacoder:paper-rules")
     blindly, _ = await desk.run(desk.target(), start=start)
     assert blindly.status is Status.FAILED
-    repairs = [step.json()["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
+    repairs = [step_json(step)["rules"] for step in (*mended.steps, *blindly.steps) if step.action == "repair"]
     assert repairs == [["imports_added"], ["debugged"]]
 
 
