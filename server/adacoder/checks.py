@@ -9,6 +9,7 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from adacoder.agents.code_evaluator import CodeEvaluator
@@ -97,11 +98,11 @@ class Checks:
             AdaCoderError: nothing could be run.
         """
         found: dict[Path, str] = {}
-        access = Access((project.folder, *(path.parent for path in texts)), settings.wishes)
+        access = cache(lambda folder: Access((project.folder, folder), settings.wishes))
         modules: dict[Host, dict[Path, str]] = {}
         for path, text in texts.items():
             try:
-                access.require(path)
+                access(path.parent).require(path)
             except AdaCoderError as error:
                 found[path] = str(error)
                 continue

@@ -52,6 +52,10 @@ _WATCHED_SECONDS = 0.03
 """Seconds between two checks of an evaluation."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
 """Maximum number of concurrent evaluations of all Hosts that share `turns`."""
+_MOST_TIMES = 20
+"""Maximum time of an evaluation that waits for a processor, in timeouts."""
+_UNFINISHED = 1.25
+"""Factor for the time that a process waited, because the kernel does not count a wait before its end."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
 """Minimum seconds between two searches for private files that docstrings may see, and the maximum share of the time
@@ -345,7 +349,7 @@ class Host:
         """
         line = taken.line
         try:
-            async with asyncio.timeout(seconds), _bounded(taken):
+            async with _timeout(taken, seconds), _bounded(taken):
                 if not judge.loaded(await line.load(program, _limit(seconds))):
                     return
                 for example in judge.examples:
@@ -356,7 +360,8 @@ class Host:
                 judge.ended(await line.end(program))
                 _has_too_much(taken, judge)
         except TimeoutError:
-            judge.timed_out(seconds)
+            if not _has_too_much(taken, judge):
+                judge.timed_out(seconds)
         except HungUpError:
             status = await taken.status()
             if not taken.gone and not _has_too_much(taken, judge):
@@ -384,6 +389,31 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
     else:
         return False
     return True
+
+
+@asynccontextmanager
+async def _timeout(taken: Taken, seconds: float) -> AsyncIterator[None]:
+    """Raise TimeoutError after `seconds`. The time in which an evaluation waits for a processor does not count, because
+    it shows how busy the machine is.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    timer: asyncio.TimerHandle
+
+    def expire() -> None:
+        nonlocal timer
+        end = began + min(seconds + _UNFINISHED * taken.waited(), _MOST_TIMES * seconds)
+        if loop.time() < end:
+            timer = loop.call_at(end, expire)
+        else:
+            limit.reschedule(end)
+
+    async with asyncio.timeout(None) as limit:
+        timer = loop.call_at(began + seconds, expire)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 @asynccontextmanager

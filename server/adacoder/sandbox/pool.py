@@ -200,6 +200,10 @@ class Taken:
         """Number of its threads; 0 if unknown."""
         return self._evaluation.threads()
 
+    def waited(self) -> float:
+        """Seconds for which it had to wait for a processor; 0 if unknown."""
+        return self._evaluation.waited()
+
     def has_too_much_memory(self) -> bool:
         """True if it holds more memory than an evaluation may."""
         return self._evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)

@@ -17,8 +17,8 @@ from adacoder.sandbox.descriptors import readable
 from adacoder.sandbox.environment.imports_ahead import Ahead
 from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.held import memory, shares_memory
-from adacoder.sandbox.isolation import LIMITS, SCRATCH_SIZE
+from adacoder.sandbox.held import memory, shares_memory, threads, waited
+from adacoder.sandbox.isolation import LIMITS, MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
 from adacoder.sandbox.wire import Channel, HungUpError, ProtocolError, WorkerLine, channel_pair
@@ -119,10 +119,11 @@ class Evaluation:
 
     def threads(self) -> int:
         """Number of its threads; 0 if unknown."""
-        try:
-            return os.stat(f"/proc/{self.line.channel.sender}/task").st_nlink - 2  # noqa: PTH116  # before each verdict
-        except OSError:
-            return 0
+        return 0 if self.pid is None else threads(self.pid)
+
+    def waited(self) -> float:
+        """Seconds for which it had to wait for a processor; 0 if unknown."""
+        return 0.0 if self.pid is None else waited(self.pid)
 
     @property
     def pid(self) -> int | None:
@@ -274,12 +275,15 @@ class TemplateProcess:
         return is_good and (self.pid is None or shares_memory(self.pid) is False)
 
     async def _watch(self) -> None:
-        """End it if an import takes too much memory or fills the disk. No evaluation runs meanwhile."""
+        """End it if an import takes too much memory, fills the disk, or starts too many threads.
+
+        No evaluation runs meanwhile.
+        """
         scratch, pid = self.scratch_on_disk, self.pid
         while pid is not None:
             await asyncio.sleep(_WATCHED_SECONDS)
             is_full = scratch is not None and await asyncio.to_thread(is_overfull, str(scratch), pid)
-            if is_full or memory(pid) > LIMITS["DATA"]:
+            if is_full or memory(pid) > LIMITS["DATA"] or threads(pid) > MOST_THREADS:
                 self.broken = True
                 self._lifeline.close()
                 return
