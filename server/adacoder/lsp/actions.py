@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from adacoder.domain import JSON, Target, TargetError
+from adacoder.domain import JSON, Candidate, Target, TargetError
 from adacoder.lsp.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.kept import KeptResult
-from adacoder.lsp.memory import Memory
 from adacoder.lsp.names import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
 from adacoder.lsp.snapshot import Snapshot
 
@@ -34,7 +33,8 @@ class FileState:
     """Returns the id of the last job on a function, given its qualified name."""
     failing: frozenset[str] = frozenset()
     """Qualified names of functions whose examples are known to fail on the current text."""
-    memory: Memory = field(default_factory=Memory)
+    earlier: Callable[[Target], Sequence[Candidate]] = lambda target: ()
+    """Returns the earlier candidates for a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def code_actions(
         offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on it
     else:
         offers = [*_of_state(target, state), *_needed(target, failed, state)]
-        offers += [*_more(snapshot, target, state.memory), *_journal(target, state)] if is_asked else []
+        offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
     offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
     if not (context.only and get_capability(client, "text_document.code_action.disabled_support", False)):
         offers = [offer for offer in offers if offer.obstacle is None]
@@ -129,10 +129,10 @@ def _journal(target: Target, state: FileState) -> list[Offer]:
     return [Offer(JOURNAL_KIND, title, COMMAND + "journal", arguments=arguments)]
 
 
-def _more(snapshot: Snapshot, target: Target, memory: Memory) -> list[Offer]:
+def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
     """Further actions, offered only when the user asks for actions."""
     offers: list[Offer] = []
-    if not target.is_stub or memory.candidates(snapshot.path, target):
+    if not target.is_stub or state.earlier(target):
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
     if not (target.has_wants or target.of_class):
         title = f"AdaCoder: suggest examples for '{target.name}'"

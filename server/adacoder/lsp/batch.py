@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from adacoder.domain import JSON, AdaCoderError, Target, TargetError
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.progress import announced
+from adacoder.lsp.results import EndedBatch, EndedJob, Results
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.messages import Text, joined
 from adacoder.task import Mode
@@ -42,7 +43,9 @@ class Batch:
     stubs: int = 0
     """Number of stubs when the batch started."""
     answers: dict[str, dict[str, JSON]] = field(default_factory=dict)
-    """Answers of finished jobs, by the qualified names of their functions."""
+    """Answers of ended jobs, by the qualified names of their functions."""
+    jobs: list[EndedJob] = field(default_factory=list)
+    """The ended jobs, without those that could not start."""
     may_begin: asyncio.Event = field(default_factory=asyncio.Event)
     """See `Job.may_begin`."""
     task: asyncio.Task[None] = field(init=False)
@@ -53,6 +56,11 @@ class Batch:
         if not self.is_cancelled:
             self.is_cancelled = True
             self.task.cancel()
+
+    def ended(self) -> EndedBatch:
+        """Its entry in the store of results."""
+        answer: dict[str, JSON] = {"summary": self.summary, "results": [*self.answers.values()]}
+        return EndedBatch(self.id, answer, tuple(self.jobs))
 
     def tell(self, message: str) -> None:
         """Show progress."""
@@ -72,12 +80,11 @@ class Batch:
 class Batches:
     """All batches of a server."""
 
-    def __init__(self, client: Client, jobs: Jobs) -> None:
+    def __init__(self, client: Client, jobs: Jobs, results: Results) -> None:
         self._client = client
         self._jobs = jobs
+        self._results = results
         self._running: dict[str, Batch] = {}
-        self._last: Batch | None = None
-        """Latest finished batch."""
         self._closing = False
 
     async def start(self, snapshot: Snapshot) -> Batch:
@@ -120,18 +127,6 @@ class Batches:
             for batch in self._running.values()
         ]
 
-    def journal(self, job_id: str | None) -> dict[str, JSON] | None:
-        """The summary of the latest batch and the answers of its jobs in order. None if its id is not `job_id`."""
-        if self._last is None or self._last.id != job_id:
-            return None
-        return {"summary": self._last.summary, "results": [*self._last.answers.values()]}
-
-    def jobs(self, batch_id: str) -> list[str]:
-        """Ids of the latest batch's jobs, in order. Empty if its id is not `batch_id`."""
-        if self._last is None or self._last.id != batch_id:
-            return []
-        return [found for answer in self._last.answers.values() if isinstance(found := answer.get("jobId"), str)]
-
     async def close(self) -> None:
         """Cancel all batches, and wait until they have ended."""
         self._closing = True
@@ -158,7 +153,7 @@ class Batches:
             ended = f"AdaCoder failed ({type(error).__name__}): see the language server's log. "
         finally:
             is_good = not ended and all(answer["applied"] for answer in batch.answers.values())
-            self._last = batch
+            self._results.end(batch.ended())
             if not self._closing:
                 document: JSON = {"uri": batch.snapshot.uri, "version": batch.snapshot.version}
                 about = {"jobId": batch.id, "textDocument": document, "qualifiedName": None, "kept": False}
@@ -192,9 +187,12 @@ class Batches:
         try:
             return await self._jobs.result(job)
         except asyncio.CancelledError:
-            if batch.is_cancelled:
+            if batch.is_cancelled or job.ended is None:
                 raise
-            return self._jobs.journal(job.id) or {}  # only this job was cancelled
+            return {**job.ended.answer}  # only this job was cancelled
+        finally:
+            if job.ended is not None:
+                batch.jobs.append(job.ended)
 
     async def _after(self, before: Snapshot, *, is_edited: bool) -> Snapshot:
         """Return the text for the next stub. If the last one was inserted, wait for the editor to report that edit."""

@@ -3,6 +3,9 @@
 Evidence belongs to a function's own text. Each change of a document only counts and compares lines. This is enough to
 know where the function is now and whether its text is unchanged. If a text comes back, as after an undo, its evidence
 holds again.
+
+Evidence is stored apart from `Results`, because it describes a text, not the end of a job. Checks on save and test
+explorers find evidence without any job. It outlives its job's result, and a change of the text can end it.
 """
 
 from __future__ import annotations

@@ -52,10 +52,10 @@ async def on_code_action(
     line, client = min(params.range.start.line, params.range.end.line), ls.client_capabilities
     state = FileState(
         running={job.target.qualname: job.id for job in ls.work.jobs.of(snapshot.uri)},
-        kept=ls.work.kept.of_file(snapshot.path),
-        last_job=partial(ls.work.shown.journals.last, snapshot.uri),
+        kept=ls.work.results.of_file(snapshot.path),
+        last_job=partial(ls.work.results.last, snapshot.uri),
         failing=ls.work.shown.evidence.failing(snapshot.uri),
-        memory=ls.work.jobs.memory,
+        earlier=ls.work.results.candidates,
     )
     async with ls.work.reading:
         return await asyncio.to_thread(code_actions, snapshot, line, params.context, client, state) or None
@@ -209,8 +209,8 @@ async def on_discard(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """`.discard` `{jobId}`: discard the kept result of a job."""
     job_id = _job_id(argument) or ""
     await ls.work.restored()
-    was_kept = ls.work.kept.get(job_id) is not None
-    ls.work.kept.drop(job_id)
+    was_kept = ls.work.results.kept(job_id) is not None
+    ls.work.results.drop(job_id)
     return {"discarded": was_kept}
 
 

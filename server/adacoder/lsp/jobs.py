@@ -24,10 +24,10 @@ from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Step, Target
 from adacoder.journal import Journal, OpenStep, Waiting
 from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
 from adacoder.lsp.endings import Ending, remedies_json
-from adacoder.lsp.kept import KeptResult, KeptResults, edits_of, read_reply, score_of
-from adacoder.lsp.memory import Memory
+from adacoder.lsp.kept import KeptResult, edits_of, read_reply, score_of
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.progress import announced, progress
+from adacoder.lsp.results import EndedJob, Results
 from adacoder.messages import Named, Text, joined
 from adacoder.project import Project
 from adacoder.settings import Unverified
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_KEPT = 16
-"""Maximum finished jobs kept for the journal."""
 _UNVERIFIED, _PREVIEW = Named("unverified"), Named("preview")
 _Recheck: TypeAlias = "Callable[[Snapshot, Target, Candidate | None], Awaitable[Outcome]]"
 _PATIENCE = 10.0
@@ -90,6 +88,8 @@ class Job:
     may_begin: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the job may begin: once its command has been answered."""
     ending: Ending | None = None
+    ended: EndedJob | None = None
+    """Its entry in the store of results."""
     task: asyncio.Task[dict[str, JSON]] = field(init=False)
     _cancelled: bool = False
 
@@ -142,7 +142,7 @@ class Jobs:
         client: Client,
         configuration: Configuration,
         service: Callable[[], Awaitable[Service]],
-        kept: KeptResults,
+        results: Results,
         tell: Callable[[Job, Ending], None],
     ) -> None:
         """`service` returns the Service once it is imported. `tell` reports the end of a job to the user."""
@@ -150,13 +150,10 @@ class Jobs:
         self._configuration = configuration
         self._service = service
         self._running: dict[str, Job] = {}
-        self._finished: dict[str, dict[str, JSON]] = {}
-        """Answers of the latest finished jobs by id, the latest last."""
-        self._kept = kept
+        self._results = results
         self._tell = tell
         self._closing = False
         self._listeners: list[Listener] = []
-        self.memory = Memory()
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` for all jobs."""
@@ -211,11 +208,6 @@ class Jobs:
             for job in self._running.values()
         ]
 
-    def journal(self, job_id: str | None) -> dict[str, JSON] | None:
-        """The answer of a finished job, or of the latest one if no id is given. None if the job is unknown."""
-        latest = next(reversed(self._finished), None)
-        return self._finished.get(job_id or latest or "")
-
     async def close(self) -> None:
         """Cancel all jobs, wait until they have ended, and start no more."""
         self._closing = True
@@ -234,7 +226,7 @@ class Jobs:
                 job.show = job.relay or show
                 ending = await self._work(job, journal)
         except asyncio.CancelledError:
-            kept = self._kept.get(job.result_id) is not None
+            kept = self._results.kept(job.result_id) is not None
             self._end(job, Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
             raise
         except Exception as error:
@@ -260,33 +252,32 @@ class Jobs:
         if isinstance(job.work, KeptResult):
             return await self._insert_kept(job, job.work, recheck)
         job.most_rounds = service.most_rounds(job.work, settings)
-        others = self.memory.candidates(snapshot.path, job.target) if job.work is Mode.ANOTHER else ()
+        others = self._results.candidates(job.target) if job.work is Mode.ANOTHER else ()
         start = None if job.reply is None else await aside(read_reply, job.reply, job.target)
         task = Task(job.target, settings, _project(snapshot), journal, start, others)
         outcome = await service.perform(job.work, task)
-        self.memory.note(job.work, snapshot.path, outcome)
         result = KeptResult.of(outcome, job.id, snapshot.uri)
         if not job.apply or result is None:
             return Ending(outcome)
         if outcome.candidate is None:  # suggested examples: the user always reads them first
-            self._kept.add(result)
+            self._results.keep(result)
             return Ending(outcome, obstacle=_unproved(outcome), kept=True)
         if job.work is Mode.ANOTHER:
-            self._kept.add(result)
+            self._results.keep(result)
             why = f"another candidate for {_name(outcome)} is to be compared first"
             return Ending(outcome, obstacle=why, kept=True, is_wanted=True)
         if job.reply is not None and outcome.status is not Status.VERIFIED:  # the client has the candidate that it sent
             return Ending(outcome, obstacle=_unproved(outcome))
         if outcome.status is Status.VERIFIED or (outcome.edits and settings.unverified is Unverified.INSERT):
             if settings.preview:
-                self._kept.add(result)
+                self._results.keep(result)
                 seen = Text(f"{_name(outcome)} is to be looked at first, as ", _PREVIEW, " says")
                 return Ending(outcome, obstacle=seen, kept=True, is_wanted=True)
             return await self._inserted(job, OutcomeInText(outcome, snapshot), result, recheck)
         unproved = _unproved(outcome)
         if settings.unverified is Unverified.DISCARD:
             return Ending(outcome, obstacle=Text(unproved, " and is discarded, as ", _UNVERIFIED, " says"))
-        self._kept.add(result)
+        self._results.keep(result)
         return Ending(outcome, obstacle=unproved, kept=True)
 
     async def _inserted(self, job: Job, finding: OutcomeInText, result: KeptResult, recheck: _Recheck) -> Ending:
@@ -296,7 +287,7 @@ class Jobs:
             job.show("the text changed; running the examples again")
             return await recheck(snapshot, target, finding.outcome.candidate)
 
-        self._kept.add(result)
+        self._results.keep(result)
         job.insertion = Insertion(self._client, again)
         try:
             made = await job.insertion.insert(finding)
@@ -304,7 +295,7 @@ class Jobs:
             return Ending(finding.outcome, obstacle=str(why), kept=True)
         is_known = get_capability(self._client.client_capabilities, "workspace.apply_edit", False)
         if is_known:  # otherwise it is unknown whether the edit was made
-            self._kept.drop(result.job_id)
+            self._results.drop(result.job_id)
         closed = made.snapshot.path.name if made.snapshot.version is None else None
         return Ending(made.outcome, applied=True, kept=not is_known, closed=closed)
 
@@ -321,15 +312,15 @@ class Jobs:
         name = f"'{job.target.name}'"
         found = KeptResult.of(outcome, kept.job_id, kept.uri)
         if found is None and outcome.stands:
-            self._kept.drop(kept.job_id)
+            self._results.drop(kept.job_id)
             return Ending(outcome)
         if found is None:
-            if is_kept := self._kept.get(kept.job_id) is not None:
-                self._kept.add(replace(kept, score="no example passes"))
+            if is_kept := self._results.kept(kept.job_id) is not None:
+                self._results.keep(replace(kept, score="no example passes"))
             return Ending(outcome, obstacle=f"{name} passes no example in the text as it is now", kept=is_kept)
         found = replace(found, evaluated=kept.evaluated)
         if found.reach < kept.reach:
-            self._kept.add(found)
+            self._results.keep(found)
             why = f"{name} passes {found.score} in the text as it is now"
             return Ending(outcome, obstacle=why if outcome.edits == () else _unproved(outcome), kept=True)
         placed = replace(outcome, edits=edits_of(outcome))
@@ -347,10 +338,10 @@ class Jobs:
             "jobId": job.id,
             "kept": ending.kept,
         }
-        self._finished[job.id] = answer
+        mode, snapshot = job.work if isinstance(job.work, Mode) else None, job.snapshot
         job.ending = ending
-        while len(self._finished) > _KEPT:
-            del self._finished[next(iter(self._finished))]
+        job.ended = EndedJob(job.id, snapshot.uri, mode, ending.outcome, snapshot.folder, answer)
+        self._results.end(job.ended)
         if not self._closing:
             self._client.log(joined(" ", [ending.message, report.summary(ending.outcome)]))
             if job.announced:

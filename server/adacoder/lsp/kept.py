@@ -1,23 +1,18 @@
 """Kept results: results of jobs that were not inserted at once.
 
 A kept result belongs to a function, known by its name and parameters, not to a text. When the result is inserted, the
-function is found in the current text and the result is evaluated there again. Results are kept across jobs, and the
-oldest is dropped first. They survive the server if `restore` has given files for them.
+function is found in the current text and the result is evaluated there again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Target
 from adacoder.journal import Evaluated
 from adacoder.source.signature import same_parameters
-
-MOST = 32
-"""Maximum number of kept results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +91,11 @@ class KeptResult:
             return target.source == self.source
         return same_parameters(self.signature, target.signature)
 
+    def equals(self, other: KeptResult) -> bool:
+        """True if both would write the same into the same function."""
+        mine, theirs = ((each.qualname, each.candidate, each.written) for each in (self, other))
+        return mine == theirs
+
 
 def edits_of(outcome: Outcome) -> tuple[Edit, ...]:
     """The edits that insert an Outcome's candidate, even if only some examples passed."""
@@ -124,77 +124,6 @@ def reach_of(outcome: Outcome) -> tuple[int, ...]:
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)
     return (2 if outcome.status is Status.VERIFIED else 1,)
-
-
-class Files(Protocol):
-    """Files that let kept results outlive the server."""
-
-    def save(self, result: KeptResult) -> None:
-        """Write a result."""
-
-    def remove(self, job_id: str) -> None:
-        """Remove the result of a job."""
-
-
-class KeptResults:
-    """The kept results of a server, the oldest first."""
-
-    def __init__(self) -> None:
-        self._results: dict[str, KeptResult] = {}
-        self._files: Files | None = None
-        self._listeners: list[Callable[[str], None]] = []
-
-    def listen(self, listener: Callable[[str], None]) -> None:
-        """Call `listener` with the job id of each result that is no longer kept."""
-        self._listeners.append(listener)
-
-    def restore(self, files: Files, results: Sequence[KeptResult]) -> None:
-        """Keep the results read from `files`, and from now on store all results there."""
-        found, self._results = self._results, {}
-        for result in results:
-            self.add(result)
-        self._files = files
-        for result in found.values():
-            self.add(result)
-
-    def add(self, result: KeptResult) -> None:
-        """Keep a result. It replaces an equal result for the same function."""
-        for old in [each for each in self.of_file(result.path) if _is_same(each, result)]:
-            self.drop(old.job_id)
-        self._results[result.job_id] = result
-        if self._files is not None:
-            self._files.save(result)
-        while len(self._results) > MOST:
-            self.drop(next(iter(self._results)))
-
-    def get(self, job_id: str | None) -> KeptResult | None:
-        """The result of a job, if it is kept."""
-        return self._results.get(job_id or "")
-
-    def of_file(self, path: Path) -> Sequence[KeptResult]:
-        """The results for functions of a file, the latest first."""
-        return [each for each in self.latest() if each.path == path]
-
-    def latest(self) -> list[KeptResult]:
-        """All results, the latest first."""
-        return [*reversed(self._results.values())]
-
-    def drop(self, job_id: str) -> None:
-        """Stop keeping the result of a job."""
-        if self._results.pop(job_id, None) is None:
-            return
-        if self._files is not None:
-            self._files.remove(job_id)
-        for listener in self._listeners:
-            listener(job_id)
-
-
-def _is_same(one: KeptResult, other: KeptResult) -> bool:
-    return (one.job_id == other.job_id) or (one.qualname, one.candidate, one.written) == (
-        other.qualname,
-        other.candidate,
-        other.written,
-    )
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:

@@ -20,7 +20,8 @@ from typing import TypeVar
 from pygls.uris import to_fs_path
 
 from adacoder.domain import JSON, Candidate, Edit
-from adacoder.lsp.kept import MOST, KeptResult, edited
+from adacoder.lsp.kept import KeptResult, edited
+from adacoder.lsp.results import MOST_KEPT
 from adacoder.private_files import PrivateFolder
 from adacoder.project import home
 from adacoder.pytext import dedent, normalize, parsed
@@ -51,7 +52,7 @@ class KeptFiles:
     def load(self) -> list[KeptResult]:
         """Read the results, the oldest first. Remove results for source files that no longer exist."""
         found, damaged = list[KeptResult](), list[str]()
-        for name in self._names()[-MOST:]:
+        for name in self._names()[-MOST_KEPT:]:
             try:
                 result = _result(json.loads(self._folder.read(name, _MOST_BYTES)), name)
                 if result.path.is_file():
@@ -74,7 +75,7 @@ class KeptFiles:
             names = self._names()
             sizes = self._folder.sizes()
             left = sum(sizes.values())
-            while names and (len(names) > MOST or left > _MOST_BYTES_IN_ALL):
+            while names and (len(names) > MOST_KEPT or left > _MOST_BYTES_IN_ALL):
                 left -= sizes.get(names[0], 0)
                 self._folder.remove(names.pop(0))
         except OSError as error:

@@ -20,7 +20,8 @@ from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Target
 from adacoder.lsp.jobs import Job
-from adacoder.lsp.kept import KeptResult, KeptResults, read_reply
+from adacoder.lsp.kept import KeptResult, read_reply
+from adacoder.lsp.results import Results
 from adacoder.lsp.snapshot import FunctionPlace, ParametersError, Snapshot, find, take
 from adacoder.source.text import apply_edits
 
@@ -37,16 +38,16 @@ _SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 class Offering:
     """Kept results as presented to one client's user."""
 
-    def __init__(self, client: Client, kept: KeptResults, documents: Documents, start: Callable[[Job], None]) -> None:
+    def __init__(self, client: Client, results: Results, documents: Documents, start: Callable[[Job], None]) -> None:
         self._client = client
-        self._kept = kept
+        self._results = results
         self._documents = documents
         self._start = start
         self._questions: set[asyncio.Task[None]] = set()
 
     def tell(self, job: Job, ending: Ending) -> None:
         """Report the end of a job. If its result is kept and a question would not disturb the user, ask one."""
-        result = self._kept.get(job.result_id)
+        result = self._results.kept(job.result_id)
         if self._client.habits.shows_endings:
             self._client.tell_end(ending.message, warning=not ending.is_good, about=_about(job, result))
             return
@@ -74,14 +75,14 @@ class Offering:
         if title == _SHOW:
             await self.difference(result, shows=True)
         elif title == _DISCARD:
-            self._kept.drop(result.job_id)
+            self._results.drop(result.job_id)
         elif title == _INSERT:
             job = await self.insertion(result)
             job.may_begin.set()
 
     def listed(self, uri: str | None) -> list[JSON]:
         """The kept results of a document, or all kept results, the latest first."""
-        return [each.json() for each in self._kept.latest() if uri is None or unquote(uri) == unquote(each.uri)]
+        return [each.json() for each in self._results.latest() if uri is None or unquote(uri) == unquote(each.uri)]
 
     def result(self, job_id: str | None) -> KeptResult:
         """The kept result of a job.
@@ -89,7 +90,7 @@ class Offering:
         Raises:
             ParametersError: the job has no kept result.
         """
-        result = self._kept.get(job_id)
+        result = self._results.kept(job_id)
         if result is None:
             raise ParametersError("No result of that job is kept: it was inserted or discarded, or is too old.")
         return result

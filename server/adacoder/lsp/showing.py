@@ -59,7 +59,7 @@ async def on_code_lens(ls: AdaCoderServer, params: types.CodeLensParams) -> list
     snapshot = take(ls.workspace, uri)
     async with ls.work.reading:
         functions = await asyncio.to_thread(_skimmed, document.source)
-        kept = await asyncio.to_thread(_fitting, snapshot, ls.work.kept.of_file(snapshot.path))
+        kept = await asyncio.to_thread(_fitting, snapshot, ls.work.results.of_file(snapshot.path))
     evidence, jobs = ls.work.shown.evidence.of(uri), ls.work.jobs.of(uri)
     return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
 
@@ -136,21 +136,15 @@ async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None
     """
     members = argument if isinstance(argument, Mapping) else {}
     job_id, uri, name = (_text(members.get(key)) for key in ("jobId", "uri", "qualifiedName"))
-    job_id = job_id or ls.work.shown.journals.last(uri, name)
-    if job_id is None and (uri or name):
+    ended = ls.work.results.ended(job_id or ls.work.results.last(uri, name))
+    if ended is None:
         return None
     if members.get("format") != "markdown":
-        return ls.work.batches.journal(job_id) or ls.work.jobs.journal(job_id)
-    if job_id is None:
-        return None
-    jobs = ls.work.batches.jobs(job_id) or (job_id,)
-    found = [await asyncio.to_thread(ls.work.shown.journals.markdown, each) for each in jobs]
-    markdown = "\n\n".join(each for each in found if each is not None)
-    if not markdown:
-        return None
+        return {**ended.answer}
+    markdown = await asyncio.to_thread(ended.markdown)
     if members.get("show") is True:
-        await ls.work.documents.show("The journal", f"journal-{job_id[:8]}.md", markdown)
-    return {"jobId": job_id, "markdown": markdown}
+        await ls.work.documents.show("The journal", f"journal-{ended.id[:8]}.md", markdown)
+    return {"jobId": ended.id, "markdown": markdown}
 
 
 def _text(value: object) -> str | None:

@@ -22,12 +22,10 @@ from adacoder import report
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.diagnostics import Publisher
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
-from adacoder.lsp.journals import Journals
 from adacoder.lsp.kept import edits_of
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import take
 from adacoder.settings import Settings
-from adacoder.task import Mode
 
 if TYPE_CHECKING:
     from pygls.workspace import TextDocument
@@ -59,11 +57,10 @@ class _Known:
 
 
 class Shown:
-    """The evidence and journals that one client shows."""
+    """The evidence that one client shows."""
 
     def __init__(self, client: Client, configuration: Configuration, jobs: Jobs) -> None:
         self.evidence = EvidenceRoom()
-        self.journals = Journals()
         self._client = client
         self._configuration = configuration
         self._publisher = Publisher(client)
@@ -135,13 +132,10 @@ class Shown:
             task.cancel()
 
     def _job_moved(self, job: Job) -> None:
-        uri, ending = job.snapshot.uri, job.ending
-        if ending is not None:
-            if isinstance(job.work, Mode):  # a job that only inserts has no journal worth keeping
-                self.journals.keep(job.id, uri, ending.outcome, job.snapshot.folder)
-            # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.
-            if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
-                self.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
+        ending = job.ending
+        # Do not show a candidate that the user cannot look at: it was discarded, or it came from a client.
+        if ending and (ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome))):
+            self.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
         self.refresh()
 
     def _changed(self, uri: str) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from adacoder.lsp.batch import Batches
 from adacoder.lsp.documents import Documents
 from adacoder.lsp.jobs import Jobs
-from adacoder.lsp.kept import KeptResults
 from adacoder.lsp.offering import Offering
+from adacoder.lsp.results import Results
 from adacoder.lsp.saving import Saving
 from adacoder.lsp.shown import Shown
 from adacoder.lsp.snapshot import first_folder
@@ -34,13 +34,13 @@ class Work:
     def __init__(self, client: Client, configuration: Configuration, service: Callable[[], Awaitable[Service]]) -> None:
         """`service` returns the Service once it is imported."""
         self.documents = Documents(client)
-        self.kept = KeptResults()
-        self.offering = Offering(client, self.kept, self.documents, lambda job: self.jobs.start(job))
-        self.jobs = Jobs(client, configuration, service, self.kept, self.offering.tell)
-        self.batches = Batches(client, self.jobs)
+        self.results = Results()
+        self.offering = Offering(client, self.results, self.documents, lambda job: self.jobs.start(job))
+        self.jobs = Jobs(client, configuration, service, self.results, self.offering.tell)
+        self.batches = Batches(client, self.jobs, self.results)
         self.shown = Shown(client, configuration, self.jobs)
         self.saving = Saving(client, self.shown, self.jobs, service)
-        self.kept.listen(self.shown.dropped)
+        self.results.listen(self.shown.dropped)
         self._client = client
         self._configuration = configuration
         self._restored: asyncio.Task[None] | None = None
@@ -75,7 +75,7 @@ class Work:
         if settings.unverified is Unverified.DISCARD:
             await asyncio.to_thread(files.clear)
             return
-        self.kept.restore(files, await asyncio.to_thread(files.load))
+        self.results.restore(files, await asyncio.to_thread(files.load))
         self.shown.refresh()
 
     async def close(self) -> None:

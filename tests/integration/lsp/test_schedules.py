@@ -21,7 +21,7 @@ from pygls.workspace import TextDocument
 
 from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict, conclude
 from adacoder.lsp import edits, mirror
-from adacoder.lsp.kept import KeptResults
+from adacoder.lsp.results import Results
 from adacoder.lsp.stdio import create
 from adacoder.source.splice import splice
 from adacoder.task import Mode, Task
@@ -265,7 +265,7 @@ class Session:
         self.compare()
         kept = [
             result.candidate.function
-            for result in self.server.work.kept.of_file(self.folder / "a.py")
+            for result in self.server.work.results.of_file(self.folder / "a.py")
             if result.candidate
         ]
         for body in self.service.verified:
@@ -273,7 +273,7 @@ class Session:
                 raise ViolationError(f"{body} is lost")
         for job in self.jobs:
             await self.command("discard", jobId=job)
-        if self.server.work.kept.of_file(self.folder / "a.py"):
+        if self.server.work.results.of_file(self.folder / "a.py"):
             raise ViolationError("what is discarded is kept")
         await self.server.close()
 
@@ -377,6 +377,6 @@ async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: py
             monkeypatch.setattr(edits.Insertion, "_brought_up_to_date", blind)
             monkeypatch.setattr(edits.Insertion, "_taken", lambda self, finding: finding.snapshot)
         case _:
-            monkeypatch.setattr(KeptResults, "add", lambda self, result: None)
+            monkeypatch.setattr(Results, "keep", lambda self, result: None)
     with pytest.raises((ViolationError, IndexError, ValueError)):
         await all_of(range(300), tmp_path)
