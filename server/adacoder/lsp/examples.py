@@ -53,7 +53,7 @@ class Check:
     token: types.ProgressToken | None
 
 
-async def examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+async def on_examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     """`adacoder/examples` `{textDocument: {uri}}`: the docstrings of a document and their examples.
 
     Each example comes with its place and last known state.
@@ -67,13 +67,13 @@ async def examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     return answer
 
 
-async def evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     """`adacoder/evidence` `{textDocument: {uri}}`: the latest evidence of its functions, and whether it still holds."""
     uri = _document(params)
     return await _about(ls, uri, lambda snapshot: _evidence(snapshot, ls))
 
 
-async def check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
+async def on_check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples on the current text.
 
     With a token, each result is sent as it arrives, and the answer has none. Cancelling the request ends the run.

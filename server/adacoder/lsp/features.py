@@ -13,36 +13,49 @@ from adacoder.lsp.pygls_fixes import OWN
 from adacoder.lsp.registration import add_command, add_feature, add_notification, add_request
 from adacoder.lsp.server import AdaCoderServer
 
-NOTIFICATIONS = (
-    types.WORKSPACE_DID_CHANGE_CONFIGURATION,
-    types.TEXT_DOCUMENT_DID_OPEN,
-    types.TEXT_DOCUMENT_DID_CHANGE,
-    types.TEXT_DOCUMENT_DID_CLOSE,
-    types.TEXT_DOCUMENT_DID_SAVE,
-)
-FEATURES = {
-    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS),
-    types.TEXT_DOCUMENT_CODE_LENS: None,
-    types.TEXT_DOCUMENT_HOVER: None,
-    types.TEXT_DOCUMENT_INLAY_HINT: None,
+NOTIFICATIONS = {
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: "handlers:on_configuration",
+    types.TEXT_DOCUMENT_DID_OPEN: "showing:on_open",
+    types.TEXT_DOCUMENT_DID_CHANGE: "showing:on_change",
+    types.TEXT_DOCUMENT_DID_CLOSE: "showing:on_close",
+    types.TEXT_DOCUMENT_DID_SAVE: "showing:on_save",
 }
-REQUESTS = ("run", "examples", "check", "evidence", "kept")
-COMMANDS = (
-    *("generate", "fix", "check", "repair", "another", "suggestExamples", "generateAll", "writeDocstring"),
-    *(
-        "insert",
-        "difference",
-        "discard",
-        "cancel",
-        "status",
-        "models",
-        "pull",
-        "strategies",
-        "doctor",
-        "clear",
-        "journal",
-    ),
-)
+"""Handlers by method, as `module:function` of this package, like those below."""
+FEATURES = {
+    types.TEXT_DOCUMENT_CODE_ACTION: "handlers:on_code_action",
+    types.TEXT_DOCUMENT_CODE_LENS: "showing:on_code_lens",
+    types.TEXT_DOCUMENT_HOVER: "showing:on_hover",
+    types.TEXT_DOCUMENT_INLAY_HINT: "showing:on_inlay_hint",
+}
+REQUESTS = {
+    "run": "handlers:on_run",
+    "examples": "examples:on_examples",
+    "check": "examples:on_check",
+    "evidence": "examples:on_evidence",
+    "kept": "handlers:on_kept",
+}
+COMMANDS = {
+    "generate": "handlers:on_generate",
+    "fix": "handlers:on_fix",
+    "check": "handlers:on_check",
+    "repair": "handlers:on_repair",
+    "another": "handlers:on_another",
+    "suggestExamples": "handlers:on_suggest_examples",
+    "generateAll": "handlers:on_generate_all",
+    "writeDocstring": "handlers:on_write_docstring",
+    "insert": "handlers:on_insert",
+    "difference": "handlers:on_difference",
+    "discard": "handlers:on_discard",
+    "cancel": "handlers:on_cancel",
+    "status": "handlers:on_status",
+    "models": "choosing:on_models",
+    "pull": "choosing:on_pull",
+    "strategies": "choosing:on_strategies",
+    "doctor": "handlers:on_doctor",
+    "clear": "showing:on_clear",
+    "journal": "showing:on_journal",
+}
+_OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS)}
 
 
 def register(server: AdaCoderServer) -> None:
@@ -50,14 +63,14 @@ def register(server: AdaCoderServer) -> None:
     server.feature(types.INITIALIZE)(on_initialize)
     server.feature(types.INITIALIZED)(on_initialized)
     server.feature(types.SHUTDOWN)(on_shutdown)
-    for method in NOTIFICATIONS:
-        add_notification(server, method)
-    for method, options in FEATURES.items():
-        add_feature(server, method, options)
-    for name in REQUESTS:
-        add_request(server, OWN, name)
-    for name in COMMANDS:
-        add_command(server, COMMAND, name)
+    for method, handler in NOTIFICATIONS.items():
+        add_notification(server, method, handler)
+    for method, handler in FEATURES.items():
+        add_feature(server, method, handler, _OPTIONS.get(method))
+    for name, handler in REQUESTS.items():
+        add_request(server, OWN + name, handler)
+    for name, handler in COMMANDS.items():
+        add_command(server, COMMAND + name, handler)
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:

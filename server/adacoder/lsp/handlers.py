@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from adacoder.domain import AdaCoderError, TargetError
-from adacoder.lsp import showing
 from adacoder.lsp.actions import FileState, code_actions
-from adacoder.lsp.choosing import on_models, on_pull, on_strategies
 from adacoder.lsp.docstrings import docstring_for, insert_docstring
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.server import AdaCoderServer
@@ -76,27 +74,6 @@ async def on_run(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     return await ls.work.jobs.result(job)
 
 
-async def on_examples(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/examples` `{textDocument: {uri}}`: the examples of a document."""
-    from adacoder.lsp.examples import examples
-
-    return await examples(ls, params)
-
-
-async def on_check(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run a document's examples."""
-    from adacoder.lsp.examples import check
-
-    return await check(ls, params)
-
-
-async def on_evidence(ls: AdaCoderServer, params: object) -> dict[str, Any]:
-    """`adacoder/evidence` `{textDocument: {uri}}`: the latest evidence of a document's functions."""
-    from adacoder.lsp.examples import evidence
-
-    return await evidence(ls, params)
-
-
 async def on_kept(ls: AdaCoderServer, params: object) -> dict[str, Any]:
     """`adacoder/kept` `{textDocument?: {uri}}`: the kept results of a document, or all kept results."""
     document = params.get("textDocument") if isinstance(params, Mapping) else None
@@ -150,6 +127,11 @@ def _starter(mode: Mode) -> Answer:
         return await _accepted(ls, job)
 
     return start
+
+
+on_generate, on_fix = _starter(Mode.GENERATE), _starter(Mode.FIX)
+on_check, on_repair = _starter(Mode.CHECK), _starter(Mode.REPAIR)
+on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_EXAMPLES)
 
 
 async def _accepted(ls: AdaCoderServer, start: Callable[[], Awaitable[Job | Batch]]) -> dict[str, Any]:
@@ -310,33 +292,3 @@ def _uri(argument: Any) -> str | None:
 def _text(argument: Any, key: str) -> str | None:
     value = argument.get(key) if isinstance(argument, Mapping) else None
     return value if isinstance(value, str) else None
-
-
-NOTIFICATIONS: Mapping[str, Callable[[AdaCoderServer, Any], None]] = {
-    types.WORKSPACE_DID_CHANGE_CONFIGURATION: on_configuration,
-    **showing.NOTIFICATIONS,
-}
-FEATURES: Mapping[str, Answer] = {types.TEXT_DOCUMENT_CODE_ACTION: on_code_action, **showing.FEATURES}
-REQUESTS: Mapping[str, Answer] = {
-    "run": on_run,
-    "examples": on_examples,
-    "check": on_check,
-    "evidence": on_evidence,
-    "kept": on_kept,
-}
-COMMANDS: Mapping[str, Answer] = {
-    **{mode: _starter(mode) for mode in Mode},
-    "generateAll": on_generate_all,
-    "writeDocstring": on_write_docstring,
-    "insert": on_insert,
-    "difference": on_difference,
-    "discard": on_discard,
-    "cancel": on_cancel,
-    "status": on_status,
-    "models": on_models,
-    "pull": on_pull,
-    "strategies": on_strategies,
-    "doctor": on_doctor,
-    "clear": showing.on_clear,
-    "journal": showing.on_journal,
-}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -19,7 +19,7 @@ from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
     from adacoder.lsp.kept import KeptResult
-    from adacoder.lsp.server import AdaCoderServer, Answer
+    from adacoder.lsp.server import AdaCoderServer
     from adacoder.source.skim import Skimmed
 
 
@@ -149,16 +149,3 @@ async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-NOTIFICATIONS: Mapping[str, Callable[[AdaCoderServer, Any], None]] = {
-    types.TEXT_DOCUMENT_DID_OPEN: on_open,
-    types.TEXT_DOCUMENT_DID_CHANGE: on_change,
-    types.TEXT_DOCUMENT_DID_CLOSE: on_close,
-    types.TEXT_DOCUMENT_DID_SAVE: on_save,
-}
-FEATURES: Mapping[str, Answer] = {
-    types.TEXT_DOCUMENT_CODE_LENS: on_code_lens,
-    types.TEXT_DOCUMENT_HOVER: on_hover,
-    types.TEXT_DOCUMENT_INLAY_HINT: on_inlay_hint,
-}

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from adacoder.lsp import features, handlers
 from adacoder.lsp.stdio import create
 from integration.lsp.client import BARE, PATIENCE, SERVER, Client, ResponseError, encodings
 from integration.lsp.texts import ENDLESS, GOOD, STUB, UNENDING, thinking, told_of
@@ -142,11 +141,6 @@ async def test_the_end_of_stdin_is_the_end(tmp_path: Path, was_shut_down: bool) 
             await client.request("shutdown")
         client.hang_up()
         assert await client.ended() == (0 if was_shut_down else 1)
-
-
-def test_all_that_is_told_at_the_start_is_answered_later() -> None:
-    for name in ("NOTIFICATIONS", "FEATURES", "REQUESTS", "COMMANDS"):
-        assert set(getattr(features, name)) == set(getattr(handlers, name))
 
 
 async def test_the_end_of_stdin_in_the_middle_of_a_message(tmp_path: Path) -> None:
