@@ -17,7 +17,7 @@ from pygls.capabilities import get_capability
 from adacoder import report
 from adacoder.domain import Example, ExampleResult, FailureKind
 from adacoder.lsp.mirror import encoding_of
-from adacoder.lsp.places import range_of_lines
+from adacoder.lsp.to_proto import range_of_lines
 
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.lsp.diagnostics import place_of
-from adacoder.lsp.places import end_of
+from adacoder.lsp.to_proto import end_of
 
 if TYPE_CHECKING:
     from adacoder.lsp.evidence import Placed

@@ -10,7 +10,7 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.domain import JSON
 from adacoder.lsp.names import COMMAND
-from adacoder.lsp.places import range_of_lines
+from adacoder.lsp.to_proto import range_of_lines
 
 if TYPE_CHECKING:
     from adacoder.lsp.evidence import Placed
