@@ -30,6 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = (
 LIBRARY_HOMES = {
     "pygls": ("lsp/",),
     "lsprotocol": ("lsp/",),
+    "cattrs": ("lsp/from_proto.py",),
     "ollama": ("models/ollama.py",),
     "openai": ("models/openai.py",),
     "httpx": ("models/http.py", "models/response_guard.py", "models/ollama.py", "models/openai.py"),

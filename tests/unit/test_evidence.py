@@ -12,11 +12,12 @@ from lsprotocol import types
 from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict, conclude
 from adacoder.lsp.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.mirror import Document
+from adacoder.lsp.uri import Uri
 from adacoder.pytext import Definition, definitions, line_number
 from adacoder.source.locate import locate
 from adacoder.task import current
 
-URI = "file:///w/m.py"
+URI = Uri("file:///w/m.py")
 FUNCTION = '{i}def {n}(x):\n{i}    """Doc.\n\n{i}    >>> {n}(1)\n{i}    2\n{i}    """\n{i}    return x + 1\n'
 TEXT = (
     "import os\n\n\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -22,6 +21,7 @@ from adacoder.lsp.to_proto import range_of_lines
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
     from adacoder.lsp.evidence import Evidence, Placed
+    from adacoder.lsp.uri import Uri
     from adacoder.source.text import PositionEncoding
 
 SOURCE = "adacoder"
@@ -34,23 +34,23 @@ class Publisher:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._sent: dict[str, list[Any]] = {}
+        self._sent: dict[Uri, list[Any]] = {}
         """Basis of the diagnostics last sent, by document. Documents without diagnostics have no entry."""
 
-    def publish(self, uri: str, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
+    def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
         """Send the current diagnostics of a document. `lines` is empty once it is closed."""
         capabilities = self._client.client_capabilities
         held = [each for each in evidence if each.holds]
         basis: list[Any] = [(each.evidence, unreached) for each in held if each.evidence.failed or unreached]
-        if basis == self._sent.get(unquote(uri), []) or not get_capability(
+        if basis == self._sent.get(uri, []) or not get_capability(
             capabilities, "text_document.publish_diagnostics", None
         ):
             return
-        self._sent[unquote(uri)] = basis
+        self._sent[uri] = basis
         if not basis:
-            del self._sent[unquote(uri)]
+            del self._sent[uri]
         knows_versions = get_capability(capabilities, "text_document.publish_diagnostics.version_support", False)
-        document = self._client.workspace.text_documents.get(unquote(uri))
+        document = self._client.workspace.text_documents.get(uri)
         self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
                 uri=uri,

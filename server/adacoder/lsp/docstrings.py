@@ -11,7 +11,8 @@ from adacoder.lsp.snapshot import find, take
 if TYPE_CHECKING:
     from adacoder.domain import Edit
     from adacoder.lsp.client import Client
-    from adacoder.lsp.snapshot import FunctionPlace, Snapshot
+    from adacoder.lsp.from_proto import FunctionPlace
+    from adacoder.lsp.snapshot import Snapshot
 
 
 def docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:

@@ -18,7 +18,7 @@ from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, Target
 from adacoder.lsp.kept import edits_of, reach_of
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import Snapshot, take
-from adacoder.source.text import PositionEncoding, range_of
+from adacoder.lsp.to_proto import text_edits
 
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
@@ -160,9 +160,3 @@ def edit_of(client: Client, snapshot: Snapshot, made: Sequence[Edit]) -> types.W
         return types.WorkspaceEdit(changes={snapshot.uri: edits})
     document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=document, edits=edits)])
-
-
-def text_edits(text: str, edits: Sequence[Edit], encoding: PositionEncoding) -> list[types.TextEdit]:
-    """Convert edits of `text` to the client's position encoding."""
-    ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, text, encoding))) for edit in edits)
-    return [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]

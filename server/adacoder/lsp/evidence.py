@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from lsprotocol import types
 
@@ -27,6 +26,7 @@ from adacoder.task import current
 
 if TYPE_CHECKING:
     from adacoder.domain import Target
+    from adacoder.lsp.uri import Uri
 
 _MOST = 5_000
 """Maximum number of functions with evidence. The oldest evidence is forgotten first."""
@@ -40,8 +40,8 @@ _LINE_END = "\r\n"
 class Evidence:
     """Findings about a function."""
 
-    uri: str
-    """URI of the document, unquoted."""
+    uri: Uri
+    """URI of the document."""
     qualname: str
     status: Status
     summary: str
@@ -153,7 +153,7 @@ def _state(example: Example, matched: bool | None) -> str:
 
 
 def evidence_of(
-    uri: str, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
+    uri: Uri, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
 ) -> Evidence | None:
     """The evidence in an Outcome, or None if it has none.
 
@@ -174,7 +174,7 @@ def evidence_of(
     text, start, end = _as_left(target, outcome if is_inserted else None)
     is_as_it_stands = outcome.candidate == current(target)
     return Evidence(
-        uri=unquote(uri),
+        uri=uri,
         qualname=target.qualname,
         status=outcome.status,
         summary=report.summary(outcome),
@@ -208,28 +208,28 @@ class EvidenceRoom:
     """The latest evidence of each function, for all documents."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], Placed] = {}
+        self._kept: dict[tuple[Uri, str], Placed] = {}
         """By document and qualified name, in the order in which they were recorded."""
-        self._by_uri: dict[str, dict[str, Placed]] = {}
-        self._listeners: list[Callable[[str], None]] = []
+        self._by_uri: dict[Uri, dict[str, Placed]] = {}
+        self._listeners: list[Callable[[Uri], None]] = []
 
-    def listen(self, listener: Callable[[str], None]) -> None:
-        """Call `listener` with the unquoted URI of a document when the evidence that holds for it changes."""
+    def listen(self, listener: Callable[[Uri], None]) -> None:
+        """Call `listener` with the URI of a document when the evidence that holds for it changes."""
         self._listeners.append(listener)
 
-    def of(self, uri: str) -> list[Placed]:
+    def of(self, uri: Uri) -> list[Placed]:
         """All evidence of a document in the order of its functions, including evidence for older texts."""
-        return sorted(self._by_uri.get(unquote(uri), {}).values(), key=lambda placed: placed.first)
+        return sorted(self._by_uri.get(uri, {}).values(), key=lambda placed: placed.first)
 
-    def at(self, uri: str, qualname: str) -> Placed | None:
+    def at(self, uri: Uri, qualname: str) -> Placed | None:
         """The evidence of a function."""
-        return self._by_uri.get(unquote(uri), {}).get(qualname)
+        return self._by_uri.get(uri, {}).get(qualname)
 
-    def failing(self, uri: str) -> frozenset[str]:
+    def failing(self, uri: Uri) -> frozenset[str]:
         """The functions of a document whose examples fail on its current text."""
         return frozenset(
             each.evidence.qualname
-            for each in self._by_uri.get(unquote(uri), {}).values()
+            for each in self._by_uri.get(uri, {}).values()
             if each.holds and each.evidence.is_of_text and each.evidence.failed
         )
 
@@ -251,9 +251,8 @@ class EvidenceRoom:
             self._drop(next(iter(self._kept)))
         self._tell(evidence.uri)
 
-    def forget(self, uri: str, qualname: str | None = None) -> int:
+    def forget(self, uri: Uri, qualname: str | None = None) -> int:
         """Forget the evidence of a function, or of a whole document. Return the number of functions."""
-        uri = unquote(uri)
         keys = [(uri, name) for name in self._by_uri.get(uri, {}) if qualname in (None, name)]
         for key in keys:
             self._drop(key)
@@ -268,24 +267,21 @@ class EvidenceRoom:
                 self._drop(key)
                 self._tell(key[0])
 
-    def opened(self, uri: str, lines: Sequence[str]) -> None:
+    def opened(self, uri: Uri, lines: Sequence[str]) -> None:
         """Find the functions of a document that was opened.
 
         Evidence for text that the document does not contain is forgotten, because unsaved text does not come back.
         """
-        uri = unquote(uri)
         self._replaced(uri, lines)
         for name in [name for name, placed in self._by_uri.get(uri, {}).items() if not placed.holds]:
             self._drop((uri, name))
 
-    def closed(self, uri: str) -> None:
+    def closed(self, uri: Uri) -> None:
         """Stop showing evidence for a document that was closed."""
-        uri = unquote(uri)
         self._update(uri, (replace(placed, holds=False) for placed in self.of(uri)))
 
-    def changed(self, uri: str, changes: Iterable[types.TextDocumentContentChangeEvent], lines: Sequence[str]) -> None:
+    def changed(self, uri: Uri, changes: Iterable[types.TextDocumentContentChangeEvent], lines: Sequence[str]) -> None:
         """Follow the changes of a document. `lines` are its lines after them."""
-        uri = unquote(uri)
         if uri not in self._by_uri:
             return
         placed, touched, fresh = self.of(uri), set[str](), list[range]()
@@ -302,13 +298,13 @@ class EvidenceRoom:
             uri, (_compared(each, lines, fresh) if each.evidence.qualname in touched else each for each in placed)
         )
 
-    def _replaced(self, uri: str, lines: Sequence[str]) -> None:
+    def _replaced(self, uri: Uri, lines: Sequence[str]) -> None:
         """Find the functions of a document after its whole text was replaced."""
         if uri in self._by_uri:
             index = _index(lines)
             self._update(uri, [_found_again(placed, lines, index) for placed in self.of(uri)])
 
-    def _update(self, uri: str, fresh: Iterable[Placed]) -> None:
+    def _update(self, uri: Uri, fresh: Iterable[Placed]) -> None:
         held = {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}
         for placed in fresh:
             key = uri, placed.evidence.qualname
@@ -324,12 +320,12 @@ class EvidenceRoom:
         self._kept.pop(key, None)
         self._kept[key] = self._by_uri.setdefault(key[0], {})[key[1]] = placed
 
-    def _drop(self, key: tuple[str, str]) -> None:
+    def _drop(self, key: tuple[Uri, str]) -> None:
         del self._kept[key], self._by_uri[key[0]][key[1]]
         if not self._by_uri[key[0]]:
             del self._by_uri[key[0]]
 
-    def _tell(self, uri: str) -> None:
+    def _tell(self, uri: Uri) -> None:
         for listener in self._listeners:
             listener(uri)
 

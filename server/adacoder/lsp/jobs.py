@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from adacoder.lsp.client import Client
     from adacoder.lsp.configuration import Configuration
     from adacoder.lsp.snapshot import Snapshot
+    from adacoder.lsp.uri import Uri
     from adacoder.service import Service
 
 log = logging.getLogger(__name__)
@@ -159,7 +160,7 @@ class Jobs:
         """Call `listener` for all jobs."""
         self._listeners.append(listener)
 
-    def of(self, uri: str) -> list[Job]:
+    def of(self, uri: Uri) -> list[Job]:
         """The running jobs on functions of a document."""
         return [job for job in self._running.values() if job.snapshot.uri == uri]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Target
 from adacoder.journal import Evaluated
+from adacoder.lsp.uri import Uri
 from adacoder.source.signature import same_parameters
 
 
@@ -20,7 +21,7 @@ class KeptResult:
     """A result that can still be inserted."""
 
     job_id: str
-    uri: str
+    uri: Uri
     path: Path
     qualname: str
     signature: str
@@ -40,7 +41,7 @@ class KeptResult:
     """Texts of all candidates of its job, in the order of the journal, including repeated ones."""
 
     @classmethod
-    def of(cls, outcome: Outcome, job_id: str, uri: str) -> KeptResult | None:
+    def of(cls, outcome: Outcome, job_id: str, uri: Uri) -> KeptResult | None:
         """The result that an Outcome leaves to be inserted, or None."""
         target, edits = outcome.target, edits_of(outcome)
         if not edits:

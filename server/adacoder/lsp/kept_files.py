@@ -22,6 +22,7 @@ from pygls.uris import to_fs_path
 from adacoder.domain import JSON, Candidate, Edit
 from adacoder.lsp.kept import KeptResult, edited
 from adacoder.lsp.results import MOST_KEPT
+from adacoder.lsp.uri import Uri
 from adacoder.private_files import PrivateFolder
 from adacoder.project import home
 from adacoder.pytext import dedent, normalize, parsed
@@ -153,7 +154,7 @@ def _result(value: object, name: str) -> KeptResult:
     _require(candidate is not None or _differs_in_docstring_only(source, written))
     return KeptResult(
         job_id,
-        uri,
+        Uri(uri),
         Path(place or ""),
         qualname,
         signature,

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -19,16 +18,18 @@ from pygls.exceptions import JsonRpcException
 from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Target
+from adacoder.lsp.from_proto import FunctionPlace, ParametersError
 from adacoder.lsp.jobs import Job
 from adacoder.lsp.kept import KeptResult, read_reply
 from adacoder.lsp.results import Results
-from adacoder.lsp.snapshot import FunctionPlace, ParametersError, Snapshot, find, take
+from adacoder.lsp.snapshot import Snapshot, find, take
 from adacoder.source.text import apply_edits
 
 if TYPE_CHECKING:
     from adacoder.lsp.client import Client
     from adacoder.lsp.documents import Documents
     from adacoder.lsp.endings import Ending
+    from adacoder.lsp.uri import Uri
 
 _ASKING = 3600.0
 """Seconds to wait for the user's answer. No other work waits for it."""
@@ -80,9 +81,9 @@ class Offering:
             job = await self.insertion(result)
             job.may_begin.set()
 
-    def listed(self, uri: str | None) -> list[JSON]:
+    def listed(self, uri: Uri | None) -> list[JSON]:
         """The kept results of a document, or all kept results, the latest first."""
-        return [each.json() for each in self._results.latest() if uri is None or unquote(uri) == unquote(each.uri)]
+        return [each.json() for each in self._results.latest() if uri is None or uri == each.uri]
 
     def result(self, job_id: str | None) -> KeptResult:
         """The kept result of a job.
@@ -149,7 +150,7 @@ class Offering:
             AdaCoderError: the function is not there, or the result does not fit it.
         """
         snapshot = take(self._client.workspace, result.uri)
-        target = await asyncio.to_thread(find, snapshot, FunctionPlace(result.uri, qualname=result.qualname))
+        target = await asyncio.to_thread(find, snapshot, FunctionPlace(uri=result.uri, qualname=result.qualname))
         if not result.fits(target):
             raise ParametersError(f"'{result.name}' has other parameters now, or has that body already.")
         return snapshot, target

@@ -55,7 +55,7 @@ def add_request(server: AdaCoderServer, name: str, handler: str) -> None:
     """Let `server` answer AdaCoder's own request `name`. Unreadable parameters are an error."""
 
     async def answered(ls: AdaCoderServer, params: object) -> Any:
-        from adacoder.lsp.snapshot import ParametersError
+        from adacoder.lsp.from_proto import ParametersError
 
         try:
             return _with_version(await found(handler)(ls, params))

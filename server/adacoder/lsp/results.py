@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Protocol
 
 from adacoder.domain import JSON, Candidate, Outcome, Target
 from adacoder.lsp.kept import KeptResult
 from adacoder.source.signature import same_parameters
 from adacoder.task import Mode
+
+if TYPE_CHECKING:
+    from adacoder.lsp.uri import Uri
 
 MOST_KEPT = 32
 """Maximum number of kept results."""
@@ -31,7 +33,7 @@ class EndedJob:
     """The end of a job."""
 
     id: str
-    uri: str
+    uri: Uri
     mode: Mode | None
     """None: it inserted the kept result of another job."""
     outcome: Outcome
@@ -105,10 +107,10 @@ class Results:
         """The end of a job or batch, if it is stored."""
         return self._ended.get(job_id or "")
 
-    def last(self, uri: str | None = None, qualname: str | None = None) -> str | None:
+    def last(self, uri: Uri | None = None, qualname: str | None = None) -> str | None:
         """The id of the last job, insertions excluded. The arguments limit the search to a document or a function."""
         for job in reversed([*self._jobs()]):
-            is_of_document = uri is None or unquote(uri) == unquote(job.uri)
+            is_of_document = uri in (None, job.uri)
             if job.mode and is_of_document and qualname in (None, job.outcome.target.qualname):
                 return job.id
         return None

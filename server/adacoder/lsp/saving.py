@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from adacoder.lsp.client import Client
     from adacoder.lsp.jobs import Jobs
     from adacoder.lsp.shown import Shown
+    from adacoder.lsp.uri import Uri
     from adacoder.service import Service
     from adacoder.source.locate import Documented
 
@@ -38,9 +39,9 @@ class Saving:
         self._shown = shown
         self._jobs = jobs
         self._service = service
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[Uri, asyncio.Task[None]] = {}
 
-    def saved(self, uri: str) -> None:
+    def saved(self, uri: Uri) -> None:
         """Check a document that was saved. Cancel its previous check if that still runs."""
         if uri in self._running:
             self._running[uri].cancel()
@@ -59,13 +60,13 @@ class Saving:
         self.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ended(self, uri: str, task: asyncio.Task[None]) -> None:
+    def _ended(self, uri: Uri, task: asyncio.Task[None]) -> None:
         if self._running.get(uri) is task:
             del self._running[uri]
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("The check of %s on save failed: %r", uri, error)
 
-    async def _check(self, uri: str) -> None:
+    async def _check(self, uri: Uri) -> None:
         settings = await self._shown.settings(uri)
         if not (settings.check_on_save and settings.trusted):
             return

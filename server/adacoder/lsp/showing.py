@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
 from adacoder.domain import Target, TargetError
+from adacoder.lsp.from_proto import ClearParams, FunctionPlace, JournalParams
 from adacoder.lsp.hover import hover
 from adacoder.lsp.inlay_hints import inlay_hints
 from adacoder.lsp.lenses import code_lenses
 from adacoder.lsp.mirror import encoding_of
-from adacoder.lsp.snapshot import FunctionPlace, Snapshot, find, take
-from adacoder.lsp.work import MOMENT
+from adacoder.lsp.requests import on_document, reads
+from adacoder.lsp.snapshot import Snapshot, find
+from adacoder.lsp.uri import Uri
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
     """`textDocument/didOpen`: show known evidence of the document again if it holds."""
-    uri = params.text_document.uri
+    uri = Uri(params.text_document.uri)
     ls.work.restore()
     if (document := ls.work.shown.document(uri)) is not None:
         ls.work.shown.evidence.opened(uri, document.lines)
@@ -33,33 +35,31 @@ def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
     """`textDocument/didChange`: move evidence with its functions, or note that it no longer holds."""
-    uri = params.text_document.uri
+    uri = Uri(params.text_document.uri)
     if (document := ls.work.shown.document(uri)) is not None:
         ls.work.shown.evidence.changed(uri, params.content_changes, document.lines)
 
 
 def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> None:
     """`textDocument/didClose`: stop showing evidence."""
-    ls.work.shown.closed(params.text_document.uri)
+    ls.work.shown.closed(Uri(params.text_document.uri))
 
 
 def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None:
     """`textDocument/didSave`: check the file if the settings ask for it."""
-    ls.work.saving.saved(params.text_document.uri)
+    ls.work.saving.saved(Uri(params.text_document.uri))
 
 
-async def on_code_lens(ls: AdaCoderServer, params: types.CodeLensParams) -> list[types.CodeLens] | None:
-    """`textDocument/codeLens`. The text is read in a thread, and only if it is new."""
-    uri = params.text_document.uri
-    settings = await ls.work.shown.settings(uri)
-    await ls.work.restored(MOMENT)
-    document = ls.work.shown.document(uri)
-    if document is None or not settings.code_lens or not uri.endswith(".py"):
+@on_document(restored=True, wanted=lambda settings: settings.code_lens)
+async def on_code_lens(
+    ls: AdaCoderServer, params: types.CodeLensParams, snapshot: Snapshot
+) -> list[types.CodeLens] | None:
+    """`textDocument/codeLens`. The text is read only if it is new."""
+    document, uri = ls.work.shown.document(snapshot.uri), snapshot.uri
+    if document is None or not uri.endswith(".py"):
         return None
-    snapshot = take(ls.workspace, uri)
-    async with ls.work.reading:
-        functions = await asyncio.to_thread(_skimmed, document.source)
-        kept = await asyncio.to_thread(_fitting, snapshot, ls.work.results.of_file(snapshot.path))
+    functions = await ls.work.read(_skimmed, snapshot.text)
+    kept = await ls.work.read(_fitting, snapshot, ls.work.results.of_file(snapshot.path))
     evidence, jobs = ls.work.shown.evidence.of(uri), ls.work.jobs.of(uri)
     return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
 
@@ -69,7 +69,7 @@ def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]
     found = []
     for result in kept:
         try:
-            target = find(snapshot, FunctionPlace(snapshot.uri, qualname=result.qualname))
+            target = find(snapshot, FunctionPlace(uri=snapshot.uri, qualname=result.qualname))
         except TargetError:
             continue
         if result.fits(target):
@@ -83,17 +83,14 @@ def _skimmed(text: str) -> tuple[Skimmed, ...]:
     return skim(text)
 
 
-async def on_hover(ls: AdaCoderServer, params: types.HoverParams) -> types.Hover | None:
+@on_document()
+async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snapshot) -> types.Hover | None:
     """`textDocument/hover` on a function's header or docstring."""
-    uri = params.text_document.uri
-    if not ls.work.shown.evidence.of(uri):
+    evidence = ls.work.shown.evidence
+    if not evidence.of(snapshot.uri):
         return None
-    try:
-        snapshot = take(ls.workspace, uri)
-    except TargetError:
-        return None
-    target = await asyncio.to_thread(_described_at, snapshot, params.position.line)
-    placed = None if target is None else ls.work.shown.evidence.at(uri, target.qualname)
+    target = await ls.work.read(_described_at, snapshot, params.position.line)
+    placed = None if target is None else evidence.at(snapshot.uri, target.qualname)
     return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
 
 
@@ -109,43 +106,37 @@ def _described_at(snapshot: Snapshot, line: int) -> Target | None:
     return target if line <= lines.line_at(target.docstring_span.end) else None
 
 
-async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> list[types.InlayHint] | None:
+@on_document(wanted=lambda settings: settings.inlay_hints)
+async def on_inlay_hint(
+    ls: AdaCoderServer, params: types.InlayHintParams, snapshot: Snapshot
+) -> list[types.InlayHint] | None:
     """`textDocument/inlayHint`."""
-    uri = params.text_document.uri
-    settings = await ls.work.shown.settings(uri)
-    document = ls.work.shown.document(uri)
-    if document is None or not settings.inlay_hints:
+    document = ls.work.shown.document(snapshot.uri)
+    if document is None:
         return None
-    evidence = ls.work.shown.evidence.of(uri)
+    evidence = ls.work.shown.evidence.of(snapshot.uri)
     return list(inlay_hints(evidence, params.range, document.lines, encoding_of(ls.workspace)))
 
 
-async def on_clear(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
+@reads(ClearParams)
+async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
     """`.clear` `{uri, qualifiedName?}`: forget the evidence of a function, or of a whole document."""
-    members = argument if isinstance(argument, Mapping) else {}
-    uri, name = members.get("uri"), members.get("qualifiedName")
-    cleared = ls.work.shown.forget(uri, name if isinstance(name, str) else None) if isinstance(uri, str) else 0
-    return {"cleared": cleared}
+    return {"cleared": ls.work.shown.forget(params.uri, params.qualname) if params.uri else 0}
 
 
-async def on_journal(ls: AdaCoderServer, argument: Any) -> dict[str, Any] | None:
+@reads(JournalParams)
+async def on_journal(ls: AdaCoderServer, params: JournalParams) -> dict[str, Any] | None:
     """`.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: the journal of the latest job that fits.
 
     By default it is an answer as from `adacoder/run`. With the format `markdown` it is `{jobId, markdown}`, and `show`
     opens it in the editor.
     """
-    members = argument if isinstance(argument, Mapping) else {}
-    job_id, uri, name = (_text(members.get(key)) for key in ("jobId", "uri", "qualifiedName"))
-    ended = ls.work.results.ended(job_id or ls.work.results.last(uri, name))
+    ended = ls.work.results.ended(params.job_id or ls.work.results.last(params.uri, params.qualname))
     if ended is None:
         return None
-    if members.get("format") != "markdown":
+    if params.format != "markdown":
         return {**ended.answer}
     markdown = await asyncio.to_thread(ended.markdown)
-    if members.get("show") is True:
+    if params.show:
         await ls.work.documents.show("The journal", f"journal-{ended.id[:8]}.md", markdown)
     return {"jobId": ended.id, "markdown": markdown}
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None

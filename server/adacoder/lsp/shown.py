@@ -12,7 +12,6 @@ import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
@@ -25,6 +24,7 @@ from adacoder.lsp.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.kept import edits_of
 from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.snapshot import take
+from adacoder.lsp.uri import Uri
 from adacoder.settings import Settings
 
 if TYPE_CHECKING:
@@ -64,21 +64,20 @@ class Shown:
         self._client = client
         self._configuration = configuration
         self._publisher = Publisher(client)
-        self._settings: dict[str, _Known] = {}
+        self._settings: dict[Uri, _Known] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._refreshing = False
         self._again = False
         self.evidence.listen(self._changed)
         jobs.listen(self._job_moved)
 
-    def document(self, uri: str) -> TextDocument | None:
+    def document(self, uri: Uri) -> TextDocument | None:
         """The open document `uri`."""
-        found: TextDocument | None = self._client.workspace.text_documents.get(unquote(uri))
+        found: TextDocument | None = self._client.workspace.text_documents.get(uri)
         return found
 
-    async def settings(self, uri: str) -> Settings:
+    async def settings(self, uri: Uri) -> Settings:
         """The settings for a document, at most `_LIFETIME` seconds old."""
-        uri = unquote(uri)
         known = self._settings.get(uri)
         if known is None or time.monotonic() > known.until:
             known = _Known(await self._asked(uri), time.monotonic() + _LIFETIME)
@@ -105,7 +104,7 @@ class Shown:
             document = self.document(uri)
             self.evidence.record(evidence, None if document is None else document.lines)
 
-    def forget(self, uri: str, qualname: str | None = None) -> int:
+    def forget(self, uri: Uri, qualname: str | None = None) -> int:
         """Forget the evidence of a function, or of a whole document. Return the number of functions."""
         return self.evidence.forget(uri, qualname)
 
@@ -114,10 +113,10 @@ class Shown:
         self.evidence.dropped(job_id)
         self.refresh()
 
-    def closed(self, uri: str) -> None:
+    def closed(self, uri: Uri) -> None:
         """Stop showing evidence for a document that was closed."""
         self.evidence.closed(uri)
-        self._settings.pop(unquote(uri), None)
+        self._settings.pop(uri, None)
 
     def refresh(self) -> None:
         """Have the editor refresh lenses and hints, if it supports that."""
@@ -138,23 +137,22 @@ class Shown:
             self.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
         self.refresh()
 
-    def _changed(self, uri: str) -> None:
+    def _changed(self, uri: Uri) -> None:
         self._begin(self._publish(uri))
         self.refresh()
 
-    async def _publish(self, uri: str) -> None:
+    async def _publish(self, uri: Uri) -> None:
         known = self._settings.get(uri)
         settings = known.settings if known else await self.settings(uri)
         document = self.document(uri)
         lines = [] if document is None else document.lines
         evidence = self.evidence.of(uri)
-        spelled = uri if document is None else document.uri
-        self._publisher.publish(spelled, evidence, lines, unreached=settings.unreached_hints)
+        self._publisher.publish(uri, evidence, lines, unreached=settings.unreached_hints)
 
-    async def _asked(self, uri: str) -> Settings:
+    async def _asked(self, uri: Uri) -> Settings:
         document = self.document(uri)
         try:
-            snapshot = take(self._client.workspace, uri if document is None else document.uri)
+            snapshot = take(self._client.workspace, uri if document is None else Uri(document.uri))
         except AdaCoderError:
             return Settings()
         return await self._configuration.settings(snapshot.path.parent, snapshot.uri, top=snapshot.folder)

@@ -1,4 +1,4 @@
-"""Convert lines of a document to ranges in the client's position encoding."""
+"""Convert ranges and edits of a text to the client's position encoding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from adacoder.source.text import PositionEncoding, position_at
+from adacoder.domain import JSON, Edit, Span
+from adacoder.source.text import PositionEncoding, position_at, range_of
 
 
 def range_of_lines(lines: Sequence[str], first: int, last: int, encoding: PositionEncoding) -> types.Range:
@@ -24,3 +25,15 @@ def end_of(lines: Sequence[str], line: int, encoding: PositionEncoding) -> types
 
 def _character(content: str, offset: int, encoding: PositionEncoding) -> int:
     return position_at(content, offset, encoding)[1]
+
+
+def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
+    """The range of a span of `text`, as JSON."""
+    (line, character), (last, end) = range_of(Edit(span.start, span.end, ""), text, encoding)
+    return {"start": {"line": line, "character": character}, "end": {"line": last, "character": end}}
+
+
+def text_edits(text: str, edits: Sequence[Edit], encoding: PositionEncoding) -> list[types.TextEdit]:
+    """Edits of `text`."""
+    ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, text, encoding))) for edit in edits)
+    return [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]

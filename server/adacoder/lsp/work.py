@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from adacoder.lsp.batch import Batches
 from adacoder.lsp.documents import Documents
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from adacoder.lsp.client import Client
     from adacoder.lsp.configuration import Configuration
     from adacoder.service import Service
+
+P = ParamSpec("P")
+A = TypeVar("A")
 
 MOMENT = 0.5
 """Seconds to wait for earlier servers' results in a request that editors send at each keystroke."""
@@ -46,9 +49,15 @@ class Work:
         self._restored: asyncio.Task[None] | None = None
         self.looking_up = asyncio.Lock()
         """Held while the function for a new job is looked up. Later requests wait for it."""
-        self.reading = asyncio.Lock()
-        """Held while a thread reads a text for a request that editors send at each keystroke. Two threads at once would
-        each take as long as both, and the user waits for the first."""
+        self._reading = asyncio.Lock()
+
+    async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:
+        """Call a function that reads a text, for a request that editors send at each keystroke, in a thread.
+
+        Two threads at once would each take as long as both, and the user waits for the first.
+        """
+        async with self._reading:
+            return await asyncio.to_thread(function, *arguments, **named)
 
     def restore(self) -> asyncio.Task[None]:
         """Begin to read the results of earlier servers, once."""

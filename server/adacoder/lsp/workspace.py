@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
 from lsprotocol import types
 from pygls import workspace
+
+from adacoder.lsp.uri import Uri
 
 
 class Workspace(workspace.Workspace):
@@ -33,5 +33,5 @@ class Workspace(workspace.Workspace):
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
         """Follow a change. VS Code reports a change after it has closed an unsaved file, which makes pygls fail."""
-        if self.text_documents.get(unquote(text_doc.uri)) is not None:
+        if self.text_documents.get(Uri(text_doc.uri)) is not None:
             super().update_text_document(text_doc, change)

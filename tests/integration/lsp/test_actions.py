@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from adacoder.lsp.actions import code_actions
 from adacoder.lsp.snapshot import Snapshot
+from adacoder.lsp.uri import Uri
 from integration.lsp.client import Client
 from integration.lsp.texts import STUB
 
@@ -185,7 +186,7 @@ async def test_what_is_no_file_offers_nothing(editor: Client, uri: str) -> None:
 
 
 def snapshot(text: str) -> Snapshot:
-    return Snapshot("file:///w/a.py", Path("/w/a.py"), text, 7, Path("/w"), {})
+    return Snapshot(Uri("file:///w/a.py"), Path("/w/a.py"), text, 7, Path("/w"), {})
 
 
 def offered(capabilities: types.ClientCapabilities, line: int, only: list[str] | None = None) -> list[Any]:

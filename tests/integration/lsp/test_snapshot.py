@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from adacoder.domain import TargetError
 from adacoder.lsp.snapshot import first_folder, take
+from adacoder.lsp.uri import Uri
 from adacoder.lsp.workspace import Workspace
 
 
@@ -17,8 +18,8 @@ def workspace(*folders: Path, root: Path | None = None) -> Workspace:
     return Workspace(None if root is None else root.as_uri(), workspace_folders=named)
 
 
-def opened(there: Workspace, path: Path, text: str = "", version: int = 1) -> str:
-    uri = path.as_uri()
+def opened(there: Workspace, path: Path, text: str = "", version: int = 1) -> Uri:
+    uri = Uri(path.as_uri())
     there.put_text_document(types.TextDocumentItem(uri, "python", version, text))
     return uri
 
@@ -80,7 +81,7 @@ def test_a_snapshot_stays_what_it_was(tmp_path: Path) -> None:
 def test_a_file_that_is_not_open_is_read_as_python_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "m.py"
     path.write_bytes("# coding: latin-1\r\nx = 'é'\r\n".encode("latin-1"))
-    found = take(workspace(tmp_path), path.as_uri())
+    found = take(workspace(tmp_path), Uri(path.as_uri()))
     assert (found.text, found.version) == ("# coding: latin-1\r\nx = 'é'\r\n", None)
     with pytest.raises(TargetError, match="no file"):
-        take(workspace(tmp_path), (tmp_path / "gone.py").as_uri())
+        take(workspace(tmp_path), Uri((tmp_path / "gone.py").as_uri()))

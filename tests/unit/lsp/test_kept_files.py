@@ -15,6 +15,7 @@ from adacoder.domain import Candidate, Edit
 from adacoder.lsp.kept import KeptResult
 from adacoder.lsp.kept_files import KeptFiles
 from adacoder.lsp.results import MOST_KEPT
+from adacoder.lsp.uri import Uri
 
 SOURCE = 'def f(x):\n    """Twice.\n    """\n    return x\n'
 AT = SOURCE.index("    return")
@@ -38,7 +39,7 @@ def result(place: Path, job_id: str = "j", body: str = "    return 2 * x\n", **m
     source = SOURCE[:AT] + body
     candidate = Candidate("def f(x):\n    return 2 * x", ("import math",), ("A = 1",))
     values = {"candidate": candidate, "additions": edits, "written": source, "score": "2/2 examples", "reach": (2,)}
-    about = (job_id, place.as_uri(), place, "f", "def f(x):", SOURCE)
+    about = (job_id, Uri(place.as_uri()), place, "f", "def f(x):", SOURCE)
     return KeptResult(*about, **{**values, **more})
 
 

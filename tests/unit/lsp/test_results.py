@@ -10,12 +10,13 @@ import pytest
 from adacoder.domain import Candidate, Edit, Outcome, Status
 from adacoder.lsp.kept import KeptResult
 from adacoder.lsp.results import MOST_KEPT, EndedBatch, EndedJob, Results
+from adacoder.lsp.uri import Uri
 from adacoder.source.locate import locate
 from adacoder.task import Mode
 
 FOLDER = Path("/project")
 FILE = FOLDER / "demo v2.py"
-URI = FILE.as_uri()
+URI = Uri(FILE.as_uri())
 HEADER = "def f(x):"
 
 
@@ -64,9 +65,9 @@ def test_the_last_job_is_looked_for_by_document_and_function() -> None:
     results.end(ended("f"))
     results.end(ended("g", outcome(name="g")))
     results.end(ended("insertion", mode=None))
-    assert (results.last(), results.last(URI), results.last(URI.replace("%20", " "))) == ("g", "g", "g")
+    assert (results.last(), results.last(URI), results.last(Uri(URI.replace("%20", " ")))) == ("g", "g", "g")
     assert (results.last(URI, "f"), results.last(None, "f"), results.last(URI, "h")) == ("f", "f", None)
-    assert results.last((FOLDER / "other.py").as_uri()) is None
+    assert results.last(Uri((FOLDER / "other.py").as_uri())) is None
     assert results.ended("insertion") is not None
 
 
