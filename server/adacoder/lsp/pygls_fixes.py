@@ -1,7 +1,10 @@
-"""Fixes for pygls 2.1.1 where it does not follow the protocol.
+"""Fixes for pygls 2.1.1, the newest release, where it does not follow the protocol.
 
-Each fix describes the fault that it corrects. Only this file, `workspace.py` and `mirror.py`, the fix for line ends,
-use private parts of pygls. `pyproject.toml` pins its version.
+Each fix describes the fault that it corrects, with the issue if it is reported. `tests/unit/lsp/test_pygls_fixes.py`
+shows each fault in plain pygls. A test fails once a release has corrected its fault, and then that fix goes.
+
+Only this file, `workspace.py` and `mirror.py`, the fix for line ends, use private parts of pygls. `pyproject.toml` pins
+its version.
 """
 
 from __future__ import annotations
@@ -80,43 +83,36 @@ class Protocol(LanguageServerProtocol):
     # Messages that cannot be read
 
     def receive(self, content: bytes) -> None:
-        """Handle the content of a message. An invalid message gets an error answer, as JSON-RPC requires.
+        """Handle the content of a message. An invalid request gets an error answer, as JSON-RPC requires.
 
         pygls stays silent. It also takes any object with a member `jsonrpc` for a message, even a nested one.
         """
         try:
             data = json.loads(content)
         except (ValueError, RecursionError):
-            self.refuse("A message is not JSON.")
-            return
+            data = None
         problem = self._problem(data)
         if problem is not None:
             log.warning("%s", problem)
-            self._send_response(_id_of(data), error=_error(types.ErrorCodes.InvalidRequest, problem))
+            if (message_id := _id_of(data)) is not None:
+                self._send_response(message_id, error=_error(types.ErrorCodes.InvalidRequest, problem))
         elif "method" in data or self._is_awaited(data):
             try:
                 self.handle_message(self.structure_message(data))
             except Exception:
                 log.exception("A message could not be handled")  # go on with the next one
 
-    def refuse(self, problem: str) -> None:
-        """Answer unreadable input with an error."""
-        log.warning("%s", problem)
-        self._send_response(None, error=_error(types.ErrorCodes.ParseError, problem))
-
     def _problem(self, data: Any) -> str | None:
         """Reason why JSON data is not a message, or None if it is."""
-        if isinstance(data, list):
-            return "Messages come one by one: a JSON array is none."
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
-            return 'A message is a JSON object with "jsonrpc": "2.0".'
-        if "id" in data and data["id"] is not None and _id_of(data) is None:
-            return "The 'id' of a message is a text or a whole number."
+            return 'A message must be a JSON object with "jsonrpc": "2.0".'
+        if data.get("id") is not None and _id_of(data) is None:
+            return "The 'id' of a message must be a text or a whole number."
         if not isinstance(data.get("method", ""), str) or not {"method", "result", "error"} & data.keys():
-            return "A message has a 'method', or it is a 'result' or an 'error'."
+            return "A message must have a 'method', a 'result' or an 'error'."
         kind = self.get_message_type(data.get("method", ""))
         if "id" in data and kind is not None and kind is not RawRequest and not hasattr(kind, "id"):
-            return f"'{data['method']}' is no request: it has no 'id'."
+            return f"'{data['method']}' is a notification, which has no 'id'."
         return None
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:
@@ -158,10 +154,7 @@ class Protocol(LanguageServerProtocol):
 
     def _serialize_message(self, data: Any) -> dict[str, Any]:
         """Convert a message to JSON. Its texts cannot trigger actions in an editor or hide characters from the user."""
-        shown = displayed(super()._serialize_message(data))
-        if isinstance(data, types.ResponseErrorMessage):
-            shown.setdefault("id", None)  # pygls leaves it out if no id could be read
-        return shown
+        return displayed(super()._serialize_message(data))
 
     def prepare(self) -> None:
         """Create the converters of an editor's usual messages. It takes 50 ms, so call it in a thread."""
