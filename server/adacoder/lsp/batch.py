@@ -45,7 +45,7 @@ class Batch:
     answers: dict[str, dict[str, JSON]] = field(default_factory=dict)
     """Answers of ended jobs, by the qualified names of their functions."""
     jobs: list[EndedJob] = field(default_factory=list)
-    """The ended jobs, without those that could not start."""
+    """The ended jobs. Jobs that could not start are left out."""
     may_begin: asyncio.Event = field(default_factory=asyncio.Event)
     """See `Job.may_begin`."""
     task: asyncio.Task[None] = field(init=False)

@@ -122,7 +122,7 @@ class JournalParams(JobParams):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearParams(ScopeParams):
-    """A document, or one of its functions."""
+    """A document, or a function in it."""
 
     qualname: str | None = None
 
@@ -178,7 +178,7 @@ def _sentence(error: ClassValidationError) -> str:
 
 
 def _exactly(kind: type, what: str) -> Any:
-    """A hook for values of a JSON type. A bool is no number, although Python counts it as an int."""
+    """A hook for values of a JSON type. It rejects a bool as a number, although Python counts it as an int."""
 
     def hook(value: object, as_kind: type) -> Any:
         if type(value) is not kind:
@@ -240,7 +240,7 @@ def _converter() -> Converter:
 
 
 def _members(converter: Converter, kind: Any) -> Any:
-    """A hook for one of the classes above."""
+    """A hook for a class of parameters."""
     renamed: dict[str, Any] = {}
     renamed |= {each.name: override(rename=_MEMBERS[each.name]) for each in fields(kind) if each.name in _MEMBERS}
     return make_dict_structure_fn(kind, converter, **renamed)

@@ -63,7 +63,7 @@ class KeptFiles:
             except (OSError, ValueError, RecursionError, KeyError, TypeError):
                 damaged.append(name)
         if damaged:
-            log.warning("Of the kept results %d cannot be read and are ignored: %s", len(damaged), ", ".join(damaged))
+            log.warning("Ignored %d kept results that cannot be read: %s", len(damaged), ", ".join(damaged))
         return found
 
     def save(self, result: KeptResult) -> None:

@@ -147,7 +147,7 @@ class Protocol(LanguageServerProtocol):
             if waiting is not None:
                 waiting.set_exception(message.error)
             return
-        problem = f"The parameters of '{method}' are not what the protocol says."
+        problem = f"The parameters of '{method}' do not follow the protocol."
         self._send_response(message_id, error=_error(types.ErrorCodes.InvalidParams, problem))
 
     # Messages that people read

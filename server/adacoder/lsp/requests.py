@@ -25,7 +25,7 @@ OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any
 def reads(
     kind: type[P], refused: Refused | None = None
 ) -> Callable[[Callable[[AdaCoderServer, P], Awaitable[Any]]], Answer]:
-    """Decorate a handler of one of AdaCoder's own commands or requests, whose parameters are of a `kind`.
+    """Decorate a handler of a command or request of AdaCoder's own, whose parameters are of a `kind`.
 
     Without `refused`, an AdaCoderError goes on. A ParametersError then becomes an error answer.
     """
@@ -50,8 +50,8 @@ def on_document(
 ) -> Callable[[OnDocument], Answer]:
     """Decorate a handler of a request of the protocol on one document, which editors send at each keystroke.
 
-    The answer is null for a text that is no file, or if the document's settings do not want it. With `restored`, the
-    results of earlier servers are read first.
+    The answer is null for an unsaved text, or if the document's settings do not want it. With `restored`, the results
+    of earlier servers are read first.
     """
 
     def decorate(handler: OnDocument) -> Answer:
