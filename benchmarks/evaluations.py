@@ -22,15 +22,15 @@ import adacoder.sandbox
 from adacoder.domain import Example, FailureKind, Level
 from adacoder.pytext import Lines, definitions
 from adacoder.sandbox import process
+from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import PROCESSORS, Host, IsolationRefused, Program
-from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.isolation import ENVIRONMENT
 from adacoder.source.locate import locate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-TEMPLATE = Path(adacoder.sandbox.__file__).with_name("template.py")
+TEMPLATE = Path(adacoder.sandbox.__file__).with_name("child") / "template.py"
 TWIN = Path(__file__).with_name("fork_twin.py")
 SECONDS = 10.0
 """The timeout of evaluations that do not come near it."""
@@ -77,7 +77,7 @@ def by_name(code): return {}
 def observer(codes, by_line): return Observer()
 def code_of(codes, qualname, first, last): return ()
 """,
-    "names.py": """
+    "flow.py": """
 class Flow:
     def __init__(self, namespace): pass
     def begins(self): pass

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from adacoder.domain import Outcome, Status, Target
 from adacoder.pytext import dedent, normalize
-from adacoder.sandbox.interpreter import describe
+from adacoder.sandbox.environment.interpreter import describe
 from adacoder.source.locate import functions
 from support.bodies import STAND_INS, outcome_of, with_body  # the path above leads to it
 from support.evaluating import workspace

@@ -1,49 +1,85 @@
-"""Size of the code: lines of Python by room, import cycles, and class names defined in several files.
+"""Size and structure of the code: lines and files by room, floors, circles, and names defined in several files.
 
-Prints one JSON line. A room is a folder or a file directly below the package, or below `tests/`.
+    python benchmarks/house.py [CHECKOUT]
+
+Prints one JSON line about this checkout, or about another one, such as an older commit's.
+A room is a folder or a file directly below the package, or below `tests/`.
 """
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import json
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "server" / "adacoder"
+sys.path.insert(0, str(ROOT / "tests"))
+
+from architecture import rules  # noqa: E402 -- they are not installed
 
 
-def lines_by_room(folder: Path) -> dict[str, int]:
-    """Lines of Python in each direct child of a folder, the largest first."""
-    counts = Counter[str]()
+def by_room(folder: Path) -> dict[str, list[int]]:
+    """Lines and files of Python in each direct child of a folder, the largest first."""
+    lines, files = Counter[str](), Counter[str]()
     for path in folder.rglob("*.py"):
-        counts[path.relative_to(folder).parts[0].removesuffix(".py")] += len(path.read_bytes().splitlines())
-    return dict(counts.most_common())
+        room = path.relative_to(folder).parts[0].removesuffix(".py")
+        lines[room] += len(path.read_bytes().splitlines())
+        files[room] += 1
+    return {room: [count, files[room]] for room, count in lines.most_common()}
 
 
-def shared_names() -> dict[str, list[str]]:
+def shared_classes(package: Path) -> dict[str, list[str]]:
     """Names of public classes defined in several files, with the files."""
     places = defaultdict[str, list[str]](list)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_bytes())):
+    for file in rules.files(package):
+        for node in ast.walk(file.tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(path.relative_to(PACKAGE).as_posix())
+                places[node.name].append(file.place)
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
+
+
+def shared_files(package: Path) -> dict[str, list[str]]:
+    """Names that several files have, with their folders."""
+    places = defaultdict[str, list[str]](list)
+    for path in sorted(package.rglob("*.py")):
+        places[path.name].append(path.parent.relative_to(package).as_posix())
+    del places["__init__.py"]
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def copies_of_reply(checkout: Path) -> int:
+    """Functions named `reply` in the package, the tests, the fixtures and the benchmarks."""
+    folders = [checkout / name for name in ("server", "tests", "fixtures", "benchmarks")]
+    texts = [path.read_bytes() for folder in folders for path in folder.rglob("*.py")]
+    return sum(text.count(b"async def reply(") for text in texts)
+
+
+def floors(package: Path, room: str) -> int:
+    """Length of the longest chain of the room's files in which each imports the next."""
+    inside = f"adacoder.{room}."
+    graph = {name: used for name, used in rules.import_graph(package).items() if name.startswith(inside)}
+    heights: dict[str, int] = {}
+    for name in graphlib.TopologicalSorter(graph).static_order():
+        heights[name] = 1 + max((heights[each] for each in graph.get(name, ()) if each in heights), default=0)
+    return max((heights[name] for name in graph), default=0)
 
 
 def main() -> None:
     """Print the figures."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from architecture import rules
-
-    product, tests = lines_by_room(PACKAGE), lines_by_room(ROOT / "tests")
+    checkout = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT
+    package = checkout / "server" / "adacoder"
+    product, tests = by_room(package), by_room(checkout / "tests")
     figures = {
-        "product": sum(product.values()),
-        "tests": sum(tests.values()),
-        "circles": rules.files_run_in_no_circle(PACKAGE),
-        "shared_names": shared_names(),
+        "product": [sum(column) for column in zip(*product.values(), strict=True)],
+        "tests": [sum(column) for column in zip(*tests.values(), strict=True)],
+        "circles": rules.files_run_in_no_circle(package),
+        "floors": {room: floors(package, room) for room in product if (package / room).is_dir()},
+        "copies_of_reply": copies_of_reply(checkout),
+        "shared_classes": shared_classes(package),
+        "shared_files": shared_files(package),
         "product_by_room": product,
         "tests_by_room": tests,
     }

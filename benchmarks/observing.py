@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Case, Figure, interleave, milliseconds, ratio  # the path above leads to the others
 
-from adacoder.sandbox.interpreter import describe
+from adacoder.sandbox.environment.interpreter import describe
 from support.evaluating import other_pythons, workspace
 
 if TYPE_CHECKING:

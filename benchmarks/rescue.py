@@ -45,7 +45,7 @@ from adacoder.arena.tasks import ArenaTask
 from adacoder.domain import Failure, FailureKind, Level, Verdict
 from adacoder.journal import Journal
 from adacoder.project import Project
-from adacoder.sandbox.interpreter import find
+from adacoder.sandbox.environment.interpreter import find
 from adacoder.service import Service, from_reply
 from adacoder.settings import Rules, Settings
 from adacoder.source.imports import ImportIndex

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.domain import AdaCoderError, Attempt, Example, Module, Outcome, Status, conclude_check
 from adacoder.privacy.access import Access
+from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program, turns_for_all
-from adacoder.sandbox.interpreter import Interpreter, find
 from adacoder.sandbox.judge import unparsed
 from adacoder.source.locate import Documented
 from adacoder.task import Task, current

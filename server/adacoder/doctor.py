@@ -25,11 +25,11 @@ from adacoder.models.examination import Examination
 from adacoder.models.examination import Finding as Finding  # the result of an examination
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.project import below, pyproject_file
-from adacoder.sandbox.choice import choose
+from adacoder.sandbox.environment.choice import choose
+from adacoder.sandbox.environment.interpreter import described
+from adacoder.sandbox.environment.startup_code import note
 from adacoder.sandbox.host import NO_ISOLATION
-from adacoder.sandbox.interpreter import described
 from adacoder.sandbox.probe import probe
-from adacoder.sandbox.startup_code import note
 from adacoder.settings import SETTINGS, Settings, from_project
 
 _MOST_MODELS = 10

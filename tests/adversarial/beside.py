@@ -9,15 +9,15 @@ from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
 from adacoder.domain import FailureKind, Level
+from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host
-from adacoder.sandbox.interpreter import find
 from support.evaluating import examples, program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from adacoder.domain import Verdict
-    from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.environment.interpreter import Interpreter
 
 MODULE = '''\
 import ctypes, errno, fcntl, os, socket, stat, struct, sys, tempfile, time

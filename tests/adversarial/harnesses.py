@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adacoder.domain import Level
-from adacoder.sandbox.worker import unpack
+from adacoder.sandbox.child.worker import unpack
 from adversarial.attack import Harness
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ print(json.dumps({"passed": not failed}))
 """
 _ANSWERER = """
 import contextlib, io, os, runpy, sys
-from adacoder.sandbox.worker import pack
+from adacoder.sandbox.child.worker import pack
 output = io.StringIO()
 with contextlib.redirect_stdout(output):
     try:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Level
+from adacoder.sandbox.child.worker import OUTPUT_LIMIT
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.worker import OUTPUT_LIMIT
 from adversarial.attack import Harm
 from adversarial.scene import TOKEN, Scene, scene
 from support.evaluating import until, workspace

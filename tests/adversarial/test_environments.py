@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adacoder.sandbox.environment.interpreter import find
+from adacoder.sandbox.environment.real_paths import real
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.interpreter import find
-from adacoder.sandbox.real_paths import real
 from support.evaluating import Workspace, workspace
 from support.layouts import (
     PACKAGES,

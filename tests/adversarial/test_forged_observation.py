@@ -12,7 +12,7 @@ from textwrap import dedent, indent
 import pytest
 
 from adacoder.domain import Status
-from adacoder.sandbox.interpreter import describe
+from adacoder.sandbox.environment.interpreter import describe
 from support.concluding import concluded
 from support.evaluating import other_pythons, workspace
 

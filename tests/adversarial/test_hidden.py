@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Level
-from adacoder.sandbox.real_paths import real
+from adacoder.sandbox.environment.real_paths import real
 from support.evaluating import Workspace, processes_in, workspace
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind, Level, Verdict
+from adacoder.sandbox.child.launcher import children
+from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host
-from adacoder.sandbox.interpreter import find
-from adacoder.sandbox.launcher import children
 from support.evaluating import examples, parent_of, processes_in, program, until
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Module
-from adacoder.sandbox.imports import ImportsAhead
+from adacoder.sandbox.environment.imports_ahead import ImportsAhead
 from adacoder.sandbox.program import Program
 from adacoder.source.imports import ImportIndex
 from adacoder.source.locate import locate

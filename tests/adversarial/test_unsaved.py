@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Status
-from adacoder.sandbox.interpreter import find
+from adacoder.sandbox.environment.interpreter import find
 from support.concluding import concluded
 from support.evaluating import Workspace, until, workspace
 from support.layouts import BASE_PYTHON

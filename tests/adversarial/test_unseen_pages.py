@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind, Level, Verdict
-from adacoder.sandbox import templates
+from adacoder.sandbox import pool
 from adacoder.sandbox.held import memory
 from adversarial.test_importers import hosted
 from adversarial.test_importers import verdict as checked
@@ -211,7 +211,7 @@ async def test_no_form_of_memory_holds_more_than_is_promised(
         failure = (await ws.evaluate(module(MEMORY[name]))).failure
         assert failure is not None
         assert failure.got == "200\n", "the control"
-        monkeypatch.setattr(templates, "MOST_MEMORY", 100 << 20)
+        monkeypatch.setattr(pool, "MOST_MEMORY", 100 << 20)
         failure = (await ws.evaluate(module(MEMORY[name]))).failure
         assert failure is not None
         assert failure.kind is FailureKind.OUT_OF_MEMORY

@@ -21,8 +21,8 @@ import pytest_asyncio
 from adacoder.agents.code_evaluator import CodeEvaluator
 from adacoder.domain import Candidate, Level, Verdict
 from adacoder.journal import Journal
+from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host
-from adacoder.sandbox.interpreter import find
 from adacoder.source.locate import locate
 from adversarial.test_shared_memory import environment
 

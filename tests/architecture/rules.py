@@ -81,8 +81,8 @@ RUNNING = frozenset(
 
 STARTING = {
     "create_subprocess_exec": ("aside.py", "sandbox/probe.py", "sandbox/process.py"),
-    "execv": ("sandbox/launcher.py",),
-    "which": ("sandbox/choice.py", "sandbox/isolation/installed.py"),
+    "execv": ("sandbox/child/launcher.py",),
+    "which": ("sandbox/environment/choice.py", "sandbox/isolation/installed.py"),
 }
 """Where programs are started and looked for; the interpreter that is looked for runs inside, and `aside.py` starts
 nothing but AdaCoder itself."""
@@ -221,17 +221,18 @@ def the_source_is_entered_by_its_doors(package: Path) -> list[str]:
     ]
 
 
-INSIDE = tuple(
-    f"sandbox/{name}.py"
-    for name in ("template", "worker", "standing", "compiling", "finders", "names", "observing", "tracing")
-)
-"""What the user's interpreter executes."""
+INSIDE = "sandbox/child/"
+"""What other processes execute: the user's interpreter, and the launcher that becomes it."""
 
 
 def what_runs_inside_stands_alone(package: Path) -> list[str]:
     """Invariant 4: what runs inside needs but the standard library, and Python 3.8 can read it."""
     found = []
-    for place in INSIDE:
+    places = [path.relative_to(package).as_posix() for path in sorted((package / INSIDE).glob("*.py"))]
+    # They load each other by their paths; only the type checker sees these imports.
+    each_other = {f"adacoder.{place.removesuffix('.py').replace('/', '.')}" for place in places}
+    known = sys.stdlib_module_names | {"adacoder.sandbox.child"} | each_other
+    for place in places:
         source = (package / place).read_text(encoding="utf-8")
         try:
             tree = ast.parse(source, feature_version=(3, 8))
@@ -240,9 +241,6 @@ def what_runs_inside_stands_alone(package: Path) -> list[str]:
             continue
         relative = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
         found += [f"{place} imports relatively"] if relative else []
-        # They load each other by their paths; only the type checker sees these imports.
-        each_other = {f"adacoder.{other.removesuffix('.py').replace('/', '.')}" for other in INSIDE}
-        known = sys.stdlib_module_names | {"adacoder.sandbox"} | each_other
         imported = File(place, tree).imports()
         foreign = (name for name in imported if name not in known and name.partition(".")[0] not in known)
         found += [f"{place} imports {name}" for name in foreign]
@@ -304,7 +302,7 @@ def cancellation_goes_through(package: Path) -> list[str]:
     """Invariant 6: whoever catches a cancellation raises it again."""
     found = []
     for file in files(package):
-        if file.place in (*INSIDE, "sandbox/launcher.py"):
+        if file.place.startswith(INSIDE):
             continue  # they run in a process of their own, where nothing is cancelled
         for node in file.nodes:
             if not isinstance(node, ast.ExceptHandler):
@@ -340,18 +338,23 @@ def checking_is_light(package: Path) -> list[str]:
 
 def files_run_in_no_circle(package: Path) -> list[str]:
     """Invariant 7: no file imports itself by way of others; what it imports for its types only counts too."""
-    known = {_module(file): file for file in files(package)}
-    graph = {name: {found for each in file.imports() if (found := each) in known} for name, file in known.items()}
-    for name, used in graph.items():
-        used -= {each for each in used if any(other.startswith(f"{each}.") for other in used)} | {name}
     try:
-        graphlib.TopologicalSorter(graph).prepare()
+        graphlib.TopologicalSorter(import_graph(package)).prepare()
     except graphlib.CycleError as error:
         return [" imports ".join(reversed(error.args[1]))]
     return []
 
 
-def _module(file: File) -> str:
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """The modules of the package, and which of them each one imports."""
+    known = {module_of(file): file for file in files(package)}
+    graph = {name: {each for each in file.imports() if each in known} for name, file in known.items()}
+    for name, used in graph.items():
+        used -= {each for each in used if any(other.startswith(f"{each}.") for other in used)} | {name}
+    return graph
+
+
+def module_of(file: File) -> str:
     """The dotted name of a file."""
     return "adacoder." + file.place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
@@ -378,7 +381,7 @@ def stdout_is_the_protocols(package: Path) -> list[str]:
         if file.room in ("cli", "__main__") or file.place == "lsp/stdio.py":
             continue
         found += [f"{file.place} calls print" for name in _called(file.nodes) if name == "print"]
-        if file.place == "sandbox/worker.py":
+        if file.place == "sandbox/child/worker.py":
             continue  # its stdout is the candidate's, in a process of its own
         found += [
             f"{file.place}:{node.lineno} uses sys.stdout"
@@ -489,7 +492,7 @@ def files_are_read_in_one_place(package: Path) -> list[str]:
     return [
         f"{file.place} calls {name}"
         for file in files(package)
-        if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/imports.py"
+        if not file.place.startswith(tuple(READERS)) or file.place == "sandbox/environment/imports_ahead.py"
         for name in _called(file.nodes)
         if name in OPENING
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Verdict
-from adacoder.sandbox.interpreter import describe
+from adacoder.sandbox.environment.interpreter import describe
 from support.evaluating import Workspace, other_pythons, workspace
 
 PYTHONS = [Path(sys.executable), *other_pythons()]

@@ -19,7 +19,7 @@ import pytest
 
 from adacoder.domain import JSON
 from adacoder.report import to_json
-from adacoder.sandbox.interpreter import describe
+from adacoder.sandbox.environment.interpreter import describe
 from adacoder.source.locate import functions
 from support.bodies import outcome_of, with_body
 from support.commandline import Desk

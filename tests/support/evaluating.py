@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, Level, Module, Verdict
 from adacoder.pytext import Lines, definitions, normalize
+from adacoder.sandbox.environment.interpreter import Interpreter, find
 from adacoder.sandbox.host import Host, Program
-from adacoder.sandbox.interpreter import Interpreter, find
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:

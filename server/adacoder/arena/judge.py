@@ -21,8 +21,8 @@ from adacoder.arena.tasks import ArenaTask, Calls, Examples, Statements
 from adacoder.aside import aside
 from adacoder.domain import Candidate, Example, ExampleResult, FailureKind, Verdict
 from adacoder.pytext import Lines
+from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host, Program, turns_for_all
-from adacoder.sandbox.interpreter import find
 from adacoder.sandbox.literal_values import value_of
 from adacoder.settings import Settings
 from adacoder.source.splice import splice

@@ -16,8 +16,8 @@ from pathlib import Path
 from adacoder.domain import Example, Target, Verdict
 from adacoder.project import below
 from adacoder.pytext import Lines, line_number
+from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host, Program
-from adacoder.sandbox.interpreter import find
 from adacoder.settings import Settings
 
 SECONDS = 60.0

@@ -89,7 +89,7 @@ def _read(context: click.Context, parameter: click.Parameter, value: object) -> 
     except (TypeError, ValueError, RuntimeError) as error:
         raise click.BadParameter(str(error), context, parameter) from None
     if name == "interpreter":
-        from adacoder.sandbox.choice import look_up
+        from adacoder.sandbox.environment.choice import look_up
 
         return str(look_up(str(value), Path.cwd()))
     return read if isinstance(read, tuple) else value

@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.messages import Named
 from adacoder.privacy.names import NO_WISHES, Wishes
+from adacoder.sandbox.child.worker import OUT_OF_MEMORY
+from adacoder.sandbox.environment.imports_ahead import NOTHING_AHEAD, ImportsAhead
+from adacoder.sandbox.environment.startup_code import note
+from adacoder.sandbox.environment.visible_paths import VisiblePaths, files_of, find_visible
 from adacoder.sandbox.errors import IsolationRefused, SandboxError
 from adacoder.sandbox.importers import Apart, Importers
-from adacoder.sandbox.imports import NOTHING_AHEAD, ImportsAhead
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import remove_left
 from adacoder.sandbox.judge import Judge
+from adacoder.sandbox.pool import Taken, TemplatePool
 from adacoder.sandbox.probe import Proof, probe
 from adacoder.sandbox.process import Permit, Recipe
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.startup_code import note
-from adacoder.sandbox.templates import Taken, Templates
-from adacoder.sandbox.visible_paths import VisiblePaths, files_of, find_visible
 from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
-from adacoder.sandbox.worker import OUT_OF_MEMORY
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adacoder.domain import Module
-    from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.environment.interpreter import Interpreter
     from adacoder.sandbox.isolation import Mechanism
 
 P = ParamSpec("P")
@@ -112,7 +112,7 @@ class Host:
         self._least = least
         self._best = best
         self._turns = turns or turns_for_all()
-        self._templates = Templates(PROCESSORS, spares)
+        self._templates = TemplatePool(PROCESSORS, spares)
         self._importers = Importers(PROCESSORS)
         self._looks: dict[Recipe, asyncio.Task[bool]] = {}
         self._looked, self._pause = 0.0, _LOOKED_SECONDS

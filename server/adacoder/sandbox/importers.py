@@ -14,13 +14,13 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.held import shares_memory
 from adacoder.sandbox.isolation import MOST_MEMORY, MOST_THREADS
 from adacoder.sandbox.isolation.scratch import is_overfull
-from adacoder.sandbox.launcher import children
-from adacoder.sandbox.process import Evaluation, Recipe, Template, forked
-from adacoder.sandbox.templates import Taken
+from adacoder.sandbox.pool import Taken
+from adacoder.sandbox.process import Evaluation, Recipe, TemplateProcess, forked
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Importers:
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
         """Lend a process in which the program's unchanged module is imported. The caller must give it back.
 
-        `seconds`: limit for each import. `begin`: as in `Templates.take`.
+        `seconds`: limit for each import. `begin`: as in `TemplatePool.take`.
 
         Raises:
             Apart: the module must be evaluated in a process of its own.
@@ -120,7 +120,7 @@ class Importers:
 class Lent(Taken):
     """A process reserved for the examples of one docstring."""
 
-    def __init__(self, root: _Root, name: str, template: Template, desk: _Desk, evaluation: Evaluation) -> None:
+    def __init__(self, root: _Root, name: str, template: TemplateProcess, desk: _Desk, evaluation: Evaluation) -> None:
         """`name`: as in `_Root.users`."""
         super().__init__(desk, template, evaluation)
         self._root, self._name = root, name
@@ -139,7 +139,7 @@ class Lent(Taken):
 class _Process:
     """Our side of a process that forks others."""
 
-    def __init__(self, evaluation: Evaluation, template: Template) -> None:
+    def __init__(self, evaluation: Evaluation, template: TemplateProcess) -> None:
         self.evaluation = evaluation
         self.turn = asyncio.Lock()
         self._watching = asyncio.create_task(self._watch(template.scratch_on_disk))
@@ -223,8 +223,8 @@ class _Root:
             return True
         return not self.failed and self._boot.result().alive and self._boot.result().is_current
 
-    async def _start(self) -> Template:
-        template = await Template.boot(self.recipe, self.recipe.group * self.recipe.group)
+    async def _start(self) -> TemplateProcess:
+        template = await TemplateProcess.boot(self.recipe, self.recipe.group * self.recipe.group)
         try:
             await template.settle()
         except BaseException:
@@ -232,7 +232,7 @@ class _Root:
             raise
         return template
 
-    async def template(self) -> Template:
+    async def template(self) -> TemplateProcess:
         """Template that importers are forked from.
 
         Raises:
@@ -295,7 +295,7 @@ class _Root:
 class _Importer(_Process):
     """A process that has imported an outermost module or package."""
 
-    def __init__(self, template: Template, evaluation: Evaluation, group: int) -> None:
+    def __init__(self, template: TemplateProcess, evaluation: Evaluation, group: int) -> None:
         super().__init__(evaluation, template)
         self._given_up = False
         self.notes: tuple[str, ...] = ()

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import Example, ExampleResult, Failure, FailureKind, Isolation, Level, Verdict
 from adacoder.pytext import Lines, parsed
+from adacoder.sandbox.child.worker import OUT_OF_MEMORY
 from adacoder.sandbox.literal_values import same_but_for_order, same_but_for_sets, same_value
 from adacoder.sandbox.wire import Answer, Imported, ProtocolError, Raised, SyntaxBroken
-from adacoder.sandbox.worker import OUT_OF_MEMORY
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import JSON, Isolation, Level, Module
 from adacoder.sandbox import probe_record
+from adacoder.sandbox.environment.interpreter import describe
+from adacoder.sandbox.environment.visible_paths import VisiblePaths
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation.bubblewrap import Bubblewrap, Features
 from adacoder.sandbox.isolation.installed import environment, program_of_others, program_of_system
 from adacoder.sandbox.isolation.locks import Locks, locks
@@ -27,9 +28,8 @@ from adacoder.sandbox.isolation.lsm import Landlocked
 from adacoder.sandbox.isolation.none import Unconfined
 from adacoder.sandbox.isolation.scratch import SHORT, scratch
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
-from adacoder.sandbox.process import Evaluation, Permit, Recipe, Template
+from adacoder.sandbox.process import Evaluation, Permit, Recipe, TemplateProcess
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.visible_paths import VisiblePaths
 from adacoder.sandbox.wire import HungUpError, Imported, ProtocolError, WorkerLine
 
 if TYPE_CHECKING:
@@ -365,7 +365,7 @@ async def _prove(mechanism: Mechanism) -> None:
     """
     with _bait() as bait:
         shown = VisiblePaths(describe(Path(sys.executable)), (bait.folder, Path(bait.socket).parent), (bait.secret,))
-        template = await Template.boot(Recipe(mechanism, shown, bait.folder, bait.folder), slots=2)
+        template = await TemplateProcess.boot(Recipe(mechanism, shown, bait.folder, bait.folder), slots=2)
         evaluations: list[Evaluation] = []
         try:
             await template.settle()
@@ -381,7 +381,7 @@ async def _prove(mechanism: Mechanism) -> None:
             raise SandboxError("it let a file outside be changed")
 
 
-async def _release_canary(line: WorkerLine, bait: _Bait, template: Template) -> None:
+async def _release_canary(line: WorkerLine, bait: _Bait, template: TemplateProcess) -> None:
     isolation = template.recipe.mechanism.isolation
     module = Module(bait.folder / "canary.py", "canary", bait.folder)
     loaded = await line.load(Program(module, _CANARY, "write", 1, 1), _PROBE_SECONDS)

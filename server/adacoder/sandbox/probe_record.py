@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from adacoder import __version__
 from adacoder.private_files import PrivateFolder
 from adacoder.project import home
-from adacoder.sandbox.visible_paths import OUR_PYTHON
+from adacoder.sandbox.environment.visible_paths import OUR_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,15 +12,15 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from adacoder.sandbox.child.launcher import children
 from adacoder.sandbox.descriptors import readable
+from adacoder.sandbox.environment.imports_ahead import Ahead
+from adacoder.sandbox.environment.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.held import memory, shares_memory
-from adacoder.sandbox.imports import Ahead
 from adacoder.sandbox.isolation import LIMITS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.isolation.seccomp import OWN_PID
-from adacoder.sandbox.launcher import children
-from adacoder.sandbox.visible_paths import LAUNCHER, OUR_PYTHON, TEMPLATE, VisiblePaths
 from adacoder.sandbox.wire import Channel, HungUpError, ProtocolError, WorkerLine, channel_pair
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Evaluation:
             self._handle = None
 
 
-class Template:
+class TemplateProcess:
     """A warm interpreter in its confinement. Whoever boots it must `end` it."""
 
     def __init__(
@@ -186,7 +186,7 @@ class Template:
             self._slots.put_nowait(slot)
 
     @classmethod
-    async def boot(cls, recipe: Recipe, slots: int) -> Template:
+    async def boot(cls, recipe: Recipe, slots: int) -> TemplateProcess:
         """Start an interpreter that has not imported any module of the project yet.
 
         `slots`: maximum number of concurrent evaluations.

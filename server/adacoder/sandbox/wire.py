@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from adacoder.domain import NOTHING, Reached
 from adacoder.pytext import Lines, statements
+from adacoder.sandbox.child.tracing import MOST_KEPT, TRACE_LIMIT
+from adacoder.sandbox.child.worker import pack, unpack
 from adacoder.sandbox.descriptors import readable, writable
-from adacoder.sandbox.tracing import MOST_KEPT, TRACE_LIMIT
-from adacoder.sandbox.worker import pack, unpack
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adacoder.domain import FailureKind
-from adacoder.sandbox.worker import pack
+from adacoder.sandbox.child.worker import pack
 from adversarial.attack import ONE_EXAMPLE, Attack, Ending, Harm, Harness
 
 _HONEST = "return x + 1"

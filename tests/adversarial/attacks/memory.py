@@ -6,7 +6,7 @@ What goes beyond every limit is only reserved and never filled, so that showing 
 from __future__ import annotations
 
 from adacoder.domain import FailureKind
-from adacoder.sandbox.worker import pack
+from adacoder.sandbox.child.worker import pack
 from adversarial.attack import Attack, Ending, Harm, Harness
 
 _OUT_OF_MEMORY = FailureKind.OUT_OF_MEMORY

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adacoder.domain import FailureKind
-from adacoder.sandbox.worker import pack
+from adacoder.sandbox.child.worker import pack
 from adversarial.attack import Attack, Ending, Harm, Harness
 
 _WRONG_OUTPUT, _KILLED, _PROTOCOL = FailureKind.WRONG_OUTPUT, FailureKind.KILLED, FailureKind.PROTOCOL

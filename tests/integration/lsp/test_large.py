@@ -54,7 +54,7 @@ sys.setprofile(watch)
 sys.exit(main(["serve"]))
 """
 """A server that tells what of AdaCoder's is called in its main thread with a long text."""
-READERS = re.compile(r"/adacoder/(?:source|pytext|replies|sandbox/imports)\b")
+READERS = re.compile(r"/adacoder/(?:source|pytext|replies|sandbox/environment/imports_ahead)\b")
 
 
 PLAN = "1. Take the first letters."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind, Level
-from adacoder.sandbox.interpreter import describe, find
+from adacoder.sandbox.environment.interpreter import describe, find
 from support.evaluating import Workspace, other_pythons, workspace
 from support.levels import LSM, NONE
 

@@ -13,11 +13,11 @@ import pytest
 
 from adacoder.domain import Level
 from adacoder.sandbox import probe
+from adacoder.sandbox.environment.interpreter import describe
+from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation.none import Unconfined
-from adacoder.sandbox.process import Recipe, Template
-from adacoder.sandbox.visible_paths import TOOLS, VisiblePaths
+from adacoder.sandbox.process import Recipe, TemplateProcess
 from support import layouts
 from support.evaluating import workspace
 from support.levels import needs_full
@@ -49,7 +49,7 @@ async def test_it_starts_when_that_is_proved_and_only_then(tmp_path: Path, mark:
     permitted = asyncio.get_running_loop().create_future()
     shown = VisiblePaths(describe(tmp_path / "ws/.venv/bin/python"), (tmp_path,), ())
     recipe = Recipe(Unconfined(), shown, tmp_path, tmp_path, permitted=permitted)
-    booting = asyncio.create_task(Template.boot(recipe, 1))
+    booting = asyncio.create_task(TemplateProcess.boot(recipe, 1))
     await asyncio.sleep(0.5)
     assert not booting.done()
     assert not was_left(mark)
@@ -66,7 +66,7 @@ async def test_whoever_gives_up_meanwhile_leaves_nothing(tmp_path: Path, mark: P
     permitted = asyncio.get_running_loop().create_future()
     shown = VisiblePaths(describe(tmp_path / "ws/.venv/bin/python"), (tmp_path,), ())
     booting = asyncio.create_task(
-        Template.boot(Recipe(Unconfined(), shown, tmp_path, tmp_path, permitted=permitted), 1)
+        TemplateProcess.boot(Recipe(Unconfined(), shown, tmp_path, tmp_path, permitted=permitted), 1)
     )
     await asyncio.sleep(0.3)
     booting.cancel()
@@ -111,7 +111,7 @@ async def test_nothing_is_left_of_a_template_whose_end_is_cancelled(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     shown = VisiblePaths(describe(Path(sys.executable)), (tmp_path,), ())
-    template = await Template.boot(Recipe(Unconfined(), shown, tmp_path, tmp_path), 1)
+    template = await TemplateProcess.boot(Recipe(Unconfined(), shown, tmp_path, tmp_path), 1)
     assert has_left(tmp_path, template.pid), "there is something to leave"
     pid = template.pid
     ending = asyncio.create_task(template.end())

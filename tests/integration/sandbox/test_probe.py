@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import Level
+from adacoder.sandbox.environment.interpreter import describe
+from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
 from adacoder.sandbox.host import IsolationRefused
-from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.isolation import locks
 from adacoder.sandbox.isolation.seatbelt import Seatbelt
 from adacoder.sandbox.probe import probe
-from adacoder.sandbox.visible_paths import TOOLS, VisiblePaths
 from support.evaluating import workspace
 from support.levels import needs_full
 

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adacoder.domain import Module, Reached
+from adacoder.sandbox.child.tracing import MOST_KEPT, TRACE_LIMIT
+from adacoder.sandbox.child.worker import pack, unpack
 from adacoder.sandbox.program import Program
-from adacoder.sandbox.tracing import MOST_KEPT, TRACE_LIMIT
 from adacoder.sandbox.wire import (
     MESSAGE_LIMIT,
     Answer,
@@ -29,7 +30,6 @@ from adacoder.sandbox.wire import (
     WorkerLine,
     channel_pair,
 )
-from adacoder.sandbox.worker import pack, unpack
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from adacoder.domain import Isolation
-    from adacoder.sandbox.visible_paths import VisiblePaths
+    from adacoder.sandbox.environment.visible_paths import VisiblePaths
 
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Isolation, Level
+from adacoder.sandbox.environment.real_paths import follow, real, unmoved
+from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
 from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, SCRATCH_FILES, SCRATCH_SIZE, Stage, limits
 from adacoder.sandbox.isolation.paths import SYSTEM, is_within
-from adacoder.sandbox.real_paths import follow, real, unmoved
-from adacoder.sandbox.visible_paths import TOOLS, VisiblePaths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from adacoder.domain import Isolation, Level
+from adacoder.sandbox.environment.real_paths import real, unmoved
+from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
 from adacoder.sandbox.isolation import CONFIGURATION, DEVICES, Stage, limits
 from adacoder.sandbox.isolation.paths import SYSTEM, is_within
 from adacoder.sandbox.isolation.scratch import scratch
-from adacoder.sandbox.real_paths import real, unmoved
-from adacoder.sandbox.visible_paths import TOOLS, VisiblePaths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

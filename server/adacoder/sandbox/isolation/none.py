@@ -13,7 +13,7 @@ from adacoder.sandbox.isolation.scratch import scratch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from adacoder.sandbox.visible_paths import VisiblePaths
+    from adacoder.sandbox.environment.visible_paths import VisiblePaths
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adacoder.sandbox.child.worker import empty
 from adacoder.sandbox.held import deleted_bytes
 from adacoder.sandbox.isolation import SCRATCH_FILES, SCRATCH_SIZE
-from adacoder.sandbox.worker import empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.domain import Isolation, Level
+from adacoder.sandbox.environment.real_paths import unmoved
+from adacoder.sandbox.environment.visible_paths import TOOLS, VisiblePaths
 from adacoder.sandbox.isolation import DEVICES, Stage, limits
 from adacoder.sandbox.isolation.scratch import scratch
-from adacoder.sandbox.real_paths import unmoved
-from adacoder.sandbox.visible_paths import TOOLS, VisiblePaths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from adacoder.domain import Module
-from adacoder.sandbox import imports
-from adacoder.sandbox.imports import Ahead, ImportsAhead
+from adacoder.sandbox.environment import imports_ahead
+from adacoder.sandbox.environment.imports_ahead import Ahead, ImportsAhead
 from adacoder.sandbox.program import Program
 
 AROUND = "import csv\n{above}\n\n\n", "\n\n\nimport wave\n"
@@ -23,13 +23,13 @@ OTHER = "def f():\n    import zipfile\n\n    return 22"
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that were read, each time that one was."""
     texts: list[str] = []
-    read = imports._ahead
+    read = imports_ahead._ahead
 
     def counted(text: str, *others: Any) -> Ahead:
         texts.append(text)
         return read(text, *others)
 
-    monkeypatch.setattr(imports, "_ahead", counted)
+    monkeypatch.setattr(imports_ahead, "_ahead", counted)
     return texts
 
 

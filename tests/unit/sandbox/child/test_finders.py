@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adacoder.sandbox import finders
-from adacoder.sandbox.imports import ImportsAhead
+from adacoder.sandbox.child import finders
+from adacoder.sandbox.environment.imports_ahead import ImportsAhead
 from support.evaluating import Workspace, program
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import pytest
 from adacoder.domain import Module
 from adacoder.privacy import tree as secrets_module
 from adacoder.project import is_wide
-from adacoder.sandbox import visible_paths
+from adacoder.sandbox.environment import visible_paths
+from adacoder.sandbox.environment.interpreter import Interpreter, describe
+from adacoder.sandbox.environment.visible_paths import VisiblePaths, find_visible
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.interpreter import Interpreter, describe
-from adacoder.sandbox.visible_paths import VisiblePaths, find_visible
 
 SECRET = (
     *(".env", "sub/.env", "packages/a/.env.local", "deploy/id_rsa", "deploy/prod.env", "a/b/c/d/e/.env"),

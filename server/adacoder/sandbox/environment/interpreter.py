@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from adacoder.project import home, is_wide
-from adacoder.sandbox.choice import choose
-from adacoder.sandbox.isolation.paths import is_within
-from adacoder.sandbox.real_paths import (
+from adacoder.sandbox.environment.choice import choose
+from adacoder.sandbox.environment.real_paths import (
     OF_THE_SYSTEM,
     Followed,
     beginning,
@@ -34,6 +33,7 @@ from adacoder.sandbox.real_paths import (
     real,
     shown_for,
 )
+from adacoder.sandbox.isolation.paths import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

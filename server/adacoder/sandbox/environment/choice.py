@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adacoder.messages import Named, Text
+from adacoder.sandbox.environment.real_paths import beginning, is_environment, is_file, is_folder, is_installation, real
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.real_paths import beginning, is_environment, is_file, is_folder, is_installation, real
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adacoder.sandbox.choice import look_up
+from adacoder.sandbox.environment.choice import look_up
+from adacoder.sandbox.environment.interpreter import describe, find
 from adacoder.sandbox.errors import SandboxError
-from adacoder.sandbox.interpreter import describe, find
 
 
 def installation(folder: Path) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation import MOST_MEMORY
 from adacoder.sandbox.isolation.scratch import is_overfull
-from adacoder.sandbox.process import Evaluation, Recipe, Template
+from adacoder.sandbox.process import Evaluation, Recipe, TemplateProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,7 +37,7 @@ _MOST_BOOTS = 3
 """Maximum number of boots of a template. The last one imports nothing."""
 
 
-class Templates:
+class TemplatePool:
     """Provides processes for evaluations. Use it within one event loop, and close it."""
 
     def __init__(self, evaluations: int, spares: int) -> None:
@@ -150,7 +150,7 @@ class Templates:
 class Taken:
     """A process reserved for one evaluation."""
 
-    def __init__(self, keeper: Lender, template: Template, evaluation: Evaluation) -> None:
+    def __init__(self, keeper: Lender, template: TemplateProcess, evaluation: Evaluation) -> None:
         self._keeper = keeper
         self._template = template
         self._evaluation = evaluation
@@ -280,7 +280,7 @@ class _Keeper:
         await asyncio.shield(self._boot)
 
     async def take(self, begin: Begin) -> Taken:
-        """Take a process. The caller must give it back. `begin` is as in `Templates.take`.
+        """Take a process. The caller must give it back. `begin` is as in `TemplatePool.take`.
 
         Raises:
             SandboxError: as `ready`, or the template broke since.
@@ -351,10 +351,10 @@ class _Keeper:
         if self.booted:
             await self._boot.result().end()
 
-    async def _start(self, slots: int) -> Template:
+    async def _start(self, slots: int) -> TemplateProcess:
         for boots in range(1, _MOST_BOOTS + 1):
             began = time.time_ns()
-            template = await Template.boot(self.recipe, slots)
+            template = await TemplateProcess.boot(self.recipe, slots)
             self._compiled.clear()
             try:
                 if boots == _MOST_BOOTS or await self._warm(template):
@@ -368,7 +368,7 @@ class _Keeper:
             await template.end()
         raise AssertionError("the last boot imports nothing")
 
-    async def _warm(self, template: Template) -> bool:
+    async def _warm(self, template: TemplateProcess) -> bool:
         """Run the imports. Return True if the template can be used afterwards."""
         for statement in self.recipe.ahead.statements:
             if statement not in self._refused:
@@ -381,7 +381,7 @@ class _Keeper:
                     return False
         return await self._compile(template, self.recipe.ahead.files)
 
-    async def _compile(self, template: Template, files: Iterable[Path]) -> bool:
+    async def _compile(self, template: TemplateProcess, files: Iterable[Path]) -> bool:
         """Compile files of the project. Return True if the template can be used afterwards."""
         for file in files:
             if str(file) not in self._refused and file not in self._compiled:
@@ -393,7 +393,7 @@ class _Keeper:
                     return False
         return True
 
-    def _put_away(self, template: Template, evaluation: Evaluation) -> None:
+    def _put_away(self, template: TemplateProcess, evaluation: Evaluation) -> None:
         """Kill a process, and let its template reap it."""
         evaluation.kill()
         self._put_aside.add(evaluation)
@@ -401,7 +401,7 @@ class _Keeper:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _reap(self, template: Template, evaluation: Evaluation) -> None:
+    async def _reap(self, template: TemplateProcess, evaluation: Evaluation) -> None:
         with suppress(SandboxError):  # the template is broken, which the next call notices
             await template.reap(evaluation)
             self._put_aside.discard(evaluation)

@@ -58,7 +58,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from adacoder.sandbox import finders, standing, worker
+    from adacoder.sandbox.child import finders, standing, worker
 else:
     # By their paths and without entries in `sys.modules`: the user may have modules of the same names.
     worker = type(sys)("worker")

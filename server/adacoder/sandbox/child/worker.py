@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from types import CodeType, TracebackType
     from typing import TypeGuard, TypeVar
 
-    from adacoder.sandbox import compiling, finders, names, observing, tracing
+    from adacoder.sandbox.child import compiling, finders, flow, observing, tracing
 
     T = TypeVar("T")
 else:
@@ -74,7 +74,7 @@ else:
         return module
 
     compiling, finders = _beside("compiling"), _beside("finders")
-    names, observing, tracing = _beside("names"), _beside("observing"), _beside("tracing")
+    flow, observing, tracing = _beside("flow"), _beside("observing"), _beside("tracing")
 
 # A private copy: changes that a candidate makes to the real built-ins do not affect this file.
 globals()["__builtins__"] = dict(vars(builtins))
@@ -268,7 +268,7 @@ class ModuleUnderTest:
         self._loader: finders.TextLoader
         self._globals: dict[str, object] = {}
         self._observer: observing.Observer
-        self._flow: names.Flow
+        self._flow: flow.Flow
         self._flags = 0
         self._count = 0
         self._recursion_limit = _RECURSION_LIMIT
@@ -318,7 +318,7 @@ class ModuleUnderTest:
             feature = getattr(future_features, name)
             if self._globals.get(name) is feature:
                 self._flags |= feature.compiler_flag  # type: ignore[attr-defined]  # by PEP 236
-        self._flow = names.Flow(self._globals)
+        self._flow = flow.Flow(self._globals)
         reachable = observing.everything(self._observer.codes) if self._by_line else ((), ())
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
@@ -416,7 +416,7 @@ class ModuleUnderTest:
             ran = None
         if ran is not False:
             return ["yes" if ran else "", "", *reached]
-        instead = names.told(source, self._name, self._qualname, observer.codes, self._last, self._globals)
+        instead = flow.told(source, self._name, self._qualname, observer.codes, self._last, self._globals)
         return ["" if "` is a " in instead else "no", instead, *reached]
 
     def _description(self, error: BaseException, example: str) -> list[str]:

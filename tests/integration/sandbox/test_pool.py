@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind, Level
-from adacoder.sandbox import process, templates
+from adacoder.sandbox import pool, process
+from adacoder.sandbox.environment.interpreter import describe
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.host import PROCESSORS, Host
-from adacoder.sandbox.interpreter import describe
 from adacoder.sandbox.probe import probe
 from support.evaluating import Workspace, examples, parent_of, processes_in, program, until, workspace
 from support.levels import LEVELS, NONE
@@ -211,7 +211,7 @@ async def test_an_edited_file_is_imported_anew(ws: Workspace) -> None:
 async def test_an_installed_package_that_changed_is_imported_anew(
     venv: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(templates, "RECHECK_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "RECHECK_SECONDS", 0.0)
     for number in (1, 2):
         venv.write({f"{PACKAGES}/installed.py": f"ONE = {number}  {'#' * number}\n"})
         for _ in range(2):
@@ -223,17 +223,17 @@ async def test_an_installed_package_that_changes_while_it_is_imported_is_importe
 ) -> None:
     text = "from installed import ONE\n" + ONE
     changed = asyncio.Event()
-    settle = process.Template.settle
+    settle = process.TemplateProcess.settle
 
-    async def settled(template: process.Template) -> tuple[Path, ...]:
+    async def settled(template: process.TemplateProcess) -> tuple[Path, ...]:
         files = await settle(template)
         if any(file.name == "installed.py" for file in files) and not changed.is_set():
             venv.write({f"{PACKAGES}/installed.py": "ONE = 2\n"})
             changed.set()
         return files
 
-    monkeypatch.setattr(process.Template, "settle", settled)
-    monkeypatch.setattr(templates, "RECHECK_SECONDS", 0.0)
+    monkeypatch.setattr(process.TemplateProcess, "settle", settled)
+    monkeypatch.setattr(pool, "RECHECK_SECONDS", 0.0)
     venv.write({f"{PACKAGES}/installed.py": "ONE = 1\n"})
     await venv.evaluate(text)  # it may come before the change, or after it
     async with asyncio.timeout(30):
@@ -300,7 +300,7 @@ async def test_when_all_is_ready_there_is_a_template(ws: Workspace) -> None:
 
 
 async def test_an_idle_template_goes_and_another_comes(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(templates, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(pool, "IDLE_SECONDS", 0.2)
     assert (await ws.evaluate(GOOD)).passed
     await until(lambda: bool(processes_in(ws.folder)))
     await until(lambda: not processes_in(ws.folder))
@@ -311,11 +311,11 @@ async def test_there_are_few_templates(ws: Workspace, tmp_path: Path) -> None:
     for number in range(6):
         (tmp_path / f"root{number}").mkdir()
         assert (await ws.evaluate(GOOD, file=f"root{number}/mod.py", root=f"root{number}")).passed
-    await until(lambda: len(templates_in(tmp_path)) <= templates.MOST_TEMPLATES)
+    await until(lambda: len(templates_in(tmp_path)) <= pool.MOST_TEMPLATES)
 
 
 async def test_a_template_that_grew_is_made_anew(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(templates, "GROWTH", -(1 << 30))
+    monkeypatch.setattr(pool, "GROWTH", -(1 << 30))
     assert (await ws.evaluate(GOOD)).passed
     before = templates_in(ws.folder)
     await asyncio.sleep(0.2)
@@ -403,7 +403,7 @@ async def test_a_process_may_be_taken_at_any_moment_of_its_making(ws: Workspace)
     for moment in range(60):
         verdicts = await asyncio.gather(*(ws.evaluate(GOOD) for _ in range(PROCESSORS)))
         assert all(verdict.passed for verdict in verdicts), verdicts
-        await asyncio.sleep(templates.PAUSE_SECONDS + moment * 0.0002)  # meanwhile others begin to be made
+        await asyncio.sleep(pool.PAUSE_SECONDS + moment * 0.0002)  # meanwhile others begin to be made
         verdict = await ws.evaluate(GOOD)
         assert verdict.passed, verdict
 
@@ -418,8 +418,8 @@ async def test_while_none_runs_as_many_are_ready_as_there_are_processors(ws: Wor
 async def test_the_template_that_serves_makes_no_room_for_another(
     ws: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(templates, "_EVERY_SECONDS", 0.0)
-    monkeypatch.setattr(templates, "MOST_TEMPLATES", 1)
+    monkeypatch.setattr(pool, "_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "MOST_TEMPLATES", 1)
     names = ("json", "random", "hashlib", "datetime", "decimal", "statistics")
     texts = [f"import {name}\n" + good for name in names for good in (GOOD, GOOD.replace("+ 1", "+ 2"))]
     verdicts = await asyncio.gather(*(ws.evaluate(text) for text in texts))

@@ -11,8 +11,8 @@ from textwrap import dedent
 
 import pytest
 
-from adacoder.sandbox.interpreter import describe
-from adacoder.sandbox.tracing import MOST_KEPT, SEEN_LIMIT, TRACE_LIMIT
+from adacoder.sandbox.child.tracing import MOST_KEPT, SEEN_LIMIT, TRACE_LIMIT
+from adacoder.sandbox.environment.interpreter import describe
 from adacoder.traces import Trace
 from support.evaluating import Workspace, other_pythons, told, traced, workspace
 

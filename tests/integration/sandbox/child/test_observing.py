@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adacoder.domain import FailureKind
-from adacoder.sandbox.interpreter import describe
+from adacoder.sandbox.environment.interpreter import describe
 from support.evaluating import Workspace, examples, other_pythons, program, workspace
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
-    from adacoder.sandbox import compiling, finders, observing, worker
+    from adacoder.sandbox.child import compiling, finders, observing, worker
 else:
     worker = globals()["worker"]  # `template.py`, which loads this file, has loaded it
     compiling, finders, observing = worker.compiling, worker.finders, worker.observing

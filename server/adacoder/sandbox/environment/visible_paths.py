@@ -15,23 +15,18 @@ from typing import TYPE_CHECKING
 from adacoder.privacy.names import NO_WISHES, Wishes
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.project import is_wide
+from adacoder.sandbox.environment.real_paths import OF_THE_SYSTEM, libraries, parts, project_of, real
 from adacoder.sandbox.errors import SandboxError
 from adacoder.sandbox.isolation.paths import is_within
-from adacoder.sandbox.real_paths import OF_THE_SYSTEM, libraries, parts, project_of, real
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from adacoder.domain import Module
-    from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.environment.interpreter import Interpreter
 
-LAUNCHER = Path(__file__).with_name("launcher.py")
-TEMPLATE = Path(__file__).with_name("template.py")
-_LOADED = [
-    Path(__file__).with_name(f"{name}.py")
-    for name in ("worker", "standing", "compiling", "finders", "names", "observing", "tracing")
-]
-"""Modules that the template loads."""
+_CHILD = Path(__file__).parents[1] / "child"
+LAUNCHER, TEMPLATE = _CHILD / "launcher.py", _CHILD / "template.py"
 OUR_PYTHON = Path(sys.executable).resolve()
 """Python for the launcher, outside the virtual environment that AdaCoder may be installed in."""
 
@@ -41,7 +36,7 @@ def _tools() -> Iterator[Path]:
         yield from libraries(prefix) if is_wide(prefix) else parts(prefix)
     yield from (
         OUR_PYTHON,
-        *(place for path in (LAUNCHER, TEMPLATE, *_LOADED) for place in (path, path.resolve())),
+        *(place for path in sorted(_CHILD.glob("*.py")) for place in (path, path.resolve())),
     )
 
 

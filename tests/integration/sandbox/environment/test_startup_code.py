@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from adacoder.doctor import interpreter
-from adacoder.sandbox.interpreter import Interpreter, describe, find
-from adacoder.sandbox.startup_code import _files, note
+from adacoder.sandbox.environment.interpreter import Interpreter, describe, find
+from adacoder.sandbox.environment.startup_code import _files, note
 from adacoder.settings import Settings
 from support.commandline import Desk
 from support.layouts import BASE_PYTHON

@@ -18,12 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adacoder.sandbox.real_paths import beginning
+from adacoder.sandbox.environment.real_paths import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from adacoder.sandbox.interpreter import Interpreter
+    from adacoder.sandbox.environment.interpreter import Interpreter
 
 RECHECK_SECONDS = 10.0
 _CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from adacoder.sandbox.tracing import MOST_VALUES, TRACE_LIMIT, VALUE_LIMIT, shown
+from adacoder.sandbox.child.tracing import MOST_VALUES, TRACE_LIMIT, VALUE_LIMIT, shown
 from support.evaluating import Workspace, told, traced
 
 isolated = pytest.mark.isolation
