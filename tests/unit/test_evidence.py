@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from adacoder.domain import Attempt, ExampleResult, Isolation, Level, Verdict, conclude
-from adacoder.lsp.evidence import EvidenceRoom, evidence_of
-from adacoder.lsp.mirror import Document
+from adacoder.lsp.connection.mirror import Document
+from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.uri import Uri
 from adacoder.pytext import Definition, definitions, line_number
 from adacoder.source.locate import locate

@@ -17,10 +17,10 @@ from lsprotocol import types
 from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Example, Outcome, Span, TargetError
-from adacoder.lsp.evidence import states
+from adacoder.lsp.connection.mirror import encoding_of
 from adacoder.lsp.from_proto import CheckParams, DocumentParams
-from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.requests import reads
+from adacoder.lsp.showing.evidence import states
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.lsp.to_proto import range_of_span
 from adacoder.lsp.uri import Uri
@@ -30,8 +30,8 @@ from adacoder.source.locate import Documented, documented, out_of_reach
 from adacoder.task import Task
 
 if TYPE_CHECKING:
-    from adacoder.lsp.evidence import Evidence
     from adacoder.lsp.server import AdaCoderServer
+    from adacoder.lsp.showing.evidence import Evidence
 
 _AT_A_TIME = 16
 """Maximum docstrings in progress for one request. The evaluator decides how many of them run at once."""

@@ -7,25 +7,25 @@ import threading
 
 from lsprotocol import types
 
-from adacoder.lsp.habits import Habits
-from adacoder.lsp.names import COMMAND, KINDS
-from adacoder.lsp.pygls_fixes import OWN
+from adacoder.lsp.connection.habits import Habits
+from adacoder.lsp.connection.pygls_fixes import OWN
+from adacoder.lsp.identifiers import COMMAND, KINDS
 from adacoder.lsp.registration import add_command, add_feature, add_notification, add_request
 from adacoder.lsp.server import AdaCoderServer
 
 NOTIFICATIONS = {
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: "handlers:on_configuration",
-    types.TEXT_DOCUMENT_DID_OPEN: "showing:on_open",
-    types.TEXT_DOCUMENT_DID_CHANGE: "showing:on_change",
-    types.TEXT_DOCUMENT_DID_CLOSE: "showing:on_close",
-    types.TEXT_DOCUMENT_DID_SAVE: "showing:on_save",
+    types.TEXT_DOCUMENT_DID_OPEN: "displays:on_open",
+    types.TEXT_DOCUMENT_DID_CHANGE: "displays:on_change",
+    types.TEXT_DOCUMENT_DID_CLOSE: "displays:on_close",
+    types.TEXT_DOCUMENT_DID_SAVE: "displays:on_save",
 }
 """Handlers by method, as `module:function` of this package, like those below."""
 FEATURES = {
     types.TEXT_DOCUMENT_CODE_ACTION: "handlers:on_code_action",
-    types.TEXT_DOCUMENT_CODE_LENS: "showing:on_code_lens",
-    types.TEXT_DOCUMENT_HOVER: "showing:on_hover",
-    types.TEXT_DOCUMENT_INLAY_HINT: "showing:on_inlay_hint",
+    types.TEXT_DOCUMENT_CODE_LENS: "displays:on_code_lens",
+    types.TEXT_DOCUMENT_HOVER: "displays:on_hover",
+    types.TEXT_DOCUMENT_INLAY_HINT: "displays:on_inlay_hint",
 }
 REQUESTS = {
     "run": "handlers:on_run",
@@ -52,8 +52,8 @@ COMMANDS = {
     "pull": "choosing:on_pull",
     "strategies": "choosing:on_strategies",
     "doctor": "handlers:on_doctor",
-    "clear": "showing:on_clear",
-    "journal": "showing:on_journal",
+    "clear": "displays:on_clear",
+    "journal": "displays:on_journal",
 }
 _OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS)}
 

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from adacoder.domain import AdaCoderError
-from adacoder.lsp.actions import FileState, code_actions
-from adacoder.lsp.docstrings import docstring_for, insert_docstring
 from adacoder.lsp.from_proto import (
     DifferenceParams,
     DoctorParams,
@@ -28,13 +26,15 @@ from adacoder.lsp.from_proto import (
     RunParams,
     ScopeParams,
 )
-from adacoder.lsp.jobs import Job
+from adacoder.lsp.jobs.docstrings import docstring_for, insert_docstring
+from adacoder.lsp.jobs.jobs import Job
 from adacoder.lsp.requests import on_document, reads
+from adacoder.lsp.showing.actions import FileState, code_actions
 from adacoder.lsp.snapshot import Snapshot, find, take
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
-    from adacoder.lsp.batch import Batch
+    from adacoder.lsp.jobs.batch import Batch
     from adacoder.lsp.server import AdaCoderServer, Answer
 
 

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from adacoder.lsp.client import Client
-from adacoder.lsp.configuration import Configuration
+from adacoder.lsp.connection.client import Client
+from adacoder.lsp.connection.configuration import Configuration
 
 if TYPE_CHECKING:
     from adacoder.lsp.work import Work

@@ -6,21 +6,21 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from adacoder.lsp.batch import Batches
-from adacoder.lsp.documents import Documents
-from adacoder.lsp.jobs import Jobs
-from adacoder.lsp.offering import Offering
-from adacoder.lsp.results import Results
-from adacoder.lsp.saving import Saving
-from adacoder.lsp.shown import Shown
+from adacoder.lsp.jobs.batch import Batches
+from adacoder.lsp.jobs.jobs import Jobs
+from adacoder.lsp.jobs.offering import Offering
+from adacoder.lsp.jobs.results import Results
+from adacoder.lsp.showing.documents import Documents
+from adacoder.lsp.showing.saving import Saving
+from adacoder.lsp.showing.shown import Shown
 from adacoder.lsp.snapshot import first_folder
 from adacoder.settings import Unverified
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from adacoder.lsp.client import Client
-    from adacoder.lsp.configuration import Configuration
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.connection.configuration import Configuration
     from adacoder.service import Service
 
 P = ParamSpec("P")
@@ -78,7 +78,7 @@ class Work:
         settings = await self._configuration.settings(folder, folder.as_uri(), top=folder)
         if not settings.trusted or os.name != "posix":
             return
-        from adacoder.lsp.kept_files import KeptFiles
+        from adacoder.lsp.jobs.kept_files import KeptFiles
 
         files = KeptFiles(folder, self._configuration.storage)
         if settings.unverified is Unverified.DISCARD:

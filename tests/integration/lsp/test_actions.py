@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from adacoder.lsp.actions import code_actions
+from adacoder.lsp.showing.actions import code_actions
 from adacoder.lsp.snapshot import Snapshot
 from adacoder.lsp.uri import Uri
 from integration.lsp.client import Client

@@ -227,6 +227,7 @@ BROKEN = {
 @pytest.mark.parametrize("how", BROKEN)
 async def test_a_broken_server_is_found_out(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "PATIENCE", 2.0)
-    program = f"import os, sys\nfrom adacoder.lsp import pygls_fixes, stdio\n{BROKEN[how]}\nsys.exit(stdio.serve())\n"
+    imports = "import os, sys\nfrom adacoder.lsp import stdio\nfrom adacoder.lsp.connection import pygls_fixes"
+    program = f"{imports}\n{BROKEN[how]}\nsys.exit(stdio.serve())\n"
     with pytest.raises(FaultError):
         await fuzzed(tmp_path, 200, seed=1, command=(sys.executable, "-c", program))

@@ -384,7 +384,8 @@ async def test_a_job_begins_when_its_command_has_been_answered(editor: Client) -
 
 SOON = """
 import sys
-from adacoder.lsp import progress, stdio
+from adacoder.lsp import stdio
+from adacoder.lsp.connection import progress
 
 progress._LONG = 0.1
 sys.exit(stdio.serve())

@@ -20,8 +20,9 @@ import pytest
 from pygls.workspace import TextDocument
 
 from adacoder.domain import Attempt, Candidate, Example, ExampleResult, Failure, FailureKind, Outcome, Verdict, conclude
-from adacoder.lsp import edits, mirror
-from adacoder.lsp.results import Results
+from adacoder.lsp.connection import mirror
+from adacoder.lsp.jobs import edits
+from adacoder.lsp.jobs.results import Results
 from adacoder.lsp.stdio import create
 from adacoder.source.splice import splice
 from adacoder.task import Mode, Task
@@ -342,7 +343,7 @@ async def all_of(seeds: Iterable[int], folder: Path) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who never answers holds nothing up for long."""
     monkeypatch.setattr(edits, "_EDITING", 0.05)
-    monkeypatch.setattr("adacoder.lsp.documents._PATIENCE", 0.05)
+    monkeypatch.setattr("adacoder.lsp.showing.documents._PATIENCE", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")

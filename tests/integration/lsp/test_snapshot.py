@@ -8,9 +8,9 @@ import pytest
 from lsprotocol import types
 
 from adacoder.domain import TargetError
+from adacoder.lsp.connection.workspace import Workspace
 from adacoder.lsp.snapshot import first_folder, take
 from adacoder.lsp.uri import Uri
-from adacoder.lsp.workspace import Workspace
 
 
 def workspace(*folders: Path, root: Path | None = None) -> Workspace:

@@ -25,8 +25,8 @@ from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, RPCMessage, RPCRequest
 
-from adacoder.lsp.display import displayed
-from adacoder.lsp.workspace import Workspace
+from adacoder.lsp.connection.display import displayed
+from adacoder.lsp.connection.workspace import Workspace
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from adacoder.domain import JSON, Candidate, Target, TargetError
-from adacoder.lsp.diagnostics import SOURCE, UNREACHED
-from adacoder.lsp.kept import KeptResult
-from adacoder.lsp.names import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
+from adacoder.lsp.identifiers import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
+from adacoder.lsp.jobs.kept import KeptResult
+from adacoder.lsp.showing.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.snapshot import Snapshot
 
 _LOOKED_THROUGH = 20_000

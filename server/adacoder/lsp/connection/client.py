@@ -10,8 +10,8 @@ from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from adacoder import __version__
-from adacoder.lsp.habits import Habits
-from adacoder.lsp.pygls_fixes import ENDED, Protocol
+from adacoder.lsp.connection.habits import Habits
+from adacoder.lsp.connection.pygls_fixes import ENDED, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Client(LanguageServer):
     def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON]) -> None:
         """Report the end of a job: as a message, or as data to a client that shows endings itself."""
         if self.habits.shows_endings:
-            from adacoder.lsp.endings import remedies_json
+            from adacoder.lsp.jobs.endings import remedies_json
             from adacoder.report import VERSION
 
             end = {"version": VERSION, "message": message, "isGood": not warning, "remedies": remedies_json(message)}

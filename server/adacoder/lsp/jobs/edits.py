@@ -15,13 +15,13 @@ from pygls.exceptions import JsonRpcException
 
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
-from adacoder.lsp.kept import edits_of, reach_of
-from adacoder.lsp.mirror import encoding_of
+from adacoder.lsp.connection.mirror import encoding_of
+from adacoder.lsp.jobs.kept import edits_of, reach_of
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.lsp.to_proto import text_edits
 
 if TYPE_CHECKING:
-    from adacoder.lsp.client import Client
+    from adacoder.lsp.connection.client import Client
 
 _EDITING = 60.0
 """Seconds to wait for a client to make an edit. Some clients ask the user first."""

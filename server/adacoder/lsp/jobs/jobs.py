@@ -22,20 +22,20 @@ from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, Candidate, Edit, Outcome, Status, Step, Target, TargetError
 from adacoder.journal import Journal, OpenStep, Waiting
-from adacoder.lsp.edits import Insertion, NotInsertedError, OutcomeInText
-from adacoder.lsp.endings import Ending, remedies_json
-from adacoder.lsp.kept import KeptResult, edits_of, read_reply, score_of
-from adacoder.lsp.mirror import encoding_of
-from adacoder.lsp.progress import announced, progress
-from adacoder.lsp.results import EndedJob, Results
+from adacoder.lsp.connection.mirror import encoding_of
+from adacoder.lsp.connection.progress import announced, progress
+from adacoder.lsp.jobs.edits import Insertion, NotInsertedError, OutcomeInText
+from adacoder.lsp.jobs.endings import Ending, remedies_json
+from adacoder.lsp.jobs.kept import KeptResult, edits_of, read_reply, score_of
+from adacoder.lsp.jobs.results import EndedJob, Results
 from adacoder.messages import Named, Text, joined
 from adacoder.project import Project
 from adacoder.settings import Unverified
 from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
-    from adacoder.lsp.client import Client
-    from adacoder.lsp.configuration import Configuration
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.connection.configuration import Configuration
     from adacoder.lsp.snapshot import Snapshot
     from adacoder.lsp.uri import Uri
     from adacoder.service import Service

@@ -10,10 +10,10 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
-from adacoder.lsp.display import displayed
+from adacoder.lsp.connection.display import displayed
 
 if TYPE_CHECKING:
-    from adacoder.lsp.client import Client
+    from adacoder.lsp.connection.client import Client
 
 _PATIENCE = 10.0
 """Seconds to wait for an editor to show a document."""

@@ -15,12 +15,12 @@ from pygls.capabilities import get_capability
 
 from adacoder import report
 from adacoder.domain import Example, ExampleResult, FailureKind
-from adacoder.lsp.mirror import encoding_of
+from adacoder.lsp.connection.mirror import encoding_of
 from adacoder.lsp.to_proto import range_of_lines
 
 if TYPE_CHECKING:
-    from adacoder.lsp.client import Client
-    from adacoder.lsp.evidence import Evidence, Placed
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.showing.evidence import Evidence, Placed
     from adacoder.lsp.uri import Uri
     from adacoder.source.text import PositionEncoding
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from adacoder import report
-from adacoder.lsp.diagnostics import place_of
+from adacoder.lsp.showing.diagnostics import place_of
 from adacoder.lsp.to_proto import end_of
 
 if TYPE_CHECKING:
-    from adacoder.lsp.evidence import Placed
+    from adacoder.lsp.showing.evidence import Placed
     from adacoder.source.text import PositionEncoding
 
 _LONGEST = 80

@@ -19,10 +19,10 @@ from pygls.exceptions import JsonRpcException
 
 from adacoder import report
 from adacoder.domain import AdaCoderError
-from adacoder.lsp.diagnostics import Publisher
-from adacoder.lsp.evidence import EvidenceRoom, evidence_of
-from adacoder.lsp.kept import edits_of
-from adacoder.lsp.mirror import encoding_of
+from adacoder.lsp.connection.mirror import encoding_of
+from adacoder.lsp.jobs.kept import edits_of
+from adacoder.lsp.showing.diagnostics import Publisher
+from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.snapshot import take
 from adacoder.lsp.uri import Uri
 from adacoder.settings import Settings
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pygls.workspace import TextDocument
 
     from adacoder.domain import Outcome
-    from adacoder.lsp.client import Client
-    from adacoder.lsp.configuration import Configuration
-    from adacoder.lsp.jobs import Job, Jobs
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.connection.configuration import Configuration
+    from adacoder.lsp.jobs.jobs import Job, Jobs
     from adacoder.lsp.snapshot import Snapshot
 
 log = logging.getLogger(__name__)

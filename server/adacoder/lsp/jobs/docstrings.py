@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adacoder.domain import TargetError
-from adacoder.lsp.edits import NotInsertedError, edit_of, refusal
+from adacoder.lsp.jobs.edits import NotInsertedError, edit_of, refusal
 from adacoder.lsp.snapshot import find, take
 
 if TYPE_CHECKING:
     from adacoder.domain import Edit
-    from adacoder.lsp.client import Client
+    from adacoder.lsp.connection.client import Client
     from adacoder.lsp.from_proto import FunctionPlace
     from adacoder.lsp.snapshot import Snapshot
 

@@ -13,7 +13,7 @@ from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 if TYPE_CHECKING:
-    from adacoder.lsp.client import Client
+    from adacoder.lsp.connection.client import Client
     from adacoder.settings import Settings
 
 log = logging.getLogger(__name__)

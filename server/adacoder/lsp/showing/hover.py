@@ -11,7 +11,7 @@ from pygls.capabilities import get_capability
 from adacoder import report
 
 if TYPE_CHECKING:
-    from adacoder.lsp.evidence import Placed
+    from adacoder.lsp.showing.evidence import Placed
 
 _SHOWN = 3
 """Maximum failed examples in a hover."""

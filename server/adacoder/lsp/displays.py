@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from adacoder.domain import Target, TargetError
+from adacoder.lsp.connection.mirror import encoding_of
 from adacoder.lsp.from_proto import ClearParams, FunctionPlace, JournalParams
-from adacoder.lsp.hover import hover
-from adacoder.lsp.inlay_hints import inlay_hints
-from adacoder.lsp.lenses import code_lenses
-from adacoder.lsp.mirror import encoding_of
 from adacoder.lsp.requests import on_document, reads
+from adacoder.lsp.showing.hover import hover
+from adacoder.lsp.showing.inlay_hints import inlay_hints
+from adacoder.lsp.showing.lenses import code_lenses
 from adacoder.lsp.snapshot import Snapshot, find
 from adacoder.lsp.uri import Uri
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
-    from adacoder.lsp.kept import KeptResult
+    from adacoder.lsp.jobs.kept import KeptResult
     from adacoder.lsp.server import AdaCoderServer
     from adacoder.source.skim import Skimmed
 

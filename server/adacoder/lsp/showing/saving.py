@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError
-from adacoder.lsp.progress import new_token, progress
+from adacoder.lsp.connection.progress import new_token, progress
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.project import Project
 from adacoder.task import Task
 
 if TYPE_CHECKING:
-    from adacoder.lsp.client import Client
-    from adacoder.lsp.jobs import Jobs
-    from adacoder.lsp.shown import Shown
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.jobs.jobs import Jobs
+    from adacoder.lsp.showing.shown import Shown
     from adacoder.lsp.uri import Uri
     from adacoder.service import Service
     from adacoder.source.locate import Documented

@@ -19,16 +19,16 @@ from adacoder import report
 from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Target
 from adacoder.lsp.from_proto import FunctionPlace, ParametersError
-from adacoder.lsp.jobs import Job
-from adacoder.lsp.kept import KeptResult, read_reply
-from adacoder.lsp.results import Results
+from adacoder.lsp.jobs.jobs import Job
+from adacoder.lsp.jobs.kept import KeptResult, read_reply
+from adacoder.lsp.jobs.results import Results
 from adacoder.lsp.snapshot import Snapshot, find, take
 from adacoder.source.text import apply_edits
 
 if TYPE_CHECKING:
-    from adacoder.lsp.client import Client
-    from adacoder.lsp.documents import Documents
-    from adacoder.lsp.endings import Ending
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.jobs.endings import Ending
+    from adacoder.lsp.showing.documents import Documents
     from adacoder.lsp.uri import Uri
 
 _ASKING = 3600.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from adacoder.domain import JSON, Candidate, Outcome, Target
-from adacoder.lsp.kept import KeptResult
+from adacoder.lsp.jobs.kept import KeptResult
 from adacoder.source.signature import same_parameters
 from adacoder.task import Mode
 

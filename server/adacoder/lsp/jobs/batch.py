@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adacoder.domain import JSON, AdaCoderError, Target, TargetError
-from adacoder.lsp.jobs import Job
-from adacoder.lsp.progress import announced
-from adacoder.lsp.results import EndedBatch, EndedJob, Results
+from adacoder.lsp.connection.progress import announced
+from adacoder.lsp.jobs.jobs import Job
+from adacoder.lsp.jobs.results import EndedBatch, EndedJob, Results
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.messages import Text, joined
 from adacoder.task import Mode
 
 if TYPE_CHECKING:
-    from adacoder.lsp.client import Client
-    from adacoder.lsp.jobs import Jobs
+    from adacoder.lsp.connection.client import Client
+    from adacoder.lsp.jobs.jobs import Jobs
 
 log = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from lsprotocol import types
 
 from adacoder import report
 from adacoder.domain import JSON
-from adacoder.lsp.names import COMMAND
+from adacoder.lsp.identifiers import COMMAND
 from adacoder.lsp.to_proto import range_of_lines
 
 if TYPE_CHECKING:
-    from adacoder.lsp.evidence import Placed
-    from adacoder.lsp.jobs import Job
-    from adacoder.lsp.kept import KeptResult
+    from adacoder.lsp.jobs.jobs import Job
+    from adacoder.lsp.jobs.kept import KeptResult
+    from adacoder.lsp.showing.evidence import Placed
     from adacoder.source.skim import Skimmed
     from adacoder.source.text import PositionEncoding
 

@@ -18,7 +18,7 @@ class Workspace(workspace.Workspace):
         version: int | None = None,
         language_id: str | None = None,
     ) -> workspace.TextDocument:
-        from adacoder.lsp.mirror import Document
+        from adacoder.lsp.connection.mirror import Document
 
         return Document(
             doc_uri,
