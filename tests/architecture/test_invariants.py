@@ -63,7 +63,7 @@ BREAKS: list[tuple[Rule, str, str]] = [
     (rules.serving_is_light, "visible.py", "import openai"),
     (rules.answering_needs_little, "lsp/features.py", "from adacoder.lsp import handlers"),
     (rules.answering_needs_little, "lsp/connection/client.py", "import adacoder.settings"),
-    (rules.answering_needs_little, "lsp/stdio.py", "create = lambda made=create: made().work"),
+    (rules.answering_needs_little, "lsp/stdio.py", "create = lambda made=create: made().state"),
     (rules.checking_is_light, "agents/code_evaluator.py", "import adacoder.models"),
     (rules.checking_is_light, "cli/findings.py", "import rich"),
     (rules.stdout_is_the_protocols, "service.py", "print('hello')"),

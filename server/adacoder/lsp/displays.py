@@ -12,15 +12,13 @@ from adacoder.domain import Target, TargetError
 from adacoder.lsp.connection.mirror import encoding_of
 from adacoder.lsp.from_proto import ClearParams, FunctionPlace, JournalParams
 from adacoder.lsp.requests import on_document, reads
-from adacoder.lsp.showing.hover import hover
-from adacoder.lsp.showing.inlay_hints import inlay_hints
-from adacoder.lsp.showing.lenses import code_lenses
+from adacoder.lsp.showing.views import code_lenses, hover, inlay_hints
 from adacoder.lsp.snapshot import Snapshot, find
 from adacoder.lsp.uri import Uri
 from adacoder.pytext import Lines
 
 if TYPE_CHECKING:
-    from adacoder.lsp.jobs.kept import KeptResult
+    from adacoder.lsp.jobs.results import KeptResult
     from adacoder.lsp.server import AdaCoderServer
     from adacoder.source.skim import Skimmed
 
@@ -28,26 +26,26 @@ if TYPE_CHECKING:
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
     """`textDocument/didOpen`: show known evidence of the document again if it holds."""
     uri = Uri(params.text_document.uri)
-    ls.work.restore()
-    if (document := ls.work.shown.document(uri)) is not None:
-        ls.work.shown.evidence.opened(uri, document.lines)
+    ls.state.restore()
+    if (document := ls.state.shown.document(uri)) is not None:
+        ls.state.shown.evidence.opened(uri, document.lines)
 
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
     """`textDocument/didChange`: move evidence with its functions, or note that it no longer holds."""
     uri = Uri(params.text_document.uri)
-    if (document := ls.work.shown.document(uri)) is not None:
-        ls.work.shown.evidence.changed(uri, params.content_changes, document.lines)
+    if (document := ls.state.shown.document(uri)) is not None:
+        ls.state.shown.evidence.changed(uri, params.content_changes, document.lines)
 
 
 def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> None:
     """`textDocument/didClose`: stop showing evidence."""
-    ls.work.shown.closed(Uri(params.text_document.uri))
+    ls.state.shown.closed(Uri(params.text_document.uri))
 
 
 def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None:
     """`textDocument/didSave`: check the file if the settings ask for it."""
-    ls.work.saving.saved(Uri(params.text_document.uri))
+    ls.state.saving.saved(Uri(params.text_document.uri))
 
 
 @on_document(restored=True, wanted=lambda settings: settings.code_lens)
@@ -55,12 +53,12 @@ async def on_code_lens(
     ls: AdaCoderServer, params: types.CodeLensParams, snapshot: Snapshot
 ) -> list[types.CodeLens] | None:
     """`textDocument/codeLens`. The text is read only if it is new."""
-    document, uri = ls.work.shown.document(snapshot.uri), snapshot.uri
+    document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
     if document is None or not uri.endswith(".py"):
         return None
-    functions = await ls.work.read(_skimmed, snapshot.text)
-    kept = await ls.work.read(_fitting, snapshot, ls.work.results.of_file(snapshot.path))
-    evidence, jobs = ls.work.shown.evidence.of(uri), ls.work.jobs.of(uri)
+    functions = await ls.state.read(_skimmed, snapshot.text)
+    kept = await ls.state.read(_fitting, snapshot, ls.state.results.of_file(snapshot.path))
+    evidence, jobs = ls.state.shown.evidence.of(uri), ls.state.jobs.of(uri)
     return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
 
 
@@ -86,10 +84,10 @@ def _skimmed(text: str) -> tuple[Skimmed, ...]:
 @on_document()
 async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snapshot) -> types.Hover | None:
     """`textDocument/hover` on a function's header or docstring."""
-    evidence = ls.work.shown.evidence
+    evidence = ls.state.shown.evidence
     if not evidence.of(snapshot.uri):
         return None
-    target = await ls.work.read(_described_at, snapshot, params.position.line)
+    target = await ls.state.read(_described_at, snapshot, params.position.line)
     placed = None if target is None else evidence.at(snapshot.uri, target.qualname)
     return None if placed is None else hover(placed, snapshot.text, ls.client_capabilities)
 
@@ -111,17 +109,17 @@ async def on_inlay_hint(
     ls: AdaCoderServer, params: types.InlayHintParams, snapshot: Snapshot
 ) -> list[types.InlayHint] | None:
     """`textDocument/inlayHint`."""
-    document = ls.work.shown.document(snapshot.uri)
+    document = ls.state.shown.document(snapshot.uri)
     if document is None:
         return None
-    evidence = ls.work.shown.evidence.of(snapshot.uri)
+    evidence = ls.state.shown.evidence.of(snapshot.uri)
     return list(inlay_hints(evidence, params.range, document.lines, encoding_of(ls.workspace)))
 
 
 @reads(ClearParams)
 async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
     """`.clear` `{uri, qualifiedName?}`: forget the evidence of a function, or of a whole document."""
-    return {"cleared": ls.work.shown.forget(params.uri, params.qualname) if params.uri else 0}
+    return {"cleared": ls.state.shown.forget(params.uri, params.qualname) if params.uri else 0}
 
 
 @reads(JournalParams)
@@ -131,12 +129,12 @@ async def on_journal(ls: AdaCoderServer, params: JournalParams) -> dict[str, Any
     By default it is an answer as from `adacoder/run`. With the format `markdown` it is `{jobId, markdown}`, and `show`
     opens it in the editor.
     """
-    ended = ls.work.results.ended(params.job_id or ls.work.results.last(params.uri, params.qualname))
+    ended = ls.state.results.ended(params.job_id or ls.state.results.last(params.uri, params.qualname))
     if ended is None:
         return None
     if params.format != "markdown":
         return {**ended.answer}
     markdown = await asyncio.to_thread(ended.markdown)
     if params.show:
-        await ls.work.documents.show("The journal", f"journal-{ended.id[:8]}.md", markdown)
+        await ls.state.documents.show("The journal", f"journal-{ended.id[:8]}.md", markdown)
     return {"jobId": ended.id, "markdown": markdown}

@@ -119,7 +119,7 @@ async def _check_document(
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if not await asyncio.to_thread(_is_still, snapshot, ls):
             answer["coverage"] = None  # its line numbers belong to a text that is gone
-        ls.work.shown.found(snapshot, outcome, is_inserted=False)
+        ls.state.shown.found(snapshot, outcome, is_inserted=False)
         keep({"id": each.id, **answer, "results": _results(each, outcome)})
 
     async with asyncio.TaskGroup() as group:
@@ -194,7 +194,7 @@ def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
         target = each.one.target
-        placed = ls.work.shown.evidence.at(snapshot.uri, target.qualname)
+        placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
         known = placed.evidence.states if placed is not None and placed.evidence.is_about(target.source) else ()
         item: dict[str, JSON] = {
             "id": each.id,
@@ -234,7 +234,7 @@ def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
-        placed = ls.work.shown.evidence.at(snapshot.uri, target.qualname)
+        placed = ls.state.shown.evidence.at(snapshot.uri, target.qualname)
         if placed is not None and placed.evidence.is_of_text:
             found.append(_evidence_item(each, placed.evidence))
     return found

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: keep the new settings."""
     ls.configuration.pushed(params.settings)
-    ls.work.shown.configured()
+    ls.state.shown.configured()
 
 
 @on_document(restored=True)
@@ -49,15 +49,19 @@ async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
 ) -> list[types.CodeAction | types.Command] | None:
     """`textDocument/codeAction`: the actions for the function at the beginning of the range."""
-    line, client, results = min(params.range.start.line, params.range.end.line), ls.client_capabilities, ls.work.results
+    line, client, results = (
+        min(params.range.start.line, params.range.end.line),
+        ls.client_capabilities,
+        ls.state.results,
+    )
     state = FileState(
-        running={job.target.qualname: job.id for job in ls.work.jobs.of(snapshot.uri)},
+        running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
         kept=results.of_file(snapshot.path),
         last_job=partial(results.last, snapshot.uri),
-        failing=ls.work.shown.evidence.failing(snapshot.uri),
+        failing=ls.state.shown.evidence.failing(snapshot.uri),
         earlier=results.candidates,
     )
-    return await ls.work.read(code_actions, snapshot, line, params.context, client, state) or None
+    return await ls.state.read(code_actions, snapshot, line, params.context, client, state) or None
 
 
 @reads(RunParams)
@@ -77,14 +81,14 @@ async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     except AdaCoderError as error:
         return _not_started(str(error))
     started.may_begin.set()
-    return await ls.work.jobs.result(started)
+    return await ls.state.jobs.result(started)
 
 
 @reads(ScopeParams)
 async def on_kept(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
     """`adacoder/kept` `{textDocument?: {uri}}`: the kept results of a document, or all kept results."""
-    await ls.work.restored()
-    return {"items": ls.work.offering.listed(params.uri)}
+    await ls.state.restored()
+    return {"items": ls.state.offering.listed(params.uri)}
 
 
 def _not_started(reason: str) -> dict[str, Any]:
@@ -142,20 +146,20 @@ on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_
 async def _started(ls: AdaCoderServer, place: FunctionPlace, of: Callable[[Snapshot], Job]) -> Job:
     """Start a job on a function of the current text, which is read off the event loop."""
     snapshot = take(ls.workspace, place.uri)
-    ls.work.restore()
-    async with ls.work.looking_up:
+    ls.state.restore()
+    async with ls.state.looking_up:
         job = await asyncio.to_thread(of, snapshot)
-        ls.work.jobs.start(job)
+        ls.state.jobs.start(job)
         return job
 
 
 @reads(InsertParams, _rejected)
 async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
     """`.insert` `{jobId, candidate?}`: insert the kept result of a job, or the n-th candidate that it evaluated."""
-    await ls.work.restored()
-    offering = ls.work.offering
+    await ls.state.restored()
+    offering = ls.state.offering
     result = offering.result(params.job_id)
-    async with ls.work.looking_up:
+    async with ls.state.looking_up:
         chosen = result if params.candidate is None else await offering.chosen(result, params.candidate)
         return _accepted(ls, await offering.insertion(chosen))
 
@@ -163,9 +167,9 @@ async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
 @reads(DifferenceParams)
 async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[str, Any]:
     """`.difference` `{jobId, show?}`: the change that a job's kept result would make. Shown unless `show` is false."""
-    await ls.work.restored()
+    await ls.state.restored()
     try:
-        found = await ls.work.offering.difference(ls.work.offering.result(params.job_id), shows=params.show)
+        found = await ls.state.offering.difference(ls.state.offering.result(params.job_id), shows=params.show)
         return {**found, "reason": None}
     except AdaCoderError as error:
         if params.show:
@@ -176,18 +180,18 @@ async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[st
 @reads(JobParams)
 async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     """`.discard` `{jobId}`: discard the kept result of a job."""
-    await ls.work.restored()
-    result = ls.work.results.kept(params.job_id)
+    await ls.state.restored()
+    result = ls.state.results.kept(params.job_id)
     if result is not None:
-        ls.work.results.drop(result.job_id)
+        ls.state.results.drop(result.job_id)
     return {"discarded": result is not None}
 
 
 @reads(DocumentParams, _rejected)
 async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
     """`.generateAll` `{uri}`: write all stubs of a file in sequence."""
-    async with ls.work.looking_up:
-        return _accepted(ls, await ls.work.batches.start(take(ls.workspace, params.uri)))
+    async with ls.state.looking_up:
+        return _accepted(ls, await ls.state.batches.start(take(ls.workspace, params.uri)))
 
 
 @reads(FunctionPlace, _rejected)
@@ -208,20 +212,20 @@ async def on_write_docstring(ls: AdaCoderServer, place: FunctionPlace) -> dict[s
 async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     """`.cancel` `{jobId?}`: cancel that job. Without an id, cancel all earlier requests and checks on save."""
     if params.job_id is None:
-        ls.work.saving.cancel()
-    async with ls.work.looking_up:
-        return {"cancelled": [*ls.work.batches.cancel(params.job_id), *ls.work.jobs.cancel(params.job_id)]}
+        ls.state.saving.cancel()
+    async with ls.state.looking_up:
+        return {"cancelled": [*ls.state.batches.cancel(params.job_id), *ls.state.jobs.cancel(params.job_id)]}
 
 
 @reads(ScopeParams)
 async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
     """`.status` `{uri?}`: the running jobs with their latest progress and, with `uri`, the document's Python."""
     if params.uri is None:
-        return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()]}
+        return {"jobs": [*ls.state.batches.status(), *ls.state.jobs.status()]}
     from adacoder.lsp.health import interpreter_for
 
     interpreter = await interpreter_for(ls, params.uri)
-    return {"jobs": [*ls.work.batches.status(), *ls.work.jobs.status()], "interpreter": interpreter}
+    return {"jobs": [*ls.state.batches.status(), *ls.state.jobs.status()], "interpreter": interpreter}
 
 
 @reads(DoctorParams, lambda ls, reason: {"ok": False, "findings": [], "reason": reason})
@@ -232,7 +236,7 @@ async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
     """
     from adacoder.lsp.health import examine
 
-    findings = await examine(ls, params.uri, probes_speed=params.probe and not ls.work.jobs.status())
+    findings = await examine(ls, params.uri, probes_speed=params.probe and not ls.state.jobs.status())
     return {
         "ok": all(finding.ok is not False for finding in findings),
         "findings": [finding.json() for finding in findings],

@@ -7,10 +7,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from adacoder.domain import AdaCoderError, TargetError
+from adacoder.lsp.client_state import MOMENT
 from adacoder.lsp.from_proto import read
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.lsp.uri import Uri
-from adacoder.lsp.work import MOMENT
 
 if TYPE_CHECKING:
     from adacoder.lsp.server import AdaCoderServer, Answer
@@ -58,10 +58,10 @@ def on_document(
         @wraps(handler)
         async def answer(ls: AdaCoderServer, params: Any) -> Any:
             uri = Uri(params.text_document.uri)
-            if wanted is not None and not wanted(await ls.work.shown.settings(uri)):
+            if wanted is not None and not wanted(await ls.state.shown.settings(uri)):
                 return None
             if restored:
-                await ls.work.restored(MOMENT)
+                await ls.state.restored(MOMENT)
             try:
                 snapshot = take(ls.workspace, uri)
             except TargetError:

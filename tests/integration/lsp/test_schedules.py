@@ -266,7 +266,7 @@ class Session:
         self.compare()
         kept = [
             result.candidate.function
-            for result in self.server.work.results.of_file(self.folder / "a.py")
+            for result in self.server.state.results.of_file(self.folder / "a.py")
             if result.candidate
         ]
         for body in self.service.verified:
@@ -274,7 +274,7 @@ class Session:
                 raise ViolationError(f"{body} is lost")
         for job in self.jobs:
             await self.command("discard", jobId=job)
-        if self.server.work.results.of_file(self.folder / "a.py"):
+        if self.server.state.results.of_file(self.folder / "a.py"):
             raise ViolationError("what is discarded is kept")
         await self.server.close()
 

@@ -6,8 +6,7 @@ import inspect
 
 import pytest
 
-from adacoder.lsp.features import COMMANDS, FEATURES, NOTIFICATIONS, REQUESTS
-from adacoder.lsp.registration import found
+from adacoder.lsp.features import COMMANDS, FEATURES, NOTIFICATIONS, REQUESTS, found
 from adacoder.task import Mode
 
 

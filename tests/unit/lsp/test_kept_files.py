@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from adacoder.domain import Candidate, Edit
-from adacoder.lsp.jobs.kept import KeptResult
 from adacoder.lsp.jobs.kept_files import KeptFiles
-from adacoder.lsp.jobs.results import MOST_KEPT
+from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult
 from adacoder.lsp.uri import Uri
 
 SOURCE = 'def f(x):\n    """Twice.\n    """\n    return x\n'

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from adacoder.domain import Candidate, Edit, Outcome, Status
-from adacoder.lsp.jobs.kept import KeptResult
-from adacoder.lsp.jobs.results import MOST_KEPT, EndedBatch, EndedJob, Results
+from adacoder.lsp.jobs.results import MOST_KEPT, EndedBatch, EndedJob, KeptResult, Results
 from adacoder.lsp.uri import Uri
 from adacoder.source.locate import locate
 from adacoder.task import Mode

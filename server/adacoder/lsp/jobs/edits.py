@@ -16,7 +16,7 @@ from pygls.exceptions import JsonRpcException
 from adacoder.aside import aside
 from adacoder.domain import AdaCoderError, Edit, Outcome, Status, Target, TargetError
 from adacoder.lsp.connection.mirror import encoding_of
-from adacoder.lsp.jobs.kept import edits_of, reach_of
+from adacoder.lsp.jobs.results import edits_of, reach_of
 from adacoder.lsp.snapshot import Snapshot, take
 from adacoder.lsp.to_proto import text_edits
 

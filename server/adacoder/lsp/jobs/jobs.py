@@ -26,8 +26,7 @@ from adacoder.lsp.connection.mirror import encoding_of
 from adacoder.lsp.connection.progress import announced, progress
 from adacoder.lsp.jobs.edits import Insertion, NotInsertedError, OutcomeInText
 from adacoder.lsp.jobs.endings import Ending, remedies_json
-from adacoder.lsp.jobs.kept import KeptResult, edits_of, read_reply, score_of
-from adacoder.lsp.jobs.results import EndedJob, Results
+from adacoder.lsp.jobs.results import EndedJob, KeptResult, Results, edits_of, read_reply, score_of
 from adacoder.messages import Named, Text, joined
 from adacoder.project import Project
 from adacoder.settings import Unverified

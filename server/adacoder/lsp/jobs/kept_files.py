@@ -20,8 +20,7 @@ from typing import TypeVar
 from pygls.uris import to_fs_path
 
 from adacoder.domain import JSON, Candidate, Edit
-from adacoder.lsp.jobs.kept import KeptResult, edited
-from adacoder.lsp.jobs.results import MOST_KEPT
+from adacoder.lsp.jobs.results import MOST_KEPT, KeptResult, edited
 from adacoder.lsp.uri import Uri
 from adacoder.private_files import PrivateFolder
 from adacoder.project import home

@@ -20,8 +20,7 @@ from adacoder.aside import aside
 from adacoder.domain import JSON, AdaCoderError, Target
 from adacoder.lsp.from_proto import FunctionPlace, ParametersError
 from adacoder.lsp.jobs.jobs import Job
-from adacoder.lsp.jobs.kept import KeptResult, read_reply
-from adacoder.lsp.jobs.results import Results
+from adacoder.lsp.jobs.results import KeptResult, Results, read_reply
 from adacoder.lsp.snapshot import Snapshot, find, take
 from adacoder.source.text import apply_edits
 

@@ -14,7 +14,7 @@ from pygls.capabilities import get_capability
 
 from adacoder.domain import JSON, Candidate, Target, TargetError
 from adacoder.lsp.identifiers import COMMAND, FIX_KIND, GENERATE_KIND, JOURNAL_KIND
-from adacoder.lsp.jobs.kept import KeptResult
+from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.showing.diagnostics import SOURCE, UNREACHED
 from adacoder.lsp.snapshot import Snapshot
 

@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcException
 from adacoder import report
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.connection.mirror import encoding_of
-from adacoder.lsp.jobs.kept import edits_of
+from adacoder.lsp.jobs.results import edits_of
 from adacoder.lsp.showing.diagnostics import Publisher
 from adacoder.lsp.showing.evidence import EvidenceRoom, evidence_of
 from adacoder.lsp.snapshot import take
@@ -51,7 +51,7 @@ _REFRESHED = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _RecentSettings:
     settings: Settings
     until: float
 
@@ -64,7 +64,7 @@ class Shown:
         self._client = client
         self._configuration = configuration
         self._publisher = Publisher(client)
-        self._settings: dict[Uri, _Known] = {}
+        self._settings: dict[Uri, _RecentSettings] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._refreshing = False
         self._again = False
@@ -80,7 +80,7 @@ class Shown:
         """The settings for a document, at most `_LIFETIME` seconds old."""
         known = self._settings.get(uri)
         if known is None or time.monotonic() > known.until:
-            known = _Known(await self._asked(uri), time.monotonic() + _LIFETIME)
+            known = _RecentSettings(await self._asked(uri), time.monotonic() + _LIFETIME)
             self._settings[uri] = known
         return known.settings
 

@@ -1,4 +1,7 @@
-"""Code lenses above functions: available actions, running jobs, and evidence."""
+"""Views of a document's evidence: code lenses, hovers and inlay hints.
+
+Lenses above functions also show available actions, running jobs and kept results.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.capabilities import get_capability
 
 from adacoder import report
 from adacoder.domain import JSON
 from adacoder.lsp.identifiers import COMMAND
-from adacoder.lsp.to_proto import range_of_lines
+from adacoder.lsp.showing.diagnostics import place_of
+from adacoder.lsp.to_proto import end_of, range_of_lines
 
 if TYPE_CHECKING:
     from adacoder.lsp.jobs.jobs import Job
-    from adacoder.lsp.jobs.kept import KeptResult
+    from adacoder.lsp.jobs.results import KeptResult
     from adacoder.lsp.showing.evidence import Placed
     from adacoder.source.skim import Skimmed
     from adacoder.source.text import PositionEncoding
@@ -94,3 +99,57 @@ def _lens(function: Skimmed, job: Job | None, placed: Placed | None) -> tuple[st
 
 def _score(placed: Placed) -> str:
     return f"{placed.evidence.passed}/{placed.evidence.total}"
+
+
+_SHOWN = 3
+"""Maximum failed examples in a hover."""
+
+
+def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:
+    """The hover of a function in `text`."""
+    told = "\n\n".join(_paragraphs(placed, is_same_file=hash(text) == placed.evidence.text))
+    formats = get_capability(client, "text_document.hover.content_format", None) or ()
+    kind = types.MarkupKind.Markdown if types.MarkupKind.Markdown in formats else types.MarkupKind.PlainText
+    return types.Hover(types.MarkupContent(kind, told))
+
+
+def _paragraphs(placed: Placed, *, is_same_file: bool) -> Iterator[str]:
+    evidence = placed.evidence
+    mark = "✗" if evidence.failed else "✓" if evidence.passed and evidence.is_of_text else "–"
+    yield f"{mark} {report.inline(evidence.summary)}"
+    yield f"{report.age(evidence.age).capitalize()}, {_which_text(placed, is_same_file)}."
+    if placed.holds:
+        for result in evidence.failing[:_SHOWN]:
+            yield report.fenced(report.as_doctest(result.example, result.got, result.error), "text")
+
+
+def _which_text(placed: Placed, is_same_file: bool) -> str:
+    if not placed.holds:
+        return "for another text of this function: check it again"
+    if not placed.evidence.is_of_text:
+        return "of a candidate that is not in the file"
+    return "for this very text" if is_same_file else "for this very function; other text of the file has changed since"
+
+
+_LONGEST = 80
+"""Maximum characters of an output in the line. The tooltip shows all of it."""
+
+
+def inlay_hints(
+    evidence: Iterable[Placed], within: types.Range, lines: Sequence[str], encoding: PositionEncoding
+) -> Iterator[types.InlayHint]:
+    """Yield the hints for the lines in `within`."""
+    for placed in evidence:
+        if not (placed.holds and placed.evidence.is_of_text):
+            continue
+        for result in placed.evidence.failing:
+            _, line = place_of(result.example, placed, lines)
+            came = " ".join((result.error or result.got).split())
+            if came and line != placed.header and within.start.line <= line <= within.end.line:
+                shown = came if len(came) <= _LONGEST else f"{came[:_LONGEST]}…"
+                yield types.InlayHint(
+                    position=end_of(lines, line, encoding),
+                    label=f"{'raised' if result.error else 'gave'} {shown}",
+                    tooltip=report.as_doctest(result.example, result.got, result.error),
+                    padding_left=True,
+                )

@@ -31,7 +31,7 @@ MOMENT = 0.5
 _PATIENCE = 5.0
 
 
-class Work:
+class ClientState:
     """The jobs of one client, their results, and the display of both."""
 
     def __init__(self, client: Client, configuration: Configuration, service: Callable[[], Awaitable[Service]]) -> None:
