@@ -135,26 +135,27 @@ def add_command(server: AdaCoderServer, name: str, handler: str) -> None:
     async def answered(ls: AdaCoderServer, *arguments: Any) -> Any:
         if (task := asyncio.current_task()) is not None:
             ls.protocol.cancel_with_request(task)
-        return _with_version(await found(handler)(ls, arguments[0] if arguments else None))
+        return await _answer(ls, handler, arguments[0] if arguments else None)
 
     server.command(name)(answered)
 
 
 def add_request(server: AdaCoderServer, name: str, handler: str) -> None:
-    """Let `server` answer AdaCoder's own request `name`. Unreadable parameters are an error."""
+    """Let `server` answer AdaCoder's own request `name`."""
 
     async def answered(ls: AdaCoderServer, params: object) -> Any:
-        from adacoder.lsp.from_proto import ParametersError
-
-        try:
-            return _with_version(await found(handler)(ls, params))
-        except ParametersError as error:
-            raise JsonRpcInvalidParams(str(error)) from None
+        return await _answer(ls, handler, params)
 
     server.feature(name)(answered)
 
 
-def _with_version(answer: Any) -> Any:
+async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
+    """The answer of a handler, with its version. Unreadable parameters are an error."""
+    from adacoder.lsp.from_proto import ParametersError
     from adacoder.report import VERSION
 
+    try:
+        answer = await found(handler)(ls, params)
+    except ParametersError as error:
+        raise JsonRpcInvalidParams(str(error)) from None
     return {"version": VERSION, **answer} if isinstance(answer, dict) else answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -108,3 +109,22 @@ async def test_what_is_no_message_is_passed_over(server: Peer, content: bytes) -
     server.execute(1, STATUS)
     await turns()
     assert [each["id"] for each in server.sent] == [1]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("workspace/executeCommand", {"command": "adacoder.server.cancel", "arguments": [{"jobId": 5}]}),
+        ("workspace/executeCommand", {"command": "adacoder.server.journal", "arguments": [{"jobId": 5}]}),
+        ("adacoder/kept", {"textDocument": {"uri": 5}}),
+        ("adacoder/check", {}),
+    ],
+)
+async def test_unreadable_parameters_are_an_error(server: Peer, method: str, params: dict[str, Any]) -> None:
+    server.initialize()
+    server.receive(id=1, method=method, params=params)
+    while server.answer(1) is None:  # noqa: ASYNC110  # its parts are imported first
+        await asyncio.sleep(0)
+    assert server.error(1) == types.ErrorCodes.InvalidParams.value
+    assert server.answer(1)["error"]["message"].startswith("'")  # type: ignore[index]
+    assert server.boxes == []

@@ -81,7 +81,7 @@ def diagnostics(
 
 
 @dataclass(frozen=True, slots=True)
-class _Placeless:
+class _Unconverted:
     """A diagnostic before its place is converted to the client's units."""
 
     first: int
@@ -101,7 +101,7 @@ class _Placeless:
         )
 
 
-def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) -> Iterator[_Placeless]:
+def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) -> Iterator[_Unconverted]:
     evidence, failure = placed.evidence, placed.evidence.failure
     whose = "" if evidence.is_of_text else "AdaCoder's best attempt, which is not inserted: "
     for result in evidence.failing:
@@ -111,15 +111,15 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
             kind = failure.kind
         first, last = place_of(result.example, placed, lines)
         message = whose + report.want_and_got(result, failure if is_first else None)
-        yield _Placeless(first, last, message, kind.value, example=result)
+        yield _Unconverted(first, last, message, kind.value, example=result)
     if failure is not None and failure.example is None:
         line = placed.header
-        yield _Placeless(line, line, whose + failure.message, failure.kind.value)
+        yield _Unconverted(line, line, whose + failure.message, failure.kind.value)
     if unreached and evidence.coverage is not None:
         hint = types.DiagnosticSeverity.Hint
         for missed in evidence.coverage.unreached:
             line = placed.line_of_code(missed.number)
-            yield _Placeless(line, line, f"No example of '{evidence.qualname}' reaches this line.", UNREACHED, hint)
+            yield _Unconverted(line, line, f"No example of '{evidence.qualname}' reaches this line.", UNREACHED, hint)
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
